@@ -22,7 +22,7 @@ public struct Recurrence: Hashable, Sendable {
         }
     }
 
-    /// Returns the last instant strictly before another one and not before 1970, by halving.
+    /// Returns the last instant strictly before another one and not before 1970, by bisection.
     public func previous(before instant: UnixTime) -> UnixTime? {
         func isThereOne(from start: Int64) -> Bool {
             next(after: UnixTime(seconds: start - 1)).map { $0 < instant } ?? false
@@ -44,12 +44,13 @@ public struct Recurrence: Hashable, Sendable {
         return next > UnixTime.bound ? nil : UnixTime(seconds: next)
     }
 
-    /// Restricted hours: a local time counts when the clocks first show it, or a later one if they skip it.
+    /// Returns the next instant with restricted hours: a local time counts when the clocks first show it, or a later
+    /// time if they skip it.
     private func nextOnClock(_ pattern: CalendarPattern, after instant: UnixTime) -> UnixTime? {
         pattern.next(from: zone.firstUnreached(after: instant)).map(zone.firstInstant)
     }
 
-    /// Unrestricted hours: each instant at which the clocks show a matching time.
+    /// Returns the next instant with unrestricted hours: each instant counts at which the clocks show a matching time.
     private func nextElapsed(_ pattern: CalendarPattern, after instant: UnixTime) -> UnixTime? {
         var position = instant.advanced(by: 1)
         while true {

@@ -1,6 +1,6 @@
 /// A point of time in whole seconds since 1970 in UTC.
 public struct UnixTime: Hashable, Comparable, Sendable {
-    /// Values beyond this are pulled in, so that no sum with an offset overflows: some nine million years.
+    /// Limit of values, some nine million years, so that no sum with an offset overflows.
     static let bound: Int64 = 1 << 48
 
     public static let earliest = UnixTime(seconds: -bound)
@@ -12,13 +12,12 @@ public struct UnixTime: Hashable, Comparable, Sendable {
         self.seconds = min(max(seconds, -Self.bound), Self.bound)
     }
 
-    /// Drops the fraction of a second. Scheduled instants are whole seconds: those after the fraction are those after
-    /// its second.
+    /// Drops the fraction of a second. Scheduled instants are whole seconds, so the same ones come after both.
     public init(flooringNanoseconds nanoseconds: Int64) {
         self.init(seconds: floorDivide(nanoseconds, 1_000_000_000))
     }
 
-    /// Nanoseconds since 1970, where they fit into 64 bits (until 2262).
+    /// Nanoseconds since 1970, if they fit into 64 bits (until 2262).
     public var nanoseconds: Int64? {
         let (product, overflowed) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         return overflowed ? nil : product

@@ -1,7 +1,7 @@
 public import OpsExecutor
 
-/// Comment of a job: the instance of the executor, and the attempt. It identifies the job, which its number does not: after
-/// a crash Slurm may give the number to somebody else's job.
+/// Comment of a job: the instance of the executor, and the attempt. It identifies the job. The number does not: after a
+/// crash Slurm may use it for the job of another user.
 public struct JobComment: Hashable, Sendable {
     public var instance: String
     public var attempt: Attempt
@@ -22,7 +22,7 @@ public struct JobComment: Hashable, Sendable {
         self.init(instance: String(parts[1]), attempt: attempt)
     }
 
-    /// Name of all jobs of an instance. A listing asks for it.
+    /// Name of all jobs of an instance, by which they are listed.
     public static func jobName(of instance: String) -> String { "opsd-\(instance)" }
 }
 
@@ -30,7 +30,7 @@ extension Attempt {
     /// Name of its directory in the spool, such as `12.1`.
     public var spoolName: String { "\(operation).\(number)" }
 
-    /// Returns nil for anything but the name of an attempt, in the one way to write it.
+    /// Returns nil for a text that is not exactly the name of an attempt.
     public init?(spoolName name: some StringProtocol) {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let operation = Int64(parts[0]), let number = Int32(parts[1]) else { return nil }

@@ -32,13 +32,13 @@ public struct JobRow: Hashable, Sendable {
         state.meaning == .pending && ["BadConstraints", "PartitionConfig", "PartitionNodeLimit"].contains(reason)
     }
 
-    /// True if the processes of a job that has ended are gone. A node that is out of touch can still run them; a controller
-    /// that has forgotten the start cancels the job without a signal, or starts it once more for the fence to refuse.
+    /// True if no process of an ended job is left. A node that is out of touch can still run them; a controller that
+    /// has forgotten the start cancels the job without a signal, or starts it again, which the first record refuses.
     var provesEnd: Bool {
         state.meaning != .nodeFailed && waitStatus != 0 && waitStatus != Int(StartRecord.refusedStatus) << 8
     }
 
-    /// State and reason for people: `PENDING (Priority)`.
+    /// State and reason as text: `PENDING (Priority)`.
     public var text: String {
         state.meaning == .pending && !reason.isEmpty && reason != "None" ? "\(state.name) (\(reason))" : state.name
     }
@@ -48,12 +48,12 @@ public struct JobRow: Hashable, Sendable {
 public struct JobListing: Hashable, Sendable {
     public private(set) var rows: [JobRow] = []
 
-    /// Fields of a row, in this order. The comment is last: its owner can put any text into it.
+    /// Fields of a row, in this order. The comment is last, since its owner can put any text into it.
     private static let fields = [
         "JobID", "UserID", "State", "Reason", "exit_code", "RestartCnt", "NodeList", "Comment",
     ]
 
-    /// Command that prints the jobs of the user that runs it. Others could put whole rows into their comments.
+    /// Command that prints only the jobs of the user who runs it: another user could put whole rows into a comment.
     public static func command(instance: String) -> [String] {
         [
             "squeue", "--me", "--name=\(JobComment.jobName(of: instance))", "-t", "all", "-h",
@@ -63,8 +63,8 @@ public struct JobListing: Hashable, Sendable {
 
     public init() {}
 
-    /// Reads what squeue has printed. Returns nil if rows lack a field: squeue leaves out those that it does not know, says
-    /// so among its errors, and succeeds. Jobs with other comments are left out.
+    /// Parses the output of squeue. Returns nil if rows lack a field: squeue omits fields that it does not know,
+    /// reports that on standard error, and succeeds. Skips jobs with other comments.
     public init?(_ output: String, errors: String = "", instance: String) {
         if errors.contains("Invalid job format") { return nil }
         for line in output.split(separator: "\n") {

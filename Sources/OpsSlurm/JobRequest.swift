@@ -10,7 +10,7 @@ public struct JobRequest: Hashable, Sendable {
     public var account: String?
     public var qos: String?
     public var constraint: String?
-    /// Further options of sbatch, checked when they were given.
+    /// Further options of sbatch, which were checked at the submission.
     public var further: [String] = []
     /// Nanoseconds; 0: no limit.
     public var timeLimit: Int64 = 0
@@ -18,7 +18,7 @@ public struct JobRequest: Hashable, Sendable {
 
     public init() {}
 
-    /// Returns the words for a held job. `script`: the program that it runs, and its arguments.
+    /// Returns the command line that submits a held job. `script`: the program that the job runs, and its arguments.
     public func submission(_ comment: JobComment, output: String, script: [String]) -> [String] {
         var words = [
             "sbatch", "--hold", "--no-requeue", "--parsable", "--export=ALL", "--open-mode=append",
@@ -30,12 +30,13 @@ public struct JobRequest: Hashable, Sendable {
         return words + resources + script
     }
 
-    /// Returns the words that ask whether such a job could ever run. A held job is not checked.
+    /// Returns the command line that tests whether such a job could ever run, which Slurm does not check for a held
+    /// job.
     public func test(script: [String]) -> [String] {
         ["sbatch", "--test-only"] + (minutes.map { ["--time=\($0)"] } ?? []) + resources + script
     }
 
-    /// Whole minutes, rounded up. Slurm takes 0 for no limit.
+    /// Time limit in whole minutes, rounded up. 0 means no limit to Slurm.
     private var minutes: Int64? {
         guard timeLimit > 0 else { return nil }
         return (timeLimit - 1) / 60_000_000_000 + 1
@@ -55,7 +56,7 @@ public struct JobRequest: Hashable, Sendable {
         return words + further
     }
 
-    /// Slurm replaces %j and others in file names.
+    /// Escapes `%`: Slurm replaces %j and others in file names.
     private static func quoted(_ path: String) -> String {
         path.split(separator: "%", omittingEmptySubsequences: false).joined(separator: "%%")
     }

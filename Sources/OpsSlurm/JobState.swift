@@ -1,9 +1,9 @@
-/// State of a job in the words of Slurm, and its meaning for the attempt.
+/// State of a job as Slurm names it, and its meaning for the attempt.
 public struct JobState: Hashable, Sendable {
     public enum Meaning: Hashable, Sendable {
         /// Waits in the queue, or is held there.
         case pending
-        /// Has processes, or may have some. Unknown states count as this: Slurm has not said that the job has ended.
+        /// Has processes, or may have some. Unknown states count as this, since they do not say that the job has ended.
         case active
         case succeeded
         case failed

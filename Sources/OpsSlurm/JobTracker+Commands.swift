@@ -4,13 +4,13 @@ internal import OpsSystem
 
 /// Commands of opsd, and ends of sbatch.
 extension JobTracker {
-    /// Answers a launch: the first one leads to a submission, once a listing shows no job of this attempt.
+    /// Handles a launch: submits the job when a listing shows that there is none of this attempt.
     public func launch(now: Moment) -> [Effect] {
         if let report = presentState(now: now) { return [.report(report)] }
         return phase == .submitting ? [] : [.list]
     }
 
-    /// Takes the news that opsd has stored the job. A listing checks number and comment before the release.
+    /// Handles the release, after opsd has stored the job. A listing checks number and comment first.
     public mutating func release() -> [Effect] {
         guard case .held = phase else { return [] }
         isReleaseWanted = true
@@ -31,7 +31,7 @@ extension JobTracker {
         return effects + [.list]
     }
 
-    /// Takes the end of sbatch.
+    /// Handles the end of sbatch.
     public mutating func submitted(_ submission: Submission, now: Moment) -> [Effect] {
         guard phase == .submitting else { return [] }
         switch submission {
@@ -65,7 +65,7 @@ extension JobTracker {
         return effects
     }
 
-    /// Acts on the passing of time.
+    /// Handles deadlines that have passed.
     public mutating func timePassed(now: Moment) -> [Effect] {
         guard !hasEnded, let deadline = killDeadline, deadline <= now.monotonic, let job = record.job else { return [] }
         // Once more later, if the job is still there then.
@@ -89,7 +89,7 @@ extension JobTracker {
         return [.report(report)]
     }
 
-    /// Ends the attempt with an outcome that Slurm has decided. An attempt that opsd has ended is reported as that.
+    /// Ends the attempt with an outcome that Slurm has decided. If opsd has ended the attempt, reports its signal.
     mutating func conclude(_ outcome: ExternalEnd.Outcome, _ cause: String, now: Moment) -> [Effect] {
         if record.isTerminated { return conclude(.signal(start == nil ? 15 : 9), now: now) }
         record.end = AttemptRecord.End(outcome: outcome, cause: cause, at: now.wall)

@@ -3,8 +3,8 @@ public import OpsModel
 
 /// Facts: records in the spool, and listings.
 extension JobTracker {
-    /// Takes the records that the job has written. The exit record prevails over whatever Slurm says, except where a signal
-    /// ended the command: then Slurm may know why.
+    /// Handles the records that the job has written. The record of the exit has precedence over Slurm's state, unless a
+    /// signal ended the command: then Slurm may know why.
     public mutating func found(start: StartRecord?, exit: ExitRecord?, now: Moment) -> [Effect] {
         guard !hasEnded else { return [] }
         var effects: [Effect] = []
@@ -33,7 +33,7 @@ extension JobTracker {
         return effects + conclude(exit.status, now: now)
     }
 
-    /// Takes a listing of all jobs. `askedAt`: instant before the question; `reason`: texts of rows for `why`.
+    /// Handles a listing of all jobs. `askedAt`: instant before squeue was started; `reason`: texts of rows for `why`.
     public mutating func listed(_ all: [JobRow], askedAt: Int64, now: Moment) -> [Effect] {
         let rows = all.filter { $0.user == user }
         let strays = rows.filter { $0.isHeld && $0.job != record.job }.map(\.job)
@@ -56,7 +56,8 @@ extension JobTracker {
         return others.isEmpty ? effects : effects + [.cancel(jobs: others)]
     }
 
-    /// Looks for a job of a submission whose reply was lost. None, and the reply cannot come any more: submits.
+    /// Looks for a job of a submission whose reply was lost. Submits if there is none and the submission can no longer
+    /// arrive.
     private mutating func look(_ rows: [JobRow], isComplete: Bool, now: Moment) -> [Effect] {
         let candidates = rows.filter { !$0.state.hasEnded }
         if let row = candidates.first(where: { !$0.isHeld }) ?? candidates.first {
@@ -115,7 +116,7 @@ extension JobTracker {
         return [.report(.updated(attempt, NotifyUpdate(status: status)))]
     }
 
-    /// Acts on a job that has ended for Slurm: the record of the exit gets time to become visible.
+    /// Handles a job that has ended according to Slurm: waits for the record of the exit to become visible.
     private mutating func concludeIfSettled(_ row: JobRow, askedAt: Int64, now: Moment) -> [Effect] {
         if let exit {
             guard askedAt >= signalSince ?? 0 else { return [] }
@@ -131,7 +132,7 @@ extension JobTracker {
         return conclude(row, now: now)
     }
 
-    /// Acts on a listing without a job that was released.
+    /// Handles a listing that lacks a released job.
     private mutating func isMissing(now: Moment) -> [Effect] {
         if let exit { return conclude(exit.status, now: now) }
         let since = endedSince ?? now.monotonic

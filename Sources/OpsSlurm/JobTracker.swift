@@ -1,7 +1,7 @@
 public import OpsExecutor
 public import OpsModel
 
-/// One attempt on its way through Slurm: what is known of it, and the next step. It performs nothing itself.
+/// State machine of one attempt in Slurm: takes commands and facts, and returns effects without performing them.
 ///
 /// ```
 /// looking -> submitting -> held -> released -> ended
@@ -9,8 +9,8 @@ public import OpsModel
 ///    +-----------+-----------+        |   a lost reply; a held job that Slurm has forgotten
 ///    +--------------------------------+   a job of this attempt that is not held
 /// ```
-/// Every effect that Slurm can see follows the `store` of the record that allows for it, so that a tracker made of the
-/// stored record goes on safely after a crash at any moment.
+/// Every effect that Slurm can see comes after the `store` of the record that allows for it. So a tracker that is made of the
+/// stored record continues safely after a crash at any moment.
 public struct JobTracker {
     public enum Effect: Hashable, Sendable {
         /// Stores the record, durably, before the effects that follow.
@@ -27,11 +27,12 @@ public struct JobTracker {
     }
 
     public struct Settings: Hashable, Sendable {
-        /// Time after a lost reply after which a submission cannot arrive any more. Longer than Slurm's MessageTimeout.
+        /// Time after a lost reply after which a submission cannot arrive any more. It is longer than Slurm's
+        /// MessageTimeout.
         public var settling: Int64 = 15_000_000_000
         /// Time for a record to become visible after Slurm says that the job has ended.
         public var recordGrace: Int64 = 15_000_000_000
-        /// The same where the processes may go on although Slurm has lost the job.
+        /// The same if the processes may still run although Slurm has lost the job.
         public var lostAfter: Int64 = 600_000_000_000
         public init() {}
     }
@@ -52,15 +53,15 @@ public struct JobTracker {
     let settings: Settings
     public internal(set) var record: AttemptRecord
     var phase: Phase
-    /// True if the job is known from opsd alone: whether it was released is not.
+    /// True if the job is known only from opsd, so that it may or may not have been released.
     var isHandedDown = false
     /// True once opsd has stored the job.
     var isReleaseWanted = false
     var start: StartRecord?
     var exit: ExitRecord?
-    /// Instant from which on the job has to be gone by force.
+    /// Instant at which the job is killed.
     var killDeadline: Int64?
-    /// Instant since which Slurm says that the job has ended, or lacks it.
+    /// Instant at which Slurm first reported that the job had ended, or did not list it.
     var endedSince: Int64?
     /// Instant at which a record with a signal was seen; Slurm's state may name another outcome.
     var signalSince: Int64?
@@ -98,10 +99,10 @@ public struct JobTracker {
     public var hasEnded: Bool { if case .ended = phase { true } else { false } }
     public var hasStarted: Bool { start != nil }
 
-    /// True while a listing can change something that no file in the spool tells.
+    /// True while a listing is needed, because the spool cannot have the missing fact.
     public var needsListing: Bool { !hasEnded && phase != .submitting }
 
-    /// State for the greeting; nil: opsd is to launch the attempt again, which changes nothing here.
+    /// State for the greeting; nil: opsd must launch the attempt again, which changes nothing here.
     public func greetingState(now: Moment) -> ExecutorGreeting.State? {
         switch presentState(now: now) {
         case .accepted(_, let job): .accepted(job: job)
@@ -113,7 +114,7 @@ public struct JobTracker {
         }
     }
 
-    /// The report that repeats what opsd should know by now; nil: there is no job yet.
+    /// The report that repeats the current state to opsd; nil: there is no job yet.
     public func presentState(now: Moment) -> ExecutorReport? {
         if case .ended(let report) = phase { return report }
         if let start { return launched(start, now) }
@@ -127,7 +128,8 @@ public struct JobTracker {
 }
 
 extension Moment {
-    /// Returns the moment of a wall instant of another machine, whose clock may differ: never later than this moment.
+    /// Converts a wall-clock instant of another machine, whose clock may differ; never returns an instant in the
+    /// future.
     func past(wall instant: Int64) -> Moment {
         let age = instant > 0 ? min(max(wall - instant, 0), max(monotonic, 0)) : 0
         return Moment(monotonic: monotonic - age, wall: wall - age)

@@ -18,7 +18,7 @@ struct RecordText {
     }
 }
 
-/// First record of an attempt on a node: its existence keeps a second start from running the command.
+/// First record of an attempt on a node. If it exists, a second start does not run the command.
 public struct StartRecord: Hashable, Sendable {
     /// Exit status of a start that this record has refused. The end of that start is not the end of the attempt.
     public static let refusedStatus: Int32 = 75
@@ -36,7 +36,7 @@ public struct StartRecord: Hashable, Sendable {
 
     public var bytes: [UInt8] { RecordText.bytes([("node", node), ("job", job), ("at", "\(at)")]) }
 
-    /// A record that is not complete yet has the values for unknown.
+    /// An incomplete record has the values that mean unknown.
     public init(_ bytes: [UInt8]) {
         let text = RecordText(bytes)
         self.init(node: text.values["node"] ?? "", job: text.values["job"] ?? "", at: text.number("at") ?? 0)
@@ -88,15 +88,15 @@ public struct ExitRecord: Hashable, Sendable {
 
 /// Progress of an attempt, as the executor keeps it in the spool.
 public struct AttemptRecord: Hashable, Sendable {
-    /// True from before the first submission on: a job may exist.
+    /// True if a job may exist: set before the first submission.
     public var mayBeSubmitted = false
     /// Job that is kept; nil: none is known.
     public var job: String?
-    /// True from before the first release on: the job may have started.
+    /// True if the job may have started: set before the first release.
     public var isReleased = false
-    /// True from the first request to end the attempt on.
+    /// True since the first request to end the attempt.
     public var isTerminated = false
-    /// Words of Slurm, if the attempt can never run.
+    /// Slurm's message, if the attempt can never run.
     public var refusal: String?
     /// End that Slurm decided.
     public var end: End?

@@ -1,6 +1,6 @@
 public import OpsExecutor
 
-/// Paths of an attempt in the spool, a directory that the compute nodes see, too.
+/// Paths of an attempt in the spool, a directory that the compute nodes share.
 ///
 /// ```
 /// SPOOL/INSTANCE/             0711, of the executor
@@ -8,7 +8,7 @@ public import OpsExecutor
 ///   12.1/                     0711, of the executor
 ///     launch                  0600, of the user: the launch, as a frame of the protocol
 ///     state                   0600, of the executor: AttemptRecord
-///     run/                    0700, of the user: all that the job writes
+///     run/                    0700, of the user: everything that the job writes
 ///       started exit out err step.log
 /// ```
 public struct SpoolPaths: Hashable, Sendable {
@@ -28,11 +28,11 @@ public struct SpoolPaths: Hashable, Sendable {
     /// Standard output, and standard error unless it has a file of its own.
     public var output: String { run + "/out" }
     public var errors: String { run + "/err" }
-    /// Output of the job before the command has its own: what Slurm and opsd-step have to say.
+    /// Output of the job before its command starts: messages of Slurm and opsd-step.
     public var stepLog: String { run + "/step.log" }
 }
 
-/// The launch of an attempt, as it stands in the spool.
+/// The launch of an attempt, as it is stored in the spool.
 public enum SpooledLaunch {
     public static func bytes(_ request: LaunchRequest) -> [UInt8] {
         var bytes: [UInt8] = []

@@ -1,19 +1,19 @@
-/// Outcome of a submission, as far as sbatch knows it.
+/// Outcome of a submission, according to sbatch.
 public enum Submission: Hashable, Sendable {
     case accepted(job: String)
-    /// Nothing was sent, or Slurm has said no: in its words.
+    /// There is no job: nothing was sent, or Slurm has refused it with this message.
     case refused(String)
-    /// The reply is lost: the job may be there.
+    /// The reply is lost: the job may exist.
     case ambiguous(String)
 
-    /// Words of errors that Slurm itself answers with. Anything else may be a lost reply.
+    /// Texts of errors that Slurm itself returns. Any other error may be a lost reply.
     private static let refusals = [
         "invalid", "not available", "not permitted", "denied", "unrecognized", "not found", "no such", "violates",
         "more processors requested", "exceeds", "unable to allocate resources", "cannot be satisfied", "too many",
     ]
     private static let losses = ["socket timed out", "unable to contact", "connection refused", "communication"]
 
-    /// Reads an end of sbatch. `status`: exit status; nil: a signal ended it, such as that of its deadline.
+    /// Interprets the end of sbatch. `status`: exit status; nil: a signal ended it, for example at its deadline.
     public init(status: Int32?, output: String, errors: String) {
         let text = Self.words(errors)
         let first = output.split(separator: "\n").last.map { $0.split(separator: ";")[0] } ?? ""
@@ -29,7 +29,7 @@ public enum Submission: Hashable, Sendable {
         }
     }
 
-    /// Returns the last error without the name of the program.
+    /// Returns the last error message without the name of the program.
     static func words(_ errors: String) -> String {
         var line = errors.split(separator: "\n").last { $0.contains(where: { !$0.isWhitespace }) } ?? ""
         for prefix in ["sbatch: ", "allocation failure: ", "error: ", "Batch job submission failed: "]

@@ -8,9 +8,9 @@ public struct DownloadRequest: Sendable {
     public var target: String
     /// The checksum of the whole file, where it is known.
     public var checksum: Checksum?
-    /// Headers for the origin of `address` alone.
+    /// Headers that are sent only to the origin of `address`.
     public var headers = HeadersFile.none
-    /// Bytes a second; 0: no limit.
+    /// Bytes per second; 0: no limit.
     public var rateLimit: Int64 = 0
     /// Seconds without a byte after which the attempt fails.
     public var stallLimit = 60
@@ -28,17 +28,17 @@ public struct DownloadRequest: Sendable {
     }
 }
 
-/// One attempt to bring a file to this machine: it follows redirects, continues what earlier attempts have left, starts
-/// again once where a server contradicts itself, and puts the file in place when every byte is right.
+/// One attempt to fetch a file: follows redirects, resumes the partial file of earlier attempts, starts again once if
+/// the server contradicts itself, and renames the file into place when it is complete and verified.
 public final class Download {
     public enum Event: Sendable {
-        /// A sentence for the user: the transfer goes on.
+        /// A message for the user; the transfer continues.
         case notice(String)
-        /// The transfer is over, with the size of the file. Nothing follows.
+        /// The transfer has ended, with the size of the file. This is the last report.
         case ended(Result<Int64, Failure>)
     }
 
-    /// Greatest number of redirects.
+    /// Maximum number of redirects.
     static let redirectLimit = 10
 
     public let request: DownloadRequest
@@ -57,10 +57,10 @@ public final class Download {
     private var hasStartedAgain = false
     /// The body that is being received.
     private var content: Answer.Content?
-    /// The step after an exchange that was stopped.
+    /// Action to take when the current exchange has stopped.
     private var next: Next?
     private var isPaused = false
-    /// True if the exchange under way was paused: its connection may have ended meanwhile, which is no failure.
+    /// True if the exchange under way was paused: its connection may end during the pause, which is not a failure.
     private var hasBeenPaused = false
     /// True if the next request waits for the end of a pause.
     private var isWaitingToAsk = false
@@ -101,7 +101,7 @@ public final class Download {
     /// Sends the first request.
     public func start() { ask() }
 
-    /// Ends the transfer without reporting it, and keeps what a later one can continue.
+    /// Ends the transfer without a report, and keeps the partial file if a later one can resume it.
     public func cancel() {
         if let exchange { engine.cancel(exchange) }
         exchange = nil
@@ -109,7 +109,7 @@ public final class Download {
         closePartial(after: nil)
     }
 
-    /// Stops the flow of bytes, or lets it go on. If the connection ends during a pause the download asks again.
+    /// Pauses or resumes the transfer. If the connection ends during a pause, the download requests the rest.
     public func setPaused(_ paused: Bool) {
         guard paused != isPaused else { return }
         isPaused = paused
@@ -140,7 +140,7 @@ public final class Download {
         }
     }
 
-    /// Bytes can be continued where the same address, after the same redirects, has the rest of them.
+    /// A partial file can be resumed if the same address, after the same redirects, has the rest of it.
     private var resumePoint: ResumePoint? {
         guard let record = partial.record, partial.size > 0, !hasStartedAgain, record.address == request.address.text,
             record.resource == address.resource
@@ -163,7 +163,7 @@ public final class Download {
         ask()
     }
 
-    /// Asks for the whole file, once.
+    /// Requests the whole file; at most once.
     private func startAgain(because reason: String) {
         guard !hasStartedAgain else { return finish(.failure(Failure(.wrongContent, "\(address): \(reason)"))) }
         report(.notice("\(address): \(reason); starting again"))

@@ -1,12 +1,12 @@
 internal import Glibc
 internal import OpsSystem
 
-/// The reason for which a transfer did not finish.
+/// The reason why a transfer did not finish.
 public struct Failure: Error, Hashable, Sendable {
     public enum Kind: Hashable, Sendable {
         /// A later attempt can succeed.
         case retryable
-        /// The server sent other bytes than those that it announced or that were asked for.
+        /// The server sent bytes that differ from what it announced or from what was requested.
         case wrongContent
         /// The server, or this program for the user's protection, does not allow the transfer.
         case refused

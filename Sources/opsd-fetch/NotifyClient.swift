@@ -5,7 +5,7 @@ internal import OpsSystem
 struct NotifyClient {
     private let address: String
 
-    /// Nil where nobody listens.
+    /// Nil if `NOTIFY_SOCKET` does not name a socket.
     static func fromEnvironment() -> NotifyClient? {
         guard let address = Environment["NOTIFY_SOCKET"], address.hasPrefix("/") || address.hasPrefix("@") else {
             return nil
@@ -13,7 +13,7 @@ struct NotifyClient {
         return NotifyClient(address: address)
     }
 
-    /// Sends one line. A listener that is gone or busy is no reason to stop: progress is for information only.
+    /// Sends one line. Ignores a listener that is gone or busy: progress is for information only.
     func send(_ line: String) {
         let bytes = Array(line.utf8)
         _ = ops_notify_send(address, bytes, bytes.count)

@@ -1,11 +1,11 @@
 internal import OpsSystem
 internal import OpsTransfer
 
-/// Progress for opsd or the service manager (`NOTIFY_SOCKET`), and for a person at a terminal; else for nobody.
+/// Progress for opsd or the service manager (`NOTIFY_SOCKET`), or for a person at a terminal.
 final class ProgressReport {
     private let manager = NotifyClient.fromEnvironment()
     private let isOnTerminal = Terminal.isTerminal(2)
-    /// True if the cursor stands behind a line of progress.
+    /// True if the cursor is at the end of a progress line.
     private var hasLine = false
     private var lastReport: Int64 = 0
     private var lastDone: Int64 = -1
@@ -36,13 +36,13 @@ final class ProgressReport {
         hasLine = true
     }
 
-    /// Says a sentence to the user, below the line of progress.
+    /// Prints a message to the user below the progress line.
     func say(_ text: String) {
         endLine()
         Program.writeError("opsd-fetch: \(text)")
     }
 
-    /// Gives opsd a text to show beside the operation.
+    /// Reports a status text of the operation.
     func status(_ text: String) { manager?.send("STATUS=\(text)") }
 
     private func endLine() {

@@ -28,6 +28,6 @@ struct CommandLineOptions {
     var lockPath: String { "\(state)/\(LaunchProtocol.lockName(executor: name))" }
     /// File with the name of this executor in comments of jobs.
     var instancePath: String { "\(state)/executor-\(name).instance" }
-    /// Spool where opsd.conf names none.
+    /// Spool directory, unless opsd.conf names another.
     var usualSpool: String { "\(state)/executor-\(name).spool" }
 }

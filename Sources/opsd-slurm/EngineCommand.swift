@@ -10,14 +10,14 @@ struct EngineCommand: Sendable {
         var errors = ""
     }
 
-    /// Clients of a controller that does not answer give up after up to 20 s.
+    /// Deadline of a command. Slurm's commands wait up to 20 s for a controller that does not answer.
     static let deadline: Int64 = 60_000_000_000
     private static let outputLimit = 64 << 20
 
     var arguments: [String]
     var user: Spawn.User?
 
-    /// Variables of the commands. A job gets them, too: nothing else of this process shall reach it.
+    /// Environment of the commands. Jobs inherit it, so it has nothing else of this process.
     private static var environment: CStringArray {
         let names = ["PATH", "SLURM_CONF", "LANG", "LC_ALL"]
         return CStringArray(names.compactMap { name in Environment[name].map { "\(name)=\($0)" } })

@@ -2,9 +2,10 @@ internal import OpsExecutor
 internal import OpsSystem
 internal import OpsSystemd
 
-/// Connection to opsd. Both directions are bounded.
+/// Connection to opsd, with limited buffers in both directions.
 final class OpsdConnection {
-    /// Most bytes of unread reports. An opsd that reads less loses the connection, and gets an inventory with the next.
+    /// Maximum number of bytes of unread reports. If opsd reads too slowly, the connection is closed; the next one
+    /// begins with an inventory.
     private static let outgoingLimit = 64 << 20
     private static let readSize = 65_536
 
@@ -55,7 +56,7 @@ final class OpsdConnection {
         outgoing.append { report.append(to: &$0, for: version ?? 0) }
     }
 
-    /// Writes as much as the socket takes, and waits for room if something is left.
+    /// Writes as much as the socket accepts; the rest follows when it is writable.
     func flush() {
         guard !isClosed, !outgoing.isEmpty else { return }
         do throws(SystemError) {

@@ -8,9 +8,9 @@ final class SlurmAttempt {
     let request: LaunchRequest
     let paths: SpoolPaths
     var tracker: JobTracker
-    /// True if its processes are to be stopped from their start on.
+    /// True if its processes must be stopped as soon as they start.
     var isFrozen = false
-    /// True once opsd needs its end no more.
+    /// True if opsd no longer needs its end.
     var isAcknowledged = false
 
     init(_ request: LaunchRequest, paths: SpoolPaths, tracker: JobTracker) {
@@ -74,7 +74,8 @@ final class SlurmAttempt {
         }
     }
 
-    /// Copies what is new in the spool to the log of opsd. `isLast`: with everything that Slurm has said of the job.
+    /// Copies new output from the spool to the log of opsd. `isLast`: together with all messages of Slurm about the
+    /// job.
     func copyLogs(isLast: Bool) throws(SystemError) {
         for log in logs {
             let file = LogFile(log.path, descriptor: nil, isOwnershipTaken: false)

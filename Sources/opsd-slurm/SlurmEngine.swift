@@ -3,10 +3,10 @@ internal import OpsSlurm
 internal import OpsSystem
 internal import OpsSystemd
 
-/// The commands of Slurm, in the order in which they are asked for.
+/// Runs the commands of Slurm in the order of the requests.
 final class SlurmEngine {
     private let thread: SideThread
-    /// Requirements that Slurm has found possible: each is asked for once.
+    /// Requirements that Slurm has found possible: each is tested once.
     private var possible: Set<[String]> = []
     private var users: [UInt32: Spawn.User] = [:]
     /// Jobs to release at the end of the turn, by user.
@@ -22,7 +22,8 @@ final class SlurmEngine {
         users[user.uid] = Spawn.User(uid: user.uid, gid: user.gid, groups: try account?.groups() ?? [user.gid])
     }
 
-    /// Submits a job held. The first one of its kind is tested: Slurm does not check held jobs.
+    /// Submits a held job. The first one with these requirements is tested before, since Slurm does not check held
+    /// jobs.
     func submit(
         _ words: [String], testing test: [String], for uid: UInt32, then take: @escaping (Submission) -> Void
     ) {
@@ -45,7 +46,7 @@ final class SlurmEngine {
         }
     }
 
-    /// Takes a listing of the jobs of one user; nil: Slurm does not answer.
+    /// Lists the jobs of one user; nil: Slurm does not answer.
     func list(_ instance: String, of uid: UInt32, then take: @escaping (JobListing?, _ askedAt: Int64) -> Void) {
         let command = EngineCommand(arguments: JobListing.command(instance: instance), user: users[uid])
         thread.run {
@@ -63,18 +64,18 @@ final class SlurmEngine {
 
     func release(_ job: String, of uid: UInt32) { releases[uid, default: []].append(job) }
 
-    /// Releases the collected jobs. Their states tell whether it worked, the exit status of scontrol does not.
+    /// Releases the collected jobs. Later listings show whether that worked; the exit status of scontrol does not.
     func sendReleases() {
         for (uid, jobs) in releases { run(["scontrol", "release", jobs.joined(separator: ",")], as: uid) }
         releases = [:]
     }
 
-    /// Ends jobs, waiting ones and running ones. A number that Slurm has given to a job that is not ours is left alone.
+    /// Ends waiting and running jobs. Does not touch a job of another owner that has the same number.
     func cancel(_ jobs: [String], of instance: String, _ uid: UInt32) {
         run(["scancel", "--name=" + JobComment.jobName(of: instance)] + jobs, as: uid)
     }
 
-    /// Signals the running jobs among these: a waiting one would make scancel try again for a minute.
+    /// Signals only running jobs: for a waiting one scancel would try again for a minute.
     func signal(_ number: Int32, _ job: String, of instance: String, _ uid: UInt32) {
         let name = "--name=" + JobComment.jobName(of: instance)
         run(["scancel", name, "-t", "RUNNING", "-s", "\(number)", "--full", job], as: uid)

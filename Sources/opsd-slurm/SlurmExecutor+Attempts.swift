@@ -7,15 +7,15 @@ internal import OpsWire
 
 /// The times at which jobs are listed.
 struct ListingTimes {
-    /// Instant of the last question.
+    /// Instant at which the last listing was started.
     var last: Int64 = .min
     /// Listings under way, one for each user.
     var underWay = 0
-    /// True if something waits for the next listing.
+    /// True if an attempt waits for the next listing.
     var isWanted = false
 }
 
-/// Attempts: their spool, their steps and their facts.
+/// Attempts: their spool, effects and facts.
 extension SlurmExecutor {
     private static let shortestPause: Int64 = 1_000_000_000
 
@@ -32,7 +32,7 @@ extension SlurmExecutor {
     var scriptPath: String { spool + "/step.sh" }
     var stepPath: String { spool + "/opsd-step" }
 
-    /// Puts the program of all jobs into the spool: nodes need nothing else of opsd.
+    /// Copies opsd-step into the spool: nodes need nothing else of opsd.
     func prepareSpool() throws(SystemError) {
         try Files.makePrivateDirectory(spool, mode: 0o711)
         let script = Array("#!/bin/sh\nexec \"$1\" \"$2\"\n".utf8)
@@ -99,7 +99,7 @@ extension SlurmExecutor {
         return attempt
     }
 
-    /// Takes an attempt on; one that is known gets its present state reported.
+    /// Adds an attempt; reports the state of one that is known already.
     func launch(_ request: LaunchRequest) {
         let known = table[request.attempt]
         do throws(SystemError) {
@@ -121,7 +121,7 @@ extension SlurmExecutor {
         }
     }
 
-    /// Forgets an attempt whose end is stored. One that was given up is ended first.
+    /// Removes an attempt whose end is stored. An attempt that opsd has given up is ended first.
     func forget(_ id: Attempt) {
         guard let attempt = table[id] else { return }
         attempt.isAcknowledged = true
@@ -214,7 +214,7 @@ extension SlurmExecutor {
         }
     }
 
-    /// Asks for the jobs of all users if it is time.
+    /// Starts listings of the jobs of all users if they are due.
     func listIfDue() {
         let now = Clock.read().monotonic
         guard listings.underWay == 0 else { return }

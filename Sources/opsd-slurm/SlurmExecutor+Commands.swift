@@ -70,7 +70,7 @@ extension SlurmExecutor {
         perform(step(&attempt.tracker), for: attempt)
     }
 
-    /// Answers with the greeting and all known attempts. An opsd of a version too far away gets an empty greeting.
+    /// Answers with the greeting and all known attempts. An opsd of an incompatible version gets an empty greeting.
     private func greet(_ version: UInt16) {
         guard let connection else { return }
         do throws(SystemError) {

@@ -31,14 +31,14 @@ final class SlurmExecutor {
     private var idleSince: Int64?
 
     private static let longestTick: Int64 = 1_000_000_000
-    /// Time without work and without opsd after which a process that is no service ends.
+    /// Time without work and without opsd after which a process that is not a service exits.
     private static let idleLimit: Int64 = 30_000_000_000
 
     var spool: String {
         (configuration.spool.isEmpty ? options.usualSpool : configuration.spool) + "/\(instance)"
     }
 
-    /// Takes over the executor's files in the state directory; nil: another process has them.
+    /// Locks the executor's files in the state directory; nil: another process uses them.
     static func start(_ options: CommandLineOptions, isService: Bool) throws(SystemError) -> SlurmExecutor? {
         guard let lock = try FileLock.acquire(options.lockPath) else { return nil }
         let executor = try SlurmExecutor(options, lock, isService: isService)
@@ -113,7 +113,7 @@ final class SlurmExecutor {
         }
     }
 
-    /// Returns whether nobody can need this process any more.
+    /// Returns whether this process is no longer needed.
     private func isUseless(_ now: Int64) -> Bool {
         if lock.isLost(at: options.lockPath) { return true }
         guard !isService, connection == nil, table.isEmpty else {

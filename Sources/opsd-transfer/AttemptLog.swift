@@ -44,7 +44,7 @@ final class AttemptLog {
         return number
     }
 
-    /// A pipe without a reader is an error, not a reason to wait.
+    /// A pipe without a reader is an error; opening it does not block.
     private static func open(_ path: String, _ request: LaunchRequest) throws(SystemError) -> Int32 {
         let path = TransferOrder.absolute(path, in: request.directory)
         let flags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
@@ -53,7 +53,7 @@ final class AttemptLog {
         return number
     }
 
-    /// Appends a line. A log that cannot be written is no reason to end the transfer.
+    /// Appends a line. The transfer continues if the log cannot be written.
     func write(_ line: String) {
         guard let number = file?.rawValue else { return }
         let bytes = Array((line + "\n").utf8)

@@ -11,10 +11,10 @@ internal import OpsTransfer
 /// launch -> downloading -> waiting --+     downloading, waiting -> ended
 /// ```
 final class Transfer {
-    /// Where an attempt is.
+    /// State of an attempt.
     private enum State {
         case downloading(Download)
-        /// The server has asked for a pause. Nothing is open meanwhile.
+        /// The server has asked for a pause, during which no file or connection is open.
         case waiting(until: Int64)
         case ended(ProcessExit)
     }
@@ -64,7 +64,7 @@ final class Transfer {
 
     // MARK: Commands
 
-    /// Begins, or asks the server again. A failure is the end of the attempt.
+    /// Starts the download, for the first time or after a pause. A failure ends the attempt.
     func start() {
         do throws(Failure) {
             let order = try TransferOrder(request, rights: rights)
@@ -85,7 +85,7 @@ final class Transfer {
         end(.signal(Signals.terminate))
     }
 
-    /// Closes files and connection, and reports nothing.
+    /// Closes files and connection without a report.
     func close() {
         if case .downloading(let download) = state { download.cancel() }
     }
@@ -126,7 +126,8 @@ final class Transfer {
         }
     }
 
-    /// Waits for as long as the server has asked for. Returns false where it has not, or where it has asked for too much.
+    /// Starts the pause that the server has asked for. Returns false if it has not asked for one, or for one that is
+    /// too long.
     private func waits(after failure: Failure) -> Bool {
         guard let seconds = failure.retryAfter, waits < Self.mostWaits else { return false }
         let wait = max(seconds, 1) * 1_000_000_000

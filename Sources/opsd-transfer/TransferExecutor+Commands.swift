@@ -46,7 +46,7 @@ extension TransferExecutor {
         }
     }
 
-    /// Answers with the greeting and all known attempts. An opsd of a version too far away gets an empty greeting.
+    /// Answers with the greeting and all known attempts. An opsd of an incompatible version gets an empty greeting.
     private func greet(_ version: UInt16) {
         guard let connection else { return }
         readConfiguration()
@@ -76,7 +76,7 @@ extension TransferExecutor {
         }
     }
 
-    /// Starts an attempt; one that is known gets its present state reported.
+    /// Starts an attempt; reports the state of one that is known already.
     private func launch(_ request: LaunchRequest) {
         if let known = table[request.attempt] { return reportState(of: known) }
         let rights: FileRights?
@@ -101,14 +101,14 @@ extension TransferExecutor {
         }
     }
 
-    /// Ends an attempt. One that is not known has nothing that could go on.
+    /// Ends an attempt. An unknown one is reported as cancelled.
     private func terminate(_ attempt: Attempt) {
         if let transfer = table[attempt] { return transfer.terminate() }
         let end = ExternalEnd(outcome: .cancelled, cause: "the transfer was not under way", at: Clock.read())
         report(.ended(attempt, end))
     }
 
-    /// Forgets an attempt whose end is stored, or that was given up.
+    /// Removes an attempt whose end is stored, or that opsd has given up.
     private func forget(_ attempt: Attempt) {
         table.removeValue(forKey: attempt)?.close()
     }

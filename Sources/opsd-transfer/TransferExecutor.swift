@@ -5,8 +5,8 @@ internal import OpsTransfer
 
 /// Executor that fetches files. One thread and one loop serve all transfers; libcurl moves their bytes.
 ///
-/// Attempts are kept in memory alone: a transfer is repeatable. When this process has been killed opsd launches the attempts
-/// that the next one does not know once more, and these go on with their partial files.
+/// Attempts are kept only in memory, since a transfer can be repeated. After this process was killed, opsd launches the attempts
+/// that the next process does not know again, and these resume their partial files.
 final class TransferExecutor {
     let options: CommandLineOptions
     let loop: EventLoop
@@ -28,12 +28,12 @@ final class TransferExecutor {
     private var idleSince: Int64?
 
     private static let tick: Int64 = 1_000_000_000
-    /// Time without work and without opsd after which a process that is no service ends.
+    /// Time without work and without opsd after which a process that is not a service exits.
     private static let idleLimit: Int64 = 30_000_000_000
-    /// Most reports of progress in a second.
+    /// Maximum number of progress reports per second.
     private static let progressReports = 200
 
-    /// Takes over the executor's files in the state directory; nil: another process has them.
+    /// Locks the executor's files in the state directory; nil: another process uses them.
     static func start(_ options: CommandLineOptions, isService: Bool) throws(SystemError) -> TransferExecutor? {
         guard let lock = try FileLock.acquire(options.lockPath) else { return nil }
         let executor = try TransferExecutor(options, lock, isService: isService)
@@ -81,7 +81,7 @@ final class TransferExecutor {
         }
     }
 
-    /// Starts what has waited long enough, and reports progress.
+    /// Restarts transfers whose pause has ended, and reports progress.
     private func passTime() {
         let now = Clock.read().monotonic
         let interval = Int64(max(1, running / Self.progressReports)) * Self.tick
@@ -98,7 +98,7 @@ final class TransferExecutor {
         }
     }
 
-    /// Returns whether nobody can need this process any more.
+    /// Returns whether this process is no longer needed.
     private func isUseless(_ now: Int64) -> Bool {
         if lock.isLost(at: options.lockPath) { return true }
         guard !isService, connection == nil, table.isEmpty else {
@@ -110,7 +110,7 @@ final class TransferExecutor {
         return now - since >= Self.idleLimit
     }
 
-    /// Ends the process. Partial files stay, and opsd launches their attempts once more.
+    /// Ends the process. Partial files stay, and opsd launches their attempts again.
     func stop() {
         for transfer in table.values { transfer.close() }
         table = [:]

@@ -52,7 +52,7 @@ struct TransferOrder {
         return download
     }
 
-    /// Paths count from the directory of the operation.
+    /// Resolves a path against the directory of the operation.
     static func absolute(_ path: String, in directory: String) -> String {
         path.hasPrefix("/") ? path : directory == "/" ? "/\(path)" : "\(directory)/\(path)"
     }

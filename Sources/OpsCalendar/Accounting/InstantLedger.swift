@@ -89,7 +89,7 @@ public struct InstantLedger: Sendable {
 
     // MARK: - Decisions
 
-    /// Returns what becomes of the first due instant, and of those behind it that share its record; nil if none is due.
+    /// Decides about the first due instant and those after it that share its record; nil if none is due.
     /// - Parameter unfinished: Number of unfinished runs of this schedule.
     public func decision(at now: UnixTime, unfinished: Int) -> Decision? {
         guard let first = nextNominal, start(of: first) <= now else { return nil }
@@ -106,7 +106,7 @@ public struct InstantLedger: Sendable {
     private func isPaused(_ instant: UnixTime) -> Bool { start(of: instant) <= position.pausedThrough }
     private func isMissed(_ instant: UnixTime) -> Bool { instant < caughtUpFrom && start(of: instant) < missedBefore }
 
-    /// Returns one record of `first` and the due instants behind it that have the same result.
+    /// Returns one record of `first` and the due instants after it with the same result.
     private func stretch(
         _ result: InstantRecord.Result, from first: UnixTime, at now: UnixTime, while isAlike: (UnixTime) -> Bool
     ) -> InstantRecord {
@@ -119,9 +119,9 @@ public struct InstantLedger: Sendable {
         return InstantRecord(result, from: first, through: last, count: count)
     }
 
-    /// Takes the record of the first instants without one.
+    /// Adds the record of the first instants that have none.
     /// - Returns: The record to store under its first instant, which may be the latest one with more instants; nil if
-    ///   the instant has its record already: then nothing is to be stored and nothing to be run.
+    ///   the instant has its record already: then there is nothing to store and nothing to run.
     public mutating func account(_ record: InstantRecord) -> InstantRecord? {
         guard record.nominal == nextNominal else { return nil }
         // An instant that ran ahead lies between the two: their record would cover it.
@@ -144,7 +144,7 @@ public struct InstantLedger: Sendable {
     /// Ends a pause: instants that became due during it are recorded as paused.
     public mutating func resume(at now: UnixTime) { position.pausedThrough = min(position.pausedThrough, now) }
 
-    /// Notes that nothing could be started before `now`: instants that became due meanwhile are missed, apart from those
+    /// Records that nothing could be started before `now`: instants that became due meanwhile are missed, except those
     /// that are caught up.
     public mutating func returned(at now: UnixTime) {
         missedBefore = now
@@ -159,7 +159,7 @@ public struct InstantLedger: Sendable {
         }
     }
 
-    /// Returns the first of the last `count` missed instants, or of as many as there are after another one.
+    /// Returns the first of the last `count` missed instants after another one, or of all if there are fewer.
     private func lastMissed(_ count: Int, after oldest: UnixTime) -> UnixTime? {
         var found: UnixTime?
         var (before, left) = (min(missedBefore, (policy.until ?? .latest).advanced(by: 1)), count)
@@ -173,8 +173,8 @@ public struct InstantLedger: Sendable {
         return found
     }
 
-    /// Notes that the clock was turned back behind instants that have records. Those that ran do not run again. Those
-    /// that did not are undecided again: the caller removes their records, or shortens them with `shortened`.
+    /// Records that the clock was turned back to before instants that have records. Those that ran do not run again.
+    /// Those that did not are undecided again: the caller removes their records, or shortens them with `shortened`.
     /// - Parameter ran: Instants after `now` that have run.
     public mutating func clockWentBack(to now: UnixTime, ran: some Sequence<UnixTime>) {
         guard now < position.accounted else { return }

@@ -12,9 +12,9 @@ public struct CalendarExpression: Hashable, Sendable, CustomStringConvertible {
     }
 
     public let timing: Timing
-    /// Zone of a calendar event that names one; it takes the place of the schedule's.
+    /// Zone that a calendar event names; it replaces that of the schedule.
     public let zoneName: String?
-    /// Canonical text: another expression of the same text has the same instants.
+    /// Canonical text: expressions with the same text have the same instants.
     public let description: String
     public let warnings: [StepWarning]
 

@@ -18,7 +18,7 @@ public enum CalendarField: String, Sendable {
         }
     }
 
-    /// Number of values before they begin again; nil where that varies.
+    /// Number of values before they repeat; nil if that varies.
     var cycle: Int? {
         switch self {
         case .second, .minute: 60
@@ -57,13 +57,13 @@ struct FieldItem: Hashable, Sendable {
     }
 }
 
-/// A step that does not divide its range: the last distance before the values begin again is another one.
+/// A step that does not divide its range: the last distance before the values repeat is different.
 public struct StepWarning: Hashable, Sendable, CustomStringConvertible {
     public let field: CalendarField
     public let step: Int
     public let description: String
 
-    /// Returns a warning where the step of an item leaves a rest. `isWhole`: the item is `*/step` or `first/step`.
+    /// Returns a warning if the step of an item leaves a remainder. `isWhole`: the item is `*/step` or `first/step`.
     init?(_ item: FieldItem, isWhole: Bool, field: CalendarField, spelled: String) {
         guard let step = item.step, step > 1, field != .year else { return nil }
         self.field = field

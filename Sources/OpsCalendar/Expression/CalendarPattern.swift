@@ -3,7 +3,7 @@ public struct CalendarPattern: Hashable, Sendable {
     enum DayRule: Hashable, Sendable {
         /// Day of the month and day of the week must match.
         case both
-        /// One of them suffices: cron, where both are restricted.
+        /// One of them is enough, as in cron if both are restricted.
         case either
     }
 

@@ -1,10 +1,10 @@
-/// The reason why a text is no calendar expression: what is wrong, where, why, and what to write instead.
+/// An error in a calendar expression: what is wrong, where, why, and what to write instead.
 public struct CalendarProblem: Error, Hashable, Sendable, CustomStringConvertible {
     /// Longest expression that is read, in bytes.
     public static let longest = 1000
 
     public let expression: String
-    /// Column of the first character that is wrong, from 1.
+    /// Column of the first wrong character, from 1.
     public let column: Int
     public let reason: String
     public let advice: String
@@ -15,7 +15,7 @@ public struct CalendarProblem: Error, Hashable, Sendable, CustomStringConvertibl
     }
 }
 
-/// A part of an expression with its place, and the position up to which it has been read.
+/// A part of an expression with its position, and the position up to which it has been read.
 struct ExpressionText {
     let whole: String
     let bytes: [UInt8]
@@ -72,14 +72,14 @@ struct ExpressionText {
         return true
     }
 
-    /// Takes letters, in lower case.
+    /// Reads letters, in lower case.
     mutating func takeLetters() -> String {
         let letters = bytes[position..<end].prefix { ($0 | 0x20) &- UInt8(ascii: "a") < 26 }
         position += letters.count
         return String(decoding: letters.map { $0 | 0x20 }, as: UTF8.self)
     }
 
-    /// Takes digits; nil where there are none. Beyond nine digits the value no longer grows.
+    /// Reads digits; nil if there are none. The value is limited to nine digits.
     mutating func takeNumber() -> Int? {
         let digits = bytes[position..<end].prefix { $0 &- UInt8(ascii: "0") <= 9 }
         guard !digits.isEmpty else { return nil }

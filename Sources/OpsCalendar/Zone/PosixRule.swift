@@ -71,8 +71,8 @@ struct PosixRule: Hashable, Sendable {
         return ZonePeriod(start: start, end: end, offset: offset)
     }
 
-    /// Returns the changes of some years in their order. Of two at the same instant the one of the later year stands:
-    /// the end of one year's daylight-saving time and the start of the next may coincide.
+    /// Returns the changes of some years in their order. If two are at the same instant, the one of the later year
+    /// remains: the end of one year's daylight-saving time and the start of the next may coincide.
     private static func changes(
         _ standard: Int, _ daylight: Daylight, in years: ClosedRange<Int>
     ) -> [ZoneRules.Change] {

@@ -1,7 +1,7 @@
 /// The reason why the bytes of a time zone cannot be used.
 public enum ZoneFileError: Error, Hashable, Sendable, CustomStringConvertible {
     case notAZoneFile
-    /// The file ends before what its header announces, or announces what no file has.
+    /// The file is shorter than its header says, or the header has impossible values.
     case damaged(String)
     case onlyShortTimes
     case leapSeconds
@@ -90,7 +90,7 @@ private struct ZoneHeader {
     }
 }
 
-/// Takes big-endian numbers from bytes, and throws where they end.
+/// Reads big-endian numbers from bytes, and throws at their end.
 private struct ByteReader {
     private let bytes: [UInt8]
     private var position = 0

@@ -1,4 +1,4 @@
-/// A part of time during which the clocks of a zone keep one distance to UTC: from `start` up to, not including, `end`.
+/// A period in which a zone has one offset from UTC: from `start` up to, but not including, `end`.
 public struct ZonePeriod: Hashable, Sendable {
     public let start: UnixTime
     public let end: UnixTime
@@ -30,7 +30,7 @@ public enum LocalTimeMatch: Hashable, Sendable {
     case twice(first: UnixTime, last: UnixTime)
 }
 
-/// The distance of a zone's clocks to UTC at all times: a table of changes, and a rule for the time after the table.
+/// The offset of a zone from UTC at all times: a table of changes, and a rule for the time after the table.
 public struct ZoneRules: Hashable, Sendable {
     struct Change: Hashable, Sendable {
         let at: UnixTime
@@ -46,7 +46,7 @@ public struct ZoneRules: Hashable, Sendable {
     private let rule: PosixRule?
     private let ruleStart: UnixTime
 
-    /// `changes` in ascending order; those that leave the offset as it was are dropped.
+    /// `changes` in ascending order; those that do not change the offset are dropped.
     init(initialOffset: Int, changes: [Change] = [], rule: PosixRule? = nil) {
         self.initialOffset = initialOffset
         self.rule = rule
@@ -136,7 +136,7 @@ public struct ZoneRules: Hashable, Sendable {
     }
 
     /// Returns the earliest local time that the clocks have not reached up to and including `instant`: the second pass
-    /// of a repeated hour reaches nothing new.
+    /// of a repeated hour reaches no new time.
     func firstUnreached(after instant: UnixTime) -> LocalTime {
         var current = period(containing: instant)
         var local = instant.seconds + Int64(current.offset) + 1

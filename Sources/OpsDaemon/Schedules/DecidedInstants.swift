@@ -3,7 +3,7 @@ internal import OpsCore
 internal import OpsStore
 internal import OpsWire
 
-/// Instants of a schedule that were decided together, as the event stream tells them: stored as "INSTANT COUNT NAME".
+/// Instants of a schedule that were processed together, as an event reports them: stored as "INSTANT COUNT NAME".
 struct DecidedInstants {
     let schedule: String
     /// The first of them.
@@ -15,7 +15,7 @@ struct DecidedInstants {
         self.nominal = nominal.text
     }
 
-    /// Nil: the report is about something else.
+    /// Returns nil for a report about something else.
     init?(_ report: Report) {
         switch report.kind {
         case .fired, .skipped, .missed, .refused: break
@@ -30,7 +30,7 @@ struct DecidedInstants {
 
     var detail: String { "\(nominal) \(count) \(schedule)" }
 
-    /// Returns the event of a decision; nil: nobody needs to hear of it.
+    /// Returns the event of a decision; nil if it has none.
     static func kind(of result: ScheduleInstant.Result) -> Report.Kind? {
         switch result {
         case .run: .fired

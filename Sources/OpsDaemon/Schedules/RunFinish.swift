@@ -10,7 +10,7 @@ final class RunFinish {
     private var watched: [GraphID: Watched] = [:]
     /// Outcomes that are not stored yet.
     private var ended: [ScheduleInstant] = []
-    /// Graphs of which all operations have finished, as far as is known.
+    /// Graphs whose operations seem to have all finished.
     private var touched: Set<GraphID> = []
     private lazy var check = DeferredWork(daemon.loop) { [unowned self] in self.look() }
     private lazy var alarm = Alarm(daemon) { [unowned self] in self.settle() }
@@ -18,11 +18,11 @@ final class RunFinish {
     private struct Watched {
         var schedule: Schedule
         let run: ScheduleInstant
-        /// Number of operations that had not finished when they were last counted, without those that have since.
+        /// Number of unfinished operations: the last count, minus those that have finished since.
         var left: Int
     }
 
-    /// Nanoseconds for which outcomes are gathered: they are stored again after a crash.
+    /// Nanoseconds for which outcomes are collected before they are stored. After a crash they are determined again.
     private static let gathering: Int64 = 200_000_000
     /// Maximum number of records of a schedule.
     private static let mostRecords = 10_000
@@ -50,7 +50,7 @@ final class RunFinish {
         schedule.recordsSinceRemoval += 1
     }
 
-    /// Notes that a schedule has got another definition.
+    /// Handles a changed definition of a schedule.
     func replace(_ schedule: Schedule, _ changed: Schedule) {
         for (graph, run) in watched where run.schedule === schedule { watched[graph]?.schedule = changed }
     }
@@ -60,7 +60,7 @@ final class RunFinish {
         ended.removeAll { $0.schedule == schedule.id }
     }
 
-    /// Notices ends of operations, after their commit.
+    /// Handles ends of operations, after their commit.
     func take(_ reports: [Report]) {
         guard !watched.isEmpty else { return }
         for report in reports where report.kind == .finished {

@@ -6,7 +6,7 @@ internal import OpsWire
 struct RunText {
     private let values: [(mark: [UInt8], value: [UInt8])]
 
-    /// - Parameter values: Texts that take the places of `${NAME}`.
+    /// - Parameter values: Texts that replace `${NAME}`.
     init(_ values: KeyValuePairs<String, String>) {
         self.values = values.map { name, value in
             var text = JSONWriter()
@@ -15,7 +15,8 @@ struct RunText {
         }
     }
 
-    /// Returns the text with its placeholders replaced. `$` occurs in JSON in strings alone, so the text need not be read.
+    /// Returns the text with its placeholders replaced. In JSON, `$` occurs only in strings, so the text need not be
+    /// parsed.
     func fill(_ text: [UInt8]) -> [UInt8] {
         guard text.contains(UInt8(ascii: "$")) else { return text }
         var filled: [UInt8] = []
@@ -35,7 +36,7 @@ struct RunText {
         return filled + rest
     }
 
-    /// Returns an array with one group, which has the operations of an array inside.
+    /// Returns an array with one group that contains the operations of another array.
     static func group(_ name: String, around operations: [UInt8]) -> [UInt8] {
         var writer = JSONWriter(capacity: operations.count + 64)
         writer.beginArray()
@@ -51,7 +52,7 @@ struct RunText {
 }
 
 extension SubmissionTexts {
-    /// Makes the first operation hold a category alone, beside those that it names.
+    /// Adds the exclusive use of a category to the first operation.
     mutating func hold(_ category: String) {
         guard let first = submission.operations.first else { return }
         let own = first.categories.map { submission.categorySets[Int($0)] } ?? []

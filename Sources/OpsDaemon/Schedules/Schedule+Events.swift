@@ -2,7 +2,8 @@ internal import OpsCalendar
 internal import OpsCore
 internal import OpsStore
 
-/// Instants that events cause: the end of a run, and the boot of the machine. They have records as those of the calendar.
+/// Instants that events cause: the end of a run, and the boot of the machine. They have records like those of the
+/// calendar.
 extension Schedule {
     /// An instant that an event has caused.
     struct EventInstant: Equatable {
@@ -12,13 +13,13 @@ extension Schedule {
 
     /// Events that count from somewhere, and the last that has its record.
     struct EventState {
-        /// Instant at which the last run ended, or the last event had its record; nil: there was none.
+        /// Instant at which the last run ended, or of the last event with a record; nil: there was none.
         var base: UnixTime?
-        /// Instant of this boot, if `@reboot` has not had its run.
+        /// Instant of this boot, if `@reboot` has not run in it.
         var boot: UnixTime?
         /// Instants before this one were missed.
         var missedBefore = UnixTime.earliest
-        /// The latest record, which the next may join.
+        /// The latest record, with which the next may be merged.
         var last: InstantRecord?
     }
 
@@ -53,14 +54,14 @@ extension Schedule {
         events.base = max(events.base ?? .earliest, min(ceiling, UnixTime(seconds: now.seconds + 1)))
     }
 
-    /// Notes that the clock was turned back.
+    /// Records that the clock was turned back.
     func turnBackEvents(to now: UnixTime) {
         events.base = events.base.map { min($0, now) }
         events.boot = events.boot.map { min($0, now) }
         events.missedBefore = min(events.missedBefore, now)
     }
 
-    /// Returns what becomes of an instant that is due.
+    /// Decides about a due instant.
     func decision(on event: EventInstant, at now: UnixTime) -> InstantRecord.Result {
         let policy = definition.policy
         let start = ledger.start(of: event.nominal)
@@ -82,7 +83,7 @@ extension Schedule {
         return InstantRecord(result, from: event.nominal, through: through, count: Int(more) + 1)
     }
 
-    /// Returns a record of an event with the position behind it, as it is stored.
+    /// Returns a record of an event with the position after it, as they are stored.
     func accounting(_ record: InstantRecord, of event: EventInstant) -> (write: ScheduleWrite, after: EventState) {
         var after = events
         let joined = events.last?.joined(with: record) ?? record
@@ -97,7 +98,7 @@ extension Schedule {
         return (ScheduleWrite(ScheduleInstant(joined, of: id), position), after)
     }
 
-    /// Takes the state that a commit has stored.
+    /// Adopts the state that a commit has stored.
     func take(_ after: EventState, isRun: Bool) {
         if events.boot != nil, after.boot == nil { boot = currentBoot }
         events = after

@@ -20,7 +20,7 @@ extension Schedule {
         return Array(found.sorted().prefix(left))
     }
 
-    /// Returns instants of the calendar that have come, whatever became of them.
+    /// Returns past instants of the calendar, with any result.
     func pastInstants(_ from: UnixTime, through: UnixTime, limit: Int) -> [UnixTime] {
         let policy = definition.policy
         let first = max(from, policy.from ?? from)
@@ -35,7 +35,7 @@ extension Schedule {
         return found
     }
 
-    /// Obstacles to the start of the next run, in words.
+    /// Obstacles to the start of the next run, as text.
     var obstacles: [(kind: String, text: String)] {
         var found: [(kind: String, text: String)] = []
         let policy = definition.policy

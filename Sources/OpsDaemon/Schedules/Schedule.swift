@@ -14,7 +14,7 @@ final class Schedule {
     var keptGraphs: [GraphID]?
     /// Number of records since the oldest were last removed.
     var recordsSinceRemoval = 0
-    /// Boot of the machine in which `@reboot` has had its run.
+    /// Boot of the machine in which `@reboot` has run.
     var boot: String?
     let currentBoot: String
     var events = EventState()
@@ -31,7 +31,7 @@ final class Schedule {
     /// - Parameters:
     ///   - last: The newest record.
     ///   - runs: The newest records of runs, the newest first.
-    ///   - boot: The present boot of the machine.
+    ///   - boot: The current boot of the machine.
     init(_ stored: StoredSchedule, last: ScheduleInstant?, runs: [ScheduleInstant], boot currentBoot: String) throws {
         self.stored = stored
         self.currentBoot = currentBoot
@@ -67,17 +67,17 @@ final class Schedule {
         return position
     }
 
-    /// Returns a record of the next instants and the ledger behind it; nil if they have their record already.
+    /// Returns a record of the next instants and the ledger after it; nil if they have a record already.
     func accounting(_ record: InstantRecord) -> (write: ScheduleWrite, ledger: InstantLedger)? {
         var next = ledger
         guard let stored = next.account(record) else { return nil }
         return (ScheduleWrite(ScheduleInstant(stored, of: id), position(next)), next)
     }
 
-    /// Takes the ledger that a commit has stored.
+    /// Adopts the ledger that a commit has stored.
     func take(_ ledger: InstantLedger) { self.ledger = ledger }
 
-    /// Notes that nothing could be started before `now`.
+    /// Records that nothing could be started before `now`.
     func returned(at now: UnixTime) {
         ledger.returned(at: now)
         events.missedBefore = now

@@ -2,7 +2,7 @@ internal import OpsCalendar
 internal import OpsCore
 internal import OpsWire
 
-/// A schedule, read: the instants of its calendar, its policy, and the graph that it submits.
+/// A parsed schedule: the instants of its calendar, its policy, and the graph that it submits.
 struct ScheduleDefinition {
     let request: AddScheduleRequest
     let recurrences: Recurrences
@@ -12,9 +12,9 @@ struct ScheduleDefinition {
     /// Seconds from the end of a run to the next.
     let afterFinish: Int64?
     let runsAtBoot: Bool
-    /// Number of finished runs of which the graph is kept.
+    /// Number of finished runs whose graph is kept.
     let keep: Int
-    /// Sentences about expressions that are taken all the same.
+    /// Warnings about expressions that are accepted.
     let warnings: [String]
 
     /// Maximum number of expressions.
@@ -78,7 +78,7 @@ struct ScheduleDefinition {
         self.request = request
     }
 
-    /// Returns true if another definition says the same. The environment in which it was written does not count.
+    /// Returns true if another definition is equal. The recorded environment is not compared.
     func isEqual(_ other: ScheduleDefinition) -> Bool {
         var (own, others) = (request, other.request)
         own.capture = nil

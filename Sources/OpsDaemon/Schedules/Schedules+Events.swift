@@ -17,10 +17,10 @@ extension Schedules {
         }
     }
 
-    /// Number of records among which the last run and the last other instant are looked for.
+    /// Number of records that are searched for the last run and the last other instant.
     private static let recordsWithEvents = 100
 
-    /// Decides the instant that an event has caused, if it is due.
+    /// Processes the instant that an event has caused, if it is due.
     func decideEvents(_ schedule: Schedule, at now: UnixTime) throws {
         guard let event = try unusedEvent(of: schedule), schedule.ledger.start(of: event.nominal) <= now else { return }
         let result = schedule.decision(on: event, at: now)
@@ -29,7 +29,7 @@ extension Schedules {
         try store(schedule.record(result, of: event, at: now), of: schedule, event, note: nil)
     }
 
-    /// Returns the next event at an instant without a record: the clock may have been turned back.
+    /// Returns the next event, at an instant that has no record yet: the clock may have been turned back.
     private func unusedEvent(of schedule: Schedule) throws -> Schedule.EventInstant? {
         guard let event = schedule.nextEvent else { return nil }
         var nominal = event.nominal

@@ -7,7 +7,7 @@ internal import OpsWire
 
 /// Runs of schedules: a graph becomes a submission of its owner.
 extension Schedules {
-    /// Maximum number of operations of a schedule's graph: as many as are decided in the loop.
+    /// Maximum number of operations of a schedule's graph: the largest submission that is processed in the loop.
     static let mostOperations = DaemonLimits.operationsInTheLoop
 
     /// Submits the run of an instant of the calendar.
@@ -64,7 +64,7 @@ extension Schedules {
         try startBeside(schedule, instant, isSerial: schedule.definition.policy.overlap.isSerial, then: answer)
     }
 
-    /// Starts a run of which the calendar knows nothing.
+    /// Starts a run that does not belong to an instant of the calendar.
     func startBeside(
         _ schedule: Schedule, _ instant: ScheduleInstant, isSerial: Bool, then answer: @escaping (GraphID?) -> Void
     ) throws {
@@ -75,7 +75,7 @@ extension Schedules {
         }
     }
 
-    /// Starts a run of a file or a line.
+    /// Starts a run that a file or a line has triggered.
     /// - Parameter text: The files, or the line.
     func startTriggered(
         _ schedule: Schedule, _ write: ScheduleWrite, _ text: String, cancelling runs: [ScheduleInstant],
@@ -108,7 +108,7 @@ extension Schedules {
         finish.watch(run, of: schedule)
     }
 
-    /// Puts a run to the scheduler. `answer` is called after the commit, with nil where that has failed.
+    /// Submits a run to the scheduler. `answer` is called after the commit, with nil if it has failed.
     private func submit(
         _ schedule: Schedule, _ nominal: UnixTime, _ write: ScheduleWrite, isSerial: Bool,
         cancelling runs: [ScheduleInstant] = [], trigger: String? = nil, then answer: @escaping (GraphID?) -> Void
@@ -142,7 +142,7 @@ extension Schedules {
         daemon.cancel(cancelled, by: "schedule \(schedule.name)", reason: "the next run of the schedule is due")
     }
 
-    /// Returns the owner as the user database knows it now.
+    /// Looks up the owner in the user database.
     func owner(of schedule: Schedule) throws -> Caller {
         let stored = schedule.stored
         let account = try Account.withUID(stored.uid, formerName: stored.user)
@@ -153,7 +153,7 @@ extension Schedules {
         return Caller(user: stored.uid, group: account?.gid ?? stored.gid, account: account)
     }
 
-    /// Checks a graph as its submission would.
+    /// Checks a graph as at its submission.
     func check(_ definition: ScheduleDefinition, _ caller: Caller) throws {
         var order = SubmissionOrder()
         order.capture = definition.request.capture

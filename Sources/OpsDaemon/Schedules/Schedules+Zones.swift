@@ -6,7 +6,7 @@ internal import OpsWire
 
 /// Time zones of schedules, whose files an update of the system may change.
 extension Schedules {
-    /// Reads the files again, once a minute at most, and gives schedules the rules that have changed.
+    /// Reads the files again, at most once a minute, and passes changed rules to the schedules.
     func rereadZones(_ now: Moment) throws {
         guard now.monotonic - zonesReadAt >= Self.absence else { return }
         zonesReadAt = now.monotonic

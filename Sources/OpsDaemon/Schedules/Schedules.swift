@@ -5,8 +5,8 @@ internal import OpsSystem
 internal import OpsSystemd
 internal import OpsWire
 
-/// All schedules. At each nominal instant a schedule submits its graph by the path of every other submission; the record
-/// of the instant is stored in the commit of that submission, so that no crash repeats or forgets it.
+/// All schedules. At each nominal instant a schedule submits its graph like any other submission. The record of the
+/// instant is stored in the same commit, so that no crash repeats or loses it.
 final class Schedules {
     unowned let daemon: Daemon
     private(set) var all: [Schedule] = []
@@ -14,7 +14,7 @@ final class Schedules {
     private(set) lazy var triggers = Triggers(schedules: self)
     private(set) lazy var finish = RunFinish(schedules: self)
     private lazy var alarm = Alarm(daemon, .wall) { [unowned self] in self.startDue() }
-    /// Looks at the clock, which may have been changed.
+    /// Timer that checks whether the clock was changed.
     private lazy var clockCheck = Alarm(daemon) { [unowned self] in self.startDue() }
     /// Earliest instant at which a schedule needs a decision.
     private var next: UnixTime?
@@ -22,14 +22,14 @@ final class Schedules {
     var zonesReadAt = Clock.read().monotonic
     /// Difference of the two clocks, in nanoseconds.
     private var clockDifference: Int64
-    /// The store took nothing for a while: instants of that time are due, not missed.
+    /// True if the store was unavailable for a while: instants of that time are due, not missed.
     private var wasBlocked = false
 
     /// Maximum number of schedules that start a run in one turn.
     private static let startsInATurn = 100
-    /// Nanoseconds after which a late start counts as an absence, and between two looks at the clock.
+    /// Nanoseconds after which a late start counts as an absence; also the interval between two checks of the clock.
     static let absence: Int64 = 60_000_000_000
-    /// Nanoseconds that the clock may be adjusted by without being looked at as changed.
+    /// Largest adjustment of the clock, in nanoseconds, that does not count as a change.
     private static let adjustment: Int64 = 2_000_000_000
 
     init(daemon: Daemon) {
@@ -42,10 +42,10 @@ final class Schedules {
 
     // MARK: - Which there are
 
-    /// Identification of the present boot.
+    /// Id of the current boot.
     private(set) var boot = ""
 
-    /// Reads what is stored, when the daemon starts.
+    /// Loads the stored schedules when the daemon starts.
     func load() throws {
         boot = try Boot.identifier()
         let now = UnixTime(flooringNanoseconds: Moment.now().wall)
@@ -73,7 +73,7 @@ final class Schedules {
         return try Schedule(stored, last: last, runs: runs, boot: boot)
     }
 
-    /// Takes a schedule that has been stored.
+    /// Adds a schedule that has been stored.
     func add(_ stored: StoredSchedule) throws -> Schedule {
         let schedule = try open(stored)
         all.append(schedule)
@@ -83,7 +83,7 @@ final class Schedules {
         return schedule
     }
 
-    /// Gives a schedule another definition: a changed calendar counts from now.
+    /// Changes the definition of a schedule: a changed calendar applies from now on.
     func update(_ schedule: Schedule, _ definition: ScheduleDefinition) throws -> Schedule {
         let now = UnixTime(flooringNanoseconds: Moment.now().wall)
         try settleDue(schedule, at: now)
@@ -139,7 +139,7 @@ final class Schedules {
         if clockCheck.instant == nil, !all.isEmpty { clockCheck.set(after: Self.absence) }
     }
 
-    /// Decides the instants that have come, and starts runs.
+    /// Processes due instants, and starts runs.
     private func startDue() {
         guard !all.isEmpty else {
             clockCheck.set(at: nil)
@@ -176,7 +176,7 @@ final class Schedules {
         refresh()
     }
 
-    /// Decides and stores what is due before the schedule changes: the new definition knows nothing of it.
+    /// Processes due instants before the schedule changes, since they belong to the old definition.
     private func settleDue(_ schedule: Schedule, at now: UnixTime) throws {
         daemon.settleBeforeReading()
         for _ in 0..<Self.startsInATurn {
@@ -190,7 +190,7 @@ final class Schedules {
         if daemon.outage != nil { throw daemon.unavailable }
     }
 
-    /// Decides due instants of one schedule up to the next run.
+    /// Processes due instants of one schedule up to the next run.
     private func decide(_ schedule: Schedule, at now: UnixTime) throws {
         while daemon.longTurn == nil {
             switch schedule.ledger.decision(at: now, unfinished: schedule.unfinished.count) {
@@ -211,8 +211,8 @@ final class Schedules {
         schedule.take(accounting.ledger)
     }
 
-    /// Stores a record of instants that do not run. It may be joined with an earlier one: the first new instant and the
-    /// number of new ones are told.
+    /// Stores a record of instants that do not run. It may be merged with an earlier one; the event has the first new
+    /// instant and the number of new ones.
     func store(_ write: ScheduleWrite, of schedule: Schedule, from nominal: UnixTime, count: Int) throws {
         var write = write
         write.instant.at = Moment.now().wall
@@ -221,7 +221,7 @@ final class Schedules {
 
     // MARK: - Changed clocks
 
-    /// Notices that the clock was changed: nothing is repeated, and nothing waits until it is as late again.
+    /// Handles a change of the clock: no instant is repeated, and none waits until the old time is reached again.
     private func compareClocks(_ now: Moment) throws {
         let difference = now.wall - now.monotonic
         let change = difference - clockDifference
@@ -268,7 +268,7 @@ final class Schedules {
 
     // MARK: - Ends
 
-    /// Takes the end of a run, which has been committed.
+    /// Handles the end of a run, which has been committed.
     func runEnded(_ run: ScheduleInstant, of schedule: Schedule, at end: Int64?) {
         let now = Moment.now().wall
         schedule.ended(at: end ?? now, now: UnixTime(flooringNanoseconds: now))

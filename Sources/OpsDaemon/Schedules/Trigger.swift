@@ -1,9 +1,10 @@
 internal import OpsStore
 internal import OpsWire
 
-/// A source of runs beside the calendar: files that appear or change, or lines that a command prints.
+/// A source of runs other than the calendar: files that appear or change, or lines that a command prints.
 enum Trigger: Equatable {
-    /// Files of a pattern. Those that no longer change are new after `settle`; `batch`: one run for all of a check.
+    /// Files of a pattern. A file counts as new when it has not changed for `settle`; `batch`: one run for all new
+    /// files of a check.
     case path(glob: String, settle: Int64, isBatch: Bool, poll: Int64)
     case exec(command: String, every: Int64)
 
@@ -19,7 +20,7 @@ enum Trigger: Equatable {
         if case .path(_, _, let isBatch, _) = self { isBatch } else { false }
     }
 
-    /// The source in words, in the place of a calendar expression.
+    /// Description of the source, shown instead of a calendar expression.
     var text: String {
         switch self {
         case .path(let glob, _, _, _): "onPath \(glob)"
@@ -35,7 +36,7 @@ enum Trigger: Equatable {
         return slash == fixed.startIndex ? "/" : String(fixed[..<slash])
     }
 
-    /// Arguments of the process that prints what there is.
+    /// Arguments of the process that lists the files, or prints the lines.
     var arguments: [String] {
         switch self {
         case .path(let glob, _, _, _): ["/bin/sh", "-c", Self.listing(Self.shellText(glob))]
@@ -43,8 +44,8 @@ enum Trigger: Equatable {
         }
     }
 
-    /// Device, inode, modification time, size and name of each file, with a NUL behind each. Names of files are arguments
-    /// of no command of unlimited length.
+    /// Device, inode, modification time, size and name of each file, with a NUL after each. File names are not passed
+    /// as arguments, whose total length is limited.
     private static func listing(_ glob: String) -> String {
         "for f in \(glob); do [ -e \"$f\" ] && printf '%s\\0' \"$f\"; done | xargs -0 -r sh -c "
             + "'exec find -L \"$@\" -maxdepth 0 -type f -printf \"%D %i %T@ %s %p\\0\"' sh"
@@ -61,8 +62,8 @@ enum Trigger: Equatable {
 
     static let longestLine = 4096
 
-    /// Reads what the process has printed.
-    /// - Parameter isComplete: Its last line is whole.
+    /// Parses the output of the process.
+    /// - Parameter isComplete: True if the last line is complete.
     func read(_ bytes: [UInt8], isComplete: Bool) -> [TriggerKey] {
         switch self {
         case .path:

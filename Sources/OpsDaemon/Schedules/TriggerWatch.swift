@@ -3,8 +3,8 @@ internal import OpsStore
 internal import OpsSystem
 internal import OpsSystemd
 
-/// Looks at the files or lines of one trigger. Events of the file system only wake the look: the comparison of what there is
-/// with the stored keys is the truth, and is made after every start and every pause between two looks.
+/// Checks the files or lines of one trigger. A check compares them with the stored keys, after every start and every
+/// pause. Events of the file system only make the next check earlier.
 final class TriggerWatch {
     private unowned let triggers: Triggers
     let schedule: Schedule
@@ -12,17 +12,17 @@ final class TriggerWatch {
     private var daemon: Daemon { triggers.daemon }
     private lazy var alarm = Alarm(triggers.daemon) { [unowned self] in self.triggers.look(self) }
     private var token: FileWatch.Token?
-    /// New files that may still change, with the monotonic instant at which each was first seen so.
+    /// New files that may still change, with the monotonic instant at which each was first seen in this state.
     private var unsettled: [String: (identity: String, since: Int64)] = [:]
-    /// Keys that have been found, and start runs in their order.
+    /// New keys, which start runs in this order.
     var ready: [TriggerKey] = []
     var isLooking = false
-    /// Something may have changed since the last look began.
+    /// True if something may have changed since the last check began.
     private var isStale = false
     private var lastLook: Int64 = 0
     var helper: Attempt?
 
-    /// Nanoseconds between an event of the file system and a look, and between two looks that events wake.
+    /// Nanoseconds between an event of the file system and a check, and between two checks because of events.
     private static let gathering: Int64 = 100_000_000
     private static let betweenLooks: Int64 = 1_000_000_000
 
@@ -32,7 +32,7 @@ final class TriggerWatch {
         self.trigger = trigger
     }
 
-    /// Begins to look.
+    /// Starts the checks.
     func begin() {
         watch()
         alarm.set(after: 0)
@@ -47,7 +47,7 @@ final class TriggerWatch {
         ready = []
     }
 
-    /// Asks for a look soon.
+    /// Makes the next check soon.
     func wake() {
         guard !schedule.isPaused else { return }
         if isLooking {
@@ -67,14 +67,14 @@ final class TriggerWatch {
         token = try? daemon.fileWatch.watchFiles(of: directory) { [unowned self] in self.wake() }
     }
 
-    /// Notes the beginning of a look.
+    /// Handles the start of a check.
     func looks() {
         (isLooking, isStale, lastLook) = (true, false, Clock.read().monotonic)
         alarm.set(at: nil)
         watch()
     }
 
-    /// Takes the keys that were found without a run.
+    /// Handles the keys that have no run yet.
     /// - Parameter isCut: There are more.
     func found(_ keys: [TriggerKey], isCut: Bool) {
         isLooking = false
@@ -99,7 +99,7 @@ final class TriggerWatch {
         alarm.set(at: next)
     }
 
-    /// Looks again when the usual pause is over: the last look failed.
+    /// Handles a failed check: the next one is after the usual pause.
     func failed(after pause: Int64? = nil) {
         isLooking = false
         alarm.set(after: pause ?? trigger.pause)

@@ -6,7 +6,8 @@ internal import OpsSystem
 internal import OpsSystemd
 internal import OpsWire
 
-/// Runs that files and printed lines trigger. What there is is listed by a helper process with the rights of the owner.
+/// Runs that files and printed lines trigger. A helper process with the rights of the owner lists the files, or prints
+/// the lines.
 final class Triggers {
     private unowned let schedules: Schedules
     var daemon: Daemon { schedules.daemon }
@@ -19,15 +20,15 @@ final class Triggers {
 
     private static let longestLook: Int64 = 60_000_000_000
     private static let mostOutput: Int64 = 16 << 20
-    /// Maximum number of keys that one look hands on, and of runs that one turn starts.
+    /// Maximum number of new keys of one check, and of runs that one turn starts.
     private static let keysInALook = 1000
     private static let startsInATurn = 20
-    /// Nanoseconds after which runs are tried again that a limit has refused.
+    /// Nanoseconds after which runs that a limit has refused are tried again.
     private static let retry: Int64 = 60_000_000_000
 
     init(schedules: Schedules) { self.schedules = schedules }
 
-    /// Begins to watch for a schedule, or goes on with its definition of now.
+    /// Starts to watch for a schedule, or continues with its new definition.
     func update(_ schedule: Schedule) {
         forget(schedule)
         guard let trigger = schedule.definition.trigger, !schedule.isPaused else { return }
@@ -38,7 +39,7 @@ final class Triggers {
 
     func forget(_ schedule: Schedule) { watches.removeValue(forKey: schedule.id)?.end() }
 
-    /// Looks again, after a key was forgotten.
+    /// Checks again after a key was removed.
     func wake(_ schedule: Schedule) { watches[schedule.id]?.wake() }
 
     // MARK: - Looks
@@ -50,7 +51,7 @@ final class Triggers {
         startLooks()
     }
 
-    /// Starts looks, as far as there are slots and a runner.
+    /// Starts checks if there are free slots and a runner.
     func startLooks() {
         while let (id, user) = looks.start() {
             guard let watch = watches[id] else {
@@ -70,7 +71,7 @@ final class Triggers {
         }
     }
 
-    /// Starts the process that lists what there is. Returns false if there is no runner.
+    /// Starts the helper process of a check. Returns false if there is no runner.
     private func list(_ watch: TriggerWatch, of user: UInt32) throws -> Bool {
         let owner = try schedules.owner(of: watch.schedule)
         let folder = daemon.configuration.state + "/triggers"
@@ -96,7 +97,7 @@ final class Triggers {
         return watch.helper != nil
     }
 
-    /// Compares what was printed with the stored keys, beside the loop.
+    /// Compares the output with the stored keys, outside the loop.
     private func listed(_ watch: TriggerWatch, _ path: String, _ ending: HelperProcesses.Ending) {
         let isComplete: Bool
         switch ending {

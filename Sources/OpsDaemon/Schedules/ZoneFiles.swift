@@ -16,7 +16,7 @@ enum ZoneFiles {
         return try ZoneRules(file: bytes)
     }
 
-    /// Name of the zone that the clock of this machine shows: UTC where /etc/localtime is no link to a zone.
+    /// Name of this machine's time zone; UTC if /etc/localtime is not a link to a zone.
     static var machine: String {
         guard let words = Files.linkTarget(machineClock)?.split(separator: "/"),
             let folder = words.lastIndex(of: "zoneinfo")

@@ -52,7 +52,7 @@ extension Store {
         try change { () throws(StoreError) in try put(schedule, position) }
     }
 
-    /// Removes the records behind an instant that did not run, and shortens the one around it.
+    /// Removes the records of instants after this one that did not run, and shortens the one that contains it.
     public func removeRecords(
         of schedule: Int64, after nominal: Int64, shortened: [ScheduleInstant], _ position: StoredSchedule.Position
     ) throws(StoreError) {
@@ -109,7 +109,7 @@ extension Store {
         checkpointWhenLarge()
     }
 
-    /// Stores a record inside of a transaction.
+    /// Stores a record inside a transaction.
     func put(_ write: ScheduleWrite) throws(StoreError) {
         try put(write.instant)
         try put(write.instant.schedule, write.position)
@@ -123,7 +123,7 @@ extension Store {
         }
     }
 
-    /// Removes a key, which may trigger a run again. Returns false if it is not stored.
+    /// Removes a key, so that it can trigger a run again. Returns false if it is not stored.
     public func forget(_ key: String, of schedule: Int64) throws(StoreError) -> Bool {
         var isThere = false
         try change { () throws(StoreError) in

@@ -21,7 +21,7 @@ public struct StoredSchedule: Equatable, Sendable {
         public var isPaused = false
         /// Last instant of the latest pause.
         public var pausedThrough: Int64?
-        /// Boot of the machine in which `@reboot` has had its run.
+        /// Boot of the machine in which `@reboot` has run.
         public var boot: String?
         public init(accounted: Int64) { self.accounted = accounted }
     }
@@ -37,7 +37,7 @@ public struct StoredSchedule: Equatable, Sendable {
     }
 }
 
-/// The record of a nominal instant, or of adjacent ones that did not run.
+/// The record of a nominal instant, or of adjacent instants that did not run.
 public struct ScheduleInstant: Equatable, Sendable {
     public enum Result: Int64, Sendable { case run, skipped, missed, paused, refused }
     public enum Origin: Int64, Sendable { case calendar, manual, backfill, trigger }
@@ -46,7 +46,7 @@ public struct ScheduleInstant: Equatable, Sendable {
     /// First instant, in seconds since 1970: with schedule and origin the key of the record.
     public var nominal: Int64
     public var origin = Origin.calendar
-    /// Tells the records of one instant apart: triggers may start several runs in one second.
+    /// Distinguishes records of the same instant: triggers may start several runs in one second.
     public var number: Int64 = 0
     /// Last instant.
     public var through: Int64
@@ -81,12 +81,12 @@ public struct TriggerKey: Hashable, Sendable {
     }
 }
 
-/// A record with the position of the schedule behind it: both are stored in one commit, with the submission of the run
+/// A record with the position of the schedule after it: both are stored in one commit, with the submission of the run
 /// if there is one.
 public struct ScheduleWrite: Equatable, Sendable {
     public var instant: ScheduleInstant
     public var position: StoredSchedule.Position
-    /// Keys that have had their run, or will have none.
+    /// Keys that have run, or will not run.
     public var keys: [TriggerKey] = []
 
     public init(_ instant: ScheduleInstant, _ position: StoredSchedule.Position) {

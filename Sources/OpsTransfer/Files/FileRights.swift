@@ -22,7 +22,7 @@ public struct FileRights: Hashable, Sendable {
         return try body()
     }
 
-    /// Does the same for steps of a transfer, which say why they fail.
+    /// Does the same for steps of a transfer, which throw their reasons.
     public func attempt<T>(_ body: () throws(Failure) -> T) throws(Failure) -> T {
         let isOther: Bool
         do throws(SystemError) {

@@ -1,18 +1,18 @@
 internal import Glibc
 internal import OpsSystem
 
-/// The bytes of a file that is being fetched, beside its target: `.NAME.part`, and `.NAME.part.state` for a later
+/// The content of a file that is being fetched, stored beside its target: `.NAME.part`, and `.NAME.part.state` for a later
 /// attempt. The process that has it open holds its lock.
 ///
-/// At every moment at which a process or the machine can stop, one of these is true: there is no record, and the bytes
-/// are not used again; or the first `synced` bytes belong to the record, and all do while the same kernel runs.
+/// Whenever the process or the machine stops, one of these is true: there is no record, and the bytes
+/// are not used again; or the first `synced` bytes belong to the record, and all bytes do while the same kernel runs.
 final class PartialFile {
     private let directory: TargetDirectory
     private let name: String
     private let file: Descriptor
-    /// Number of bytes of the file that count.
+    /// Number of valid bytes of the file.
     private(set) var size: Int64 = 0
-    /// The version that the bytes belong to; nil: they cannot be continued.
+    /// The version that the bytes belong to; nil: they cannot be resumed.
     private(set) var record: ResumeRecord?
     /// Size at which the record is stored next. A small file never needs one.
     private var nextCheckpoint = PartialFile.firstCheckpoint
@@ -51,7 +51,7 @@ final class PartialFile {
         }
     }
 
-    /// A regular file may be replaced, and nothing else.
+    /// Only a regular file may be replaced.
     private static func checkTarget(_ name: String, in directory: TargetDirectory) throws(SystemError) {
         guard let found = try directory.status(of: name), found.st_mode & S_IFMT != S_IFREG else { return }
         let isDirectory = found.st_mode & S_IFMT == S_IFDIR
@@ -59,7 +59,7 @@ final class PartialFile {
             "replace \(directory.shown(name)), which is not a regular file", errno: isDirectory ? EISDIR : EINVAL)
     }
 
-    /// Opens the file under its lock. Nil: another process has it.
+    /// Opens the file and locks it. Nil: another process has locked it.
     private static func openLocked(_ name: String, in directory: TargetDirectory) throws(SystemError) -> Descriptor? {
         while true {
             guard let file = try directory.open(name, O_RDWR | O_CREAT) else { return nil }
@@ -95,7 +95,7 @@ final class PartialFile {
         try truncate(kept)
     }
 
-    /// Forgets all bytes: those that follow are the first of the file. Nil: the version has no strong validator.
+    /// Drops all bytes: the next one is the first of the file. A nil version has no strong validator.
     func startAgain(_ record: ResumeRecord?) throws(SystemError) {
         // The old record must be gone, even after a power cut, before there is a byte that it does not describe.
         if try directory.remove(recordName) { try directory.sync() }
@@ -105,7 +105,7 @@ final class PartialFile {
         isOverlapping = false
     }
 
-    /// Expects the bytes from the last one of `size`, which is checked.
+    /// Expects the last byte again, which is compared, and then the rest.
     func continueFromLastByte() throws(SystemError) {
         try truncate(size)
         nextCheckpoint = size + PartialFile.checkpointDistance
@@ -118,7 +118,7 @@ final class PartialFile {
         size = length
     }
 
-    /// Appends bytes. Returns false where the first one is not the one that was there already.
+    /// Appends bytes. Returns false if the repeated byte differs from the one that is stored.
     func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Bool {
         var rest = unsafe bytes
         let number = file.rawValue
@@ -142,7 +142,7 @@ final class PartialFile {
         return true
     }
 
-    /// Stores the record for the bytes there are, after them.
+    /// Syncs the bytes, then stores the record for them.
     func checkpoint() throws(SystemError) {
         guard var record, size > 0 else { return }
         let number = file.rawValue
@@ -189,8 +189,8 @@ final class PartialFile {
         return verification.offset == size ? verification.digest.end() : nil
     }
 
-    /// Puts the file in the target's place, synced. A file that is replaced passes its permissions on; else `umask` says
-    /// which are withheld.
+    /// Renames the synced file to the target. It gets the permissions of the file that it replaces; a new file gets
+    /// those that `umask` allows.
     func finish(umask: UInt32) throws(SystemError) {
         try PartialFile.checkTarget(name, in: directory)
         let number = file.rawValue
@@ -214,7 +214,7 @@ final class PartialFile {
         record = nil
     }
 
-    /// Keeps what a later attempt can continue, and removes everything else.
+    /// Keeps the partial file if a later attempt can resume it, else removes it.
     func close() throws(SystemError) {
         guard record != nil, size > 0 else { return try discard() }
         do throws(SystemError) {

@@ -1,23 +1,23 @@
 internal import COpsTransfer
 internal import OpsSystem
 
-/// The version of the file that a partial file holds the beginning of. It is stored beside the partial file.
+/// The version of the file whose beginning a partial file contains. It is stored beside the partial file.
 struct ResumeRecord: Hashable, Sendable {
-    /// The address that was asked for.
+    /// The requested address.
     var address: String
     /// The address that answered, after redirects, without its query.
     var resource: String
     var validator: Validator
     var length: Int64?
-    /// Number of bytes that were synced before this record was.
+    /// Number of bytes that were synced before this record was written.
     var synced: Int64
-    /// The run of the kernel that wrote. While it runs, bytes that were written are there even if they are not synced.
+    /// Boot id at the time of writing. In the same boot, written bytes exist even if they are not synced.
     var boot: String
 
     static let sizeLimit = 300_000
     private static let title = "opsd-fetch 1"
 
-    /// Lines, and their digest: a record that was torn is none.
+    /// Lines and their digest, so that an incomplete record is detected.
     var bytes: [UInt8] {
         var lines = [ResumeRecord.title, "address \(address)", "resource \(resource)"]
         switch validator {
@@ -58,7 +58,7 @@ struct ResumeRecord: Hashable, Sendable {
         guard self.bytes == bytes else { return nil }
     }
 
-    /// The run of the kernel; empty where it cannot be read: then only what was synced counts.
+    /// The boot id; empty if it cannot be read: then only synced bytes are valid.
     static func currentBoot() -> String {
         do throws(SystemError) {
             return try Files.readText("/proc/sys/kernel/random/boot_id")

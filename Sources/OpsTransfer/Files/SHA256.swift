@@ -20,7 +20,7 @@ public struct Checksum: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A SHA-256 that is under way.
+/// A SHA-256 that is being computed.
 struct SHA256 {
     private var state = ops_sha256()
 

@@ -1,13 +1,13 @@
 internal import Glibc
 internal import OpsSystem
 
-/// The directory of a target, opened once: what is renamed later does not change where files go.
+/// The directory of a target, opened once, so that later renames do not change where files are written.
 final class TargetDirectory {
     private let directory: Descriptor
     /// For messages.
     let path: String
 
-    /// Greatest number of symbolic links on the way.
+    /// Maximum number of symbolic links on the way.
     private static let linkLimit = 40
 
     /// Opens a directory. A symbolic link on the way that another user has put into a sticky directory that all can
@@ -115,7 +115,7 @@ final class TargetDirectory {
         try retrying("rename \(shown(name)) to \(other)") { unsafe renameat(number, name, number, other) }
     }
 
-    /// Makes names that were created, renamed and removed last through a power cut.
+    /// Syncs the directory, so that created, renamed and removed names survive a power cut.
     func sync() throws(SystemError) {
         let number = directory.rawValue
         try retrying("sync \(path)") { fsync(number) }

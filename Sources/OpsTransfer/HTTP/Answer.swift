@@ -2,8 +2,8 @@ internal import OpsSystem
 
 /// The bytes that are on disk already, and the version of the file that they belong to.
 struct ResumePoint: Hashable, Sendable {
-    /// First byte to ask for. The last byte on disk is asked for once more: so a file that is complete is answered with
-    /// one byte, and 416 always means that the server's file is another one.
+    /// First byte to request. The last byte on disk is requested again: so the answer for a complete file has one byte,
+    /// and 416 always means that the file on the server has changed.
     var offset: Int64
     var validator: Validator
     var length: Int64?
@@ -86,7 +86,7 @@ extension ResponseHead {
 
     private var isChunked: Bool { values(of: .transferEncoding).contains { $0.lowercased() == "chunked" } }
 
-    /// The refusal of a body that is not the file's bytes as they are.
+    /// Failure if the body is encoded, and so is not the plain content of the file.
     private var codingFailure: Failure? {
         let contents = values(of: .contentEncoding).filter { $0.lowercased() != "identity" }
         let transfers = values(of: .transferEncoding).map { $0.lowercased() }

@@ -30,7 +30,7 @@ struct ContentRange: Hashable, Sendable {
 }
 
 enum ByteCount {
-    /// Digits alone: no sign, no space.
+    /// Reads a number of digits only: no sign, no space.
     static func parse(_ text: some StringProtocol) -> Int64? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         return Int64(text)

@@ -10,9 +10,9 @@ public import OpsSystem
     private let multi: UnsafeMutableRawPointer
     private let readiness: Descriptor
     private let timer: Descriptor
-    /// Due while there is work.
+    /// A timer that fires while there is work.
     private let workTimer: Descriptor
-    /// Work without network, next first. It is done in slices, one in each step, so that no transfer holds up the others.
+    /// Work without network, in order. Each step does one slice, so that no transfer delays the others.
     private var work: [any EngineWork] = []
     /// By the address of libcurl's handle.
     private var exchanges: [Int: Exchange] = [:]
@@ -67,7 +67,7 @@ public import OpsSystem
         unsafe curl_multi_cleanup(multi)
     }
 
-    /// Readable while `step` has something to do.
+    /// Descriptor that is readable while `step` has something to do.
     public var descriptor: Int32 { readiness.rawValue }
 
     /// Changes the number of connections to one host at a time; further exchanges wait. 0: no limit.
@@ -83,7 +83,7 @@ public import OpsSystem
         try readiness.waitUntil(.readable, milliseconds: milliseconds)
     }
 
-    /// Moves every exchange on that can move, and reports those that have ended. Does not block.
+    /// Advances all exchanges, and reports those that have ended. Does not block.
     public func step() throws(SystemError) {
         let set = readiness.rawValue
         var ready = [ops_ready](repeating: ops_ready(), count: 64)

@@ -2,7 +2,7 @@ internal import CCurl
 internal import OpsSystem
 
 extension Exchange {
-    /// Gives libcurl everything that it needs to know about a request.
+    /// Sets libcurl's options for a request.
     func configure(_ request: ExchangeRequest, _ options: Engine.Options) throws(Failure) {
         for line in request.headers {
             guard let longer = unsafe curl_slist_append(headers, line) else {

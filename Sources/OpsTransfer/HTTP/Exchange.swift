@@ -5,11 +5,11 @@ struct ExchangeRequest {
     var address: WebAddress
     /// Header lines without their ends.
     var headers: [String]
-    /// Bytes a second; 0: no limit.
+    /// Bytes per second; 0: no limit.
     var rateLimit: Int64 = 0
     /// Seconds without a byte after which the exchange fails.
     var stallLimit = 60
-    /// Seconds until a connection must be there.
+    /// Time limit in seconds for making a connection.
     var connectLimit = 30
 }
 
@@ -26,7 +26,7 @@ protocol ExchangeReceiver: AnyObject {
 enum ExchangeEnd: Hashable, Sendable {
     /// The whole response was received.
     case complete
-    /// The receiver has asked for it.
+    /// The receiver has stopped it.
     case stopped
     case failed(Failure)
 }
@@ -90,7 +90,7 @@ enum ExchangeEnd: Hashable, Sendable {
 }
 
 extension Failure.Kind {
-    /// Most errors of a network pass; those listed here do not.
+    /// Most network errors are temporary; the ones listed here are not.
     init(_ code: CURLcode) {
         switch code {
         case CURLE_URL_MALFORMAT, CURLE_SSL_CACERT_BADFILE: self = .usage

@@ -6,9 +6,9 @@ public struct HeadersFile: Hashable, Sendable {
     /// Whole header lines without their ends.
     let lines: [String]
 
-    /// Greatest size of the file.
+    /// Maximum size of the file.
     static let limit = 65_536
-    /// Headers with which a user would break the transfer, or send a proxy's password to a server.
+    /// Headers that would break the transfer, or send a proxy's password to a server.
     static let reserved: Set<String> = [
         "host", "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
         "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer", "expect",
@@ -19,8 +19,8 @@ public struct HeadersFile: Hashable, Sendable {
 
     private init() { lines = [] }
 
-    /// Reads the file. It must belong to this user or to root, and be neither readable nor writable by others: it is
-    /// there for passwords.
+    /// Reads the file. It must belong to this user or to root, and be neither readable nor writable by others: it may
+    /// contain passwords.
     public init(path: String) throws(Failure) {
         let bytes: [UInt8]
         do throws(SystemError) {

@@ -12,7 +12,7 @@ struct ResponseHead: Hashable, Sendable {
         case retryAfter = "retry-after"
     }
 
-    /// Greatest size of all headers of a response together.
+    /// Maximum size of all headers of a response together.
     static let limit = 65_536
 
     var status = 0
@@ -25,7 +25,7 @@ struct ResponseHead: Hashable, Sendable {
 
     init() {}
 
-    /// For a response that has arrived as lines.
+    /// Reads a complete response from its lines.
     init(lines: [String]) {
         for line in lines { add(line) }
     }
@@ -38,7 +38,7 @@ struct ResponseHead: Hashable, Sendable {
 
     func values(of name: Name) -> [String] { fields.lazy.filter { $0.name == name }.map(\.value) }
 
-    /// The value of a header that is there exactly once.
+    /// Returns the value of a header that occurs exactly once.
     func value(of name: Name) -> String? {
         let all = values(of: name)
         return all.count == 1 ? all[0] : nil

@@ -9,7 +9,7 @@ enum Validator: Hashable, Sendable {
     /// server's clock has the same date twice (RFC 9110, section 8.8.2.2).
     static let settled: Int64 = 60
 
-    /// Takes the strong validator of a response; nil where there is none. With any entity tag, even a weak one, the date
+    /// Reads the strong validator of a response; nil if there is none. With any entity tag, even a weak one, the date
     /// must not be used (RFC 9110, section 13.1.5).
     init?(_ head: ResponseHead) {
         let tags = head.values(of: .etag)
@@ -39,7 +39,7 @@ enum Validator: Hashable, Sendable {
         }
     }
 
-    /// Returns true if a response has this very validator. A date that was old enough once remains so.
+    /// Returns true if a response has exactly this validator. A date that was old enough once remains so.
     func matches(_ head: ResponseHead) -> Bool {
         switch self {
         case .etag(let tag): head.value(of: .etag) == tag
