@@ -207,7 +207,7 @@ private import CYAML
         case .text: return nil
         case .json(let json): return json
         case .unrepresentable:
-            note("\(text) is no number that a graph can have", at: position)
+            note("\(text) is not a number that a graph can have", at: position)
             return nil
         }
     }

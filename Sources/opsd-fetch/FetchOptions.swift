@@ -38,13 +38,13 @@ struct FetchOptions {
         var request = DownloadRequest(address: try WebAddress(addresses[0]), target: target)
         if let text = values["--sha256"] {
             guard let checksum = Checksum(text) else {
-                throw Failure(.usage, "--sha256 wants 64 hexadecimal digits, not \(text)")
+                throw Failure(.usage, "--sha256 takes 64 hexadecimal digits, not \(text)")
             }
             request.checksum = checksum
         }
         if let text = values["--limit-rate"] {
             guard let rate = Self.rate(text) else {
-                throw Failure(.usage, "--limit-rate wants bytes a second, such as 500K or 2M, not \(text)")
+                throw Failure(.usage, "--limit-rate takes bytes per second, such as 500K or 2M, not \(text)")
             }
             request.rateLimit = rate
         }

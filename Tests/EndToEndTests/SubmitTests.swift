@@ -98,7 +98,7 @@ import Testing
         let machine = try Machine()
         let output = try machine.ctl(
             "submit", "-f", "-", input: #"{"name": "\#(name)", "operations": [{"command": ["true"]}]}"#)
-        #expect(output.status == 5 && output.err.contains("the name of the graph is"), "\(output.err)")
+        #expect(output.status == 5 && output.err.contains("the name of the graph must"), "\(output.err)")
         #expect(try machine.ok("ls", "--json").out.isEmpty)
     }
 

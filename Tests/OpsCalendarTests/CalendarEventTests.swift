@@ -67,7 +67,7 @@ import Testing
             ),
             ("Mon Fri", 5, "days of the week come first", "join them with commas, without spaces: Mon,Fri"),
             (
-                "tuesd", 1, "\"tuesd\" is no day of the week, no shorthand and no time",
+                "tuesd", 1, "\"tuesd\" is not a day of the week, a shorthand or a time",
                 "write Mon to Sun, Monday to Sunday, or a word such as daily or weekly"
             ),
             ("25:00", 1, "hour 25 is out of range", "write 0 to 23"),
@@ -82,7 +82,7 @@ import Testing
             ),
             ("*~02-03", 3, "only a day can be counted from the end", "write ~ before the day"),
             (
-                "10", 1, "\"10\" is no date and no time",
+                "10", 1, "\"10\" is neither a date nor a time",
                 "write a date such as *-*-01, *-12-24 or *-*~1, and a time such as 02:00"
             ),
             (
@@ -94,7 +94,7 @@ import Testing
                 "write days of the week, date, time and zone in this order"
             ),
             (
-                "daily Europe/../x", 7, "\"Europe/../x\" is no name of a time zone",
+                "daily Europe/../x", 7, "\"Europe/../x\" is not the name of a time zone",
                 "write one such as UTC or Europe/Berlin"
             ),
             ("23/5:00", 4, "no hour follows 23 after 5", "leave the repetition out, or write a smaller one"),

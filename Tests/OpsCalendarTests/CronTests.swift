@@ -52,12 +52,12 @@ import Testing
             ("0 0 0 * *", 5, "day of the month 0 is out of range", "write 1 to 31"),
             ("0 0 * 13 *", 7, "month 13 is out of range", "write 1 to 12"),
             ("0 0 * * 8", 9, "day of the week 8 is out of range", "write 0 to 7"),
-            ("0 0 * foo *", 7, "\"foo\" is no value here", "write 1 to 12 or jan to dec"),
+            ("0 0 * foo *", 7, "\"foo\" is not a value here", "write 1 to 12 or jan to dec"),
             (
-                "0 0 L * *", 5, "\"l\" is no value here",
+                "0 0 L * *", 5, "\"l\" is not a value here",
                 "write the last day of the month as a calendar event: \"*-*~1\""
             ),
-            ("0 0 ? * *", 5, "\"?\" is no value", "write 1 to 31, or * for all"),
+            ("0 0 ? * *", 5, "\"?\" is not a value", "write 1 to 31, or * for all"),
             ("5/15 * * * *", 3, "a step needs a range, and 5 is one value", "write 5-59/15"),
             ("*/0 * * * *", 3, "a step of 0 leads nowhere", "write a number from 1 on"),
             ("*/ * * * *", 3, "a step is missing", "write a number from 1 on after \"/\""),
@@ -83,7 +83,7 @@ import Testing
             ("@daily UTC", 8, "nothing may follow @daily", "write @daily alone, or a calendar event with a zone"),
             ("", 1, "it is empty", "write an expression such as \"0 3 * * 1-5\""),
             ("every", 6, "the duration is missing", "write every 15m"),
-            ("every now", 7, "\"now\" is no duration", "write a duration such as 90s, 15m or 1h30m"),
+            ("every now", 7, "\"now\" is not a duration", "write a duration such as 90s, 15m or 1h30m"),
             ("every 0.5s", 7, "\"0.5s\" is not a number of whole seconds", "write 1s or more"),
             ("afterFinish 0s", 13, "\"0s\" is not a number of whole seconds", "write 1s or more"),
         ] as [(String, Int, String, String)])

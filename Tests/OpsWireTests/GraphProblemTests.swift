@@ -157,7 +157,7 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
             throws: GraphRefusal(problems: [
                 GraphProblem(key: "directory", message: "cannot change any more"),
                 GraphProblem(key: "prioriti", message: "unknown key; did you mean \"priority\"?"),
-                GraphProblem(key: "timeout", message: "must be longer than nothing"),
+                GraphProblem(key: "timeout", message: "must be longer than 0"),
             ])
         ) {
             try OperationEdit(

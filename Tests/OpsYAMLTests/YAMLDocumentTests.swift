@@ -58,7 +58,7 @@ import Testing
             problems(text) == [
                 "2:11: the key \"c\" is there twice", "3:1: the key \"a\" is there twice",
                 "3:4: no anchor &nothing comes before this", "4:4: unknown tag !mine", "5:3: a key is a text",
-                "6:3: .inf is no number that a graph can have",
+                "6:3: .inf is not a number that a graph can have",
             ])
         #expect(problems("a: [1,\nb: }") != [])
         #expect(problems("a: 1\n---\nb: 2").first?.hasPrefix("2:1: a second document begins") == true)

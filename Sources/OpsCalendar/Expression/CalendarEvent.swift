@@ -44,7 +44,7 @@ struct CalendarEvent {
             throw word.problem("days of the week come first", "join them with commas, without spaces: Mon,Fri")
         }
         guard ZoneName.isValid(name) else {
-            throw word.problem("\"\(name)\" is no name of a time zone", "write one such as UTC or Europe/Berlin")
+            throw word.problem("\"\(name)\" is not the name of a time zone", "write one such as UTC or Europe/Berlin")
         }
         return name
     }
@@ -105,7 +105,7 @@ struct CalendarEvent {
         let start = part
         guard let day = weekday(part.takeLetters()) else {
             throw start.problem(
-                "\"\(start.rest)\" is no day of the week, no shorthand and no time",
+                "\"\(start.rest)\" is not a day of the week, a shorthand or a time",
                 "write Mon to Sun, Monday to Sunday, or a word such as daily or weekly")
         }
         return day
@@ -125,7 +125,7 @@ struct CalendarEvent {
         let parts = word.split(separators.contains)
         guard parts.count == 2 || parts.count == 3 else {
             throw word.problem(
-                parts.count == 1 ? "\"\(word.rest)\" is no date and no time" : "a date has three parts at most",
+                parts.count == 1 ? "\"\(word.rest)\" is neither a date nor a time" : "a date has three parts at most",
                 "write a date such as *-*-01, *-12-24 or *-*~1, and a time such as 02:00")
         }
         for part in parts.dropLast(2) {
@@ -143,7 +143,7 @@ struct CalendarEvent {
     private mutating func readTime(_ word: ExpressionText) throws(CalendarProblem) {
         let parts = word.split { $0 == UInt8(ascii: ":") }
         guard parts.count == 2 || parts.count == 3 else {
-            throw word.problem("\"\(word.rest)\" is no time", "write hour:minute or hour:minute:second")
+            throw word.problem("\"\(word.rest)\" is not a time", "write hour:minute or hour:minute:second")
         }
         try hours.read(parts[0])
         try minutes.read(parts[1])

@@ -85,7 +85,7 @@ public struct CalendarExpression: Hashable, Sendable, CustomStringConvertible {
         }
         let spelled = words.dropFirst().map(\.rest).joined(separator: " ")
         guard let nanoseconds = duration(spelled) else {
-            throw words[1].problem("\"\(spelled)\" is no duration", "write a duration such as 90s, 15m or 1h30m")
+            throw words[1].problem("\"\(spelled)\" is not a duration", "write a duration such as 90s, 15m or 1h30m")
         }
         let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         guard seconds > 0, rest == 0 else {

@@ -105,8 +105,8 @@ private struct CronField {
     }
 
     private static func complaint(about start: ExpressionText, _ name: String) -> String {
-        if !name.isEmpty { return "\"\(name)\" is no value here" }
-        return start.isAtEnd ? "a value is missing" : "\(start.nextShown) is no value"
+        if !name.isEmpty { return "\"\(name)\" is not a value here" }
+        return start.isAtEnd ? "a value is missing" : "\(start.nextShown) is not a value"
     }
 
     private func advice(_ name: String) -> String {

@@ -9,7 +9,7 @@ public enum ZoneFileError: Error, Hashable, Sendable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .notAZoneFile: "it is no time zone file (TZif)"
+        case .notAZoneFile: "it is not a time zone file (TZif)"
         case .damaged(let detail): "the time zone file is damaged: \(detail)"
         case .onlyShortTimes: "the time zone file has 32-bit times only, which end in 2038; install the package tzdata"
         case .leapSeconds: "the time zone counts leap seconds; use the zone of the same name without \"right/\""

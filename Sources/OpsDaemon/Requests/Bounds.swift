@@ -11,7 +11,7 @@ extension SubmissionOrder {
     func checkBounds() throws(ControlError) {
         try requireRoom(for: name, of: "the name of a graph", atMost: Limits.nameBytes)
         if let name, let complaint = NameSyntax.complaint(aboutGraph: name) {
-            throw .invalidOperation([.with { $0.message = "the name of the graph is \(complaint)" }])
+            throw .invalidOperation([.with { $0.message = "the name of the graph \(complaint)" }])
         }
         try requireRoom(for: key, of: "a key", atMost: Limits.keyBytes)
         try requireRoom(for: unlessActive, of: "a key", atMost: Limits.keyBytes)

@@ -8,7 +8,7 @@ extension Requests {
     func prune(_ request: PruneRequest, _ exchange: Exchange) throws {
         let instant = try request.olderThan.map { text in
             guard let age = DurationText.parse(text) else {
-                throw invalid("olderThan", "\"\(text)\" is no duration such as 30d")
+                throw invalid("olderThan", "\"\(text)\" is not a duration such as 30d")
             }
             return Moment.now().wall - age
         }

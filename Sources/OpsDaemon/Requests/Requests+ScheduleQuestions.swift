@@ -31,7 +31,7 @@ extension Requests {
 
     private func instant(_ text: String, _ key: String) throws(ControlError) -> UnixTime {
         guard let nanoseconds = InstantText.parse(text) else {
-            throw ScheduleDefinition.problem(key, "\"\(text)\" is no instant such as 2027-01-31T06:00:00Z")
+            throw ScheduleDefinition.problem(key, "\"\(text)\" is not an instant such as 2027-01-31T06:00:00Z")
         }
         return UnixTime(flooringNanoseconds: nanoseconds)
     }

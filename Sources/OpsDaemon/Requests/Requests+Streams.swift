@@ -8,7 +8,7 @@ extension Requests {
         var timeout: Int64?
         if let text = request.timeout {
             guard let parsed = DurationText.parse(text) else {
-                throw invalid("timeout", "\"\(text)\" is no duration such as 90s")
+                throw invalid("timeout", "\"\(text)\" is not a duration such as 90s")
             }
             timeout = parsed
         }
@@ -60,7 +60,7 @@ extension Requests {
     private func instant(_ parameter: String, _ text: String?) throws -> Int64? {
         guard let text else { return nil }
         guard let instant = InstantText.parse(text) else {
-            throw invalid(parameter, "\"\(text)\" is no instant such as 2027-01-31T22:00:00Z")
+            throw invalid(parameter, "\"\(text)\" is not an instant such as 2027-01-31T22:00:00Z")
         }
         return instant
     }

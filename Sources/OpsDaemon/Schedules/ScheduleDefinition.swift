@@ -138,7 +138,7 @@ struct ScheduleDefinition {
         if let glob = request.onPath {
             if request.onExec != nil { throw problem("onExec", "there is onPath too; write one of them") }
             guard glob.hasPrefix("/"), !glob.utf8.contains(0), glob.utf8.count <= Limits.pathBytes else {
-                throw problem("onPath", "\"\(glob)\" is no absolute pattern such as /srv/in/*.csv")
+                throw problem("onPath", "\"\(glob)\" is not an absolute pattern such as /srv/in/*.csv")
             }
             return .path(
                 glob: glob, settle: try duration(request.settle, "settle", 5), isBatch: request.batch ?? false,
@@ -152,21 +152,21 @@ struct ScheduleDefinition {
             return nil
         }
         guard !command.isEmpty, command.utf8.count <= Limits.commandBytes, !command.utf8.contains(0) else {
-            throw problem("onExec", "is no command")
+            throw problem("onExec", "is not a command")
         }
         return .exec(command: command, every: max(1_000_000_000, try duration(request.every, "every", 300)))
     }
 
     private static func seconds(_ text: String, _ key: String) throws -> Int64 {
         guard let nanoseconds = DurationText.parse(text), nanoseconds >= 0 else {
-            throw problem(key, "\"\(text)\" is no duration such as 15m or 1d")
+            throw problem(key, "\"\(text)\" is not a duration such as 15m or 1d")
         }
         return nanoseconds / 1_000_000_000
     }
 
     private static func instant(_ text: String, _ key: String) throws -> UnixTime {
         guard let nanoseconds = InstantText.parse(text) else {
-            throw problem(key, "\"\(text)\" is no instant such as 2027-01-31T06:00:00Z")
+            throw problem(key, "\"\(text)\" is not an instant such as 2027-01-31T06:00:00Z")
         }
         return UnixTime(flooringNanoseconds: nanoseconds)
     }

@@ -165,7 +165,7 @@ struct SubmissionBuilder: Sendable {
     private mutating func checkProducer(_ daemon: Daemon) throws {
         guard let inside = order.inside else {
             if order.asChild {
-                throw ControlError.invalidOperation([.with { $0.message = "--child works inside an operation only" }])
+                throw ControlError.invalidOperation([.with { $0.message = "--child only works inside an operation" }])
             }
             return
         }

@@ -40,7 +40,7 @@ struct Details {
             try visitor.field("uid", &user)
             try visitor.field("gid", &group)
             guard let uid = UInt32(exactly: user), let gid = UInt32(exactly: group) else {
-                throw InvalidParameter("uid", "is no number of a user")
+                throw InvalidParameter("uid", "is not a user id")
             }
             (self.uid, self.gid) = (uid, gid)
         }

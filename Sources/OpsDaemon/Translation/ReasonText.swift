@@ -71,7 +71,7 @@ struct ReasonText {
                 ?? "executor \(executor) has not submitted it yet"
         case .children: return "waits for its children \(who)"
         case .finishMessage:
-            return "its process has ended; it ends with opsctl finish or X_OPS_FINISHED"
+            return "its process has ended; waiting for opsctl finish or X_OPS_FINISHED"
         case .runner:
             return runnerSilence.map { "waits for opsd-runner, which has not answered for \($0)" }
                 ?? "waits for the runner"

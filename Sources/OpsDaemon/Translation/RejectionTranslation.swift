@@ -13,7 +13,9 @@ extension Daemon {
             return .wrongState(
                 id: nil, message: "queue \(name) has \(unfinished) unfinished operations; cancel or move them first")
         case .builtInQueue("main"):
-            return .wrongState(id: nil, message: "queue main is always serial and stays; make another one")
+            return .wrongState(
+                id: nil,
+                message: "queue main always runs one operation at a time and cannot be removed; add another queue")
         case .builtInQueue(let name):
             return .wrongState(id: nil, message: "queue \(name) is built in and cannot be removed")
         case .unknownGraph(let graph): return .notFound(kind: "graph", name: graph.reference, nearest: nil)
@@ -31,7 +33,8 @@ extension Daemon {
         case .notExecuting(let id): return wrongState(id, "is not executing")
         case .endsByItsExit(let id):
             return wrongState(id, "ends when its process does (completion: exit); cancel ends it early")
-        case .alreadyStarted(let id): return wrongState(id, "has started already; only what waits can be changed")
+        case .alreadyStarted(let id):
+            return wrongState(id, "has started already; only waiting operations can be changed")
         case .producerClosed(let id): return wrongState(id, "is ending and takes no more children")
         case .waitsForOwnProducer(let id): return wrongState(id, "would wait for its own child, and the child for it")
         case .needsFreeze(let id): return wrongState(id, "is executing; --freeze stops its processes")

@@ -83,7 +83,7 @@ struct BackupDestination {
     private func refuseOthers() throws(BackupRefusal) {
         guard let found = FileIdentity(path, followsLink: false) else { return }
         guard found.isRegular else {
-            throw BackupRefusal(description: "\(path) is no regular file; name another one, or use --force")
+            throw BackupRefusal(description: "\(path) is not a regular file; name another one, or use --force")
         }
         var isCopy = false
         do throws(StoreError) {
@@ -92,7 +92,7 @@ struct BackupDestination {
             throw BackupRefusal(description: "\(path) cannot be read: \(error.message); name another file")
         }
         if !isCopy {
-            throw BackupRefusal(description: "\(path) is no opsd database; name another file, or use --force")
+            throw BackupRefusal(description: "\(path) is not an opsd database; name another file, or use --force")
         }
     }
 }

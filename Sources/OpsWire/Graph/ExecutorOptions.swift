@@ -64,7 +64,7 @@ extension SlurmOptions {
     private static func word(_ scanner: inout JSONScanner) throws(JSONError) -> String {
         let start = scanner.position
         let text = try scanner.plainString(atMost: 200)
-        guard !text.isEmpty, !text.hasPrefix("-") else { throw scanner.error(.refused("is no name"), at: start) }
+        guard !text.isEmpty, !text.hasPrefix("-") else { throw scanner.error(.refused("is not a name"), at: start) }
         return text
     }
 
@@ -95,7 +95,7 @@ extension HTTPOptions {
             case "url":
                 url = try scanner.plainString(atMost: 8192)
                 guard ["http://", "https://"].contains(where: { url.lowercased().hasPrefix($0) }) else {
-                    throw scanner.error(.refused("is no address that begins with http:// or https://"), at: start)
+                    throw scanner.error(.refused("is not an address that begins with http:// or https://"), at: start)
                 }
             case "to": to = try scanner.path()
             case "sha256":

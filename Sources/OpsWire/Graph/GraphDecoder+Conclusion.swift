@@ -49,7 +49,7 @@ extension GraphDecoder {
         var writer = JSONWriter()
         http.command.write(to: &writer)
         guard let place = input.commands.intern(writer.bytes) else {
-            report(draft, key: "http", "the commands are too long in all")
+            report(draft, key: "http", "the commands together are too long")
             return -1
         }
         return place

@@ -38,7 +38,7 @@ extension GraphDecoder {
     }
 
     private mutating func known(_ symbol: Int32?, _ scanner: JSONScanner) throws(JSONError) -> Int32 {
-        guard let symbol else { throw scanner.error(.refused("the names are too long in all")) }
+        guard let symbol else { throw scanner.error(.refused("the names together are too long")) }
         if Int(symbol) == operationOfName.count { operationOfName.append(-1) }
         return symbol
     }
@@ -101,7 +101,7 @@ extension GraphDecoder {
 
     private mutating func internCommand(_ scanner: JSONScanner, _ start: Int) throws(JSONError) -> Int32 {
         guard let index = input.commands.intern(cache.scratch.bytes) else {
-            throw scanner.error(.refused("the commands are too long in all"), at: start)
+            throw scanner.error(.refused("the commands together are too long"), at: start)
         }
         return index
     }

@@ -67,7 +67,7 @@ extension JSONScanner {
             throw error(
                 .refused("not a duration such as \"90s\", \"1h30m\", \"250ms\" or a number of seconds"), at: start)
         }
-        guard value >= least else { throw error(.refused("must be longer than nothing"), at: start) }
+        guard value >= least else { throw error(.refused("must be longer than 0"), at: start) }
         return value
     }
 

@@ -205,7 +205,7 @@ extension ValueForm {
         case .boolean: "`true` or `false`"
         case .integer(let range): "integer, \(range.lowerBound) to \(range.upperBound)"
         case .number(let range): "number, \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))"
-        case .duration(let canBeZero): canBeZero ? "duration" : "duration, longer than nothing"
+        case .duration(let canBeZero): canBeZero ? "duration" : "duration, longer than 0"
         case .time: "instant, or a duration from the submission"
         case .size: "size"
         case .octal: "octal text such as `\"022\"`"

@@ -38,7 +38,7 @@ enum PruneVerb {
 
 /// `backup`: a consistent copy of the database while the daemon runs.
 enum BackupVerb {
-    private static let force = Option.flag("force", "replace FILE even if it is no earlier copy")
+    private static let force = Option.flag("force", "replace FILE even if it is not an earlier copy")
 
     static let verb = Verb(
         "backup", .keeping, "copy the database while the daemon runs",

@@ -126,7 +126,7 @@ enum ScheduleVerb {
             try SchedulePreview.write(reply, session)
             return .done
         }
-        guard !texts.isEmpty else { throw session.refuse("there is no expression", "give NAME or --at EXPR") }
+        guard !texts.isEmpty else { throw session.refuse("no expression is given", "give NAME or --at EXPR") }
         let preview = try SchedulePreview(texts, zone: zoneName, after: start ?? now)
         for note in preview.notes { StandardError.line("opsctl: \(note.printable)") }
         try preview.write(arguments.integer(count) ?? 10, session)

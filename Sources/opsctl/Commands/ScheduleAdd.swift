@@ -82,7 +82,7 @@ enum ScheduleAdd {
         fill(&request, arguments)
         guard !request.at.isEmpty || request.onPath != nil || request.onExec != nil else {
             throw session.refuse(
-                "there is no expression", "give --at EXPR, such as --at '0 3 * * *', or --on-path or --on-exec")
+                "no expression is given", "give --at EXPR, such as --at '0 3 * * *', or --on-path or --on-exec")
         }
         try report(try send(request, submission, graph, session), session)
         return .done
@@ -90,7 +90,7 @@ enum ScheduleAdd {
 
     private static func apply(_ session: Session) throws(Failure) -> ExitStatus {
         guard let path = session.arguments.text(.file) else {
-            throw session.refuse("there is no file", "give -f FILE, a graph file with the keys name and schedule")
+            throw session.refuse("no file is given", "give -f FILE, a graph file with the keys name and schedule")
         }
         let (submission, file) = try SubmitVerb.graph(path, session, later: Substitution.ofSchedules)
         guard let name = file.name else {

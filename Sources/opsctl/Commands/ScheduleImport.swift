@@ -27,7 +27,7 @@ enum ScheduleImport {
     private static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let path = session.arguments.operands.first ?? "-"
         if path == "-", session.arguments.operands.isEmpty, isatty(STDIN_FILENO) == 1 {
-            throw session.refuse("there is no crontab", "write crontab -l | opsctl schedule import")
+            throw session.refuse("no crontab is given", "write crontab -l | opsctl schedule import")
         }
         let isSystem = session.arguments.has(system) || path == "/etc/crontab" || path.hasPrefix("/etc/cron.d/")
         let accounts = Accounts()

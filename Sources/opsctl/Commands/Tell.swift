@@ -52,8 +52,7 @@ enum TellVerb {
         guard !lines.isEmpty else { throw session.refuse("there is nothing to tell", "see opsctl help tell") }
         guard let address = Environment["NOTIFY_SOCKET"], !address.isEmpty else {
             throw Failure(
-                .refused, arguments.path, "this is not inside an operation",
-                "NOTIFY_SOCKET is set where opsd runs a command")
+                .refused, arguments.path, "not inside an operation", "it works in commands that opsd runs")
         }
         let number = send(lines.joined(separator: "\n"), to: address)
         guard number == 0 else {

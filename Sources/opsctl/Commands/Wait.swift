@@ -37,7 +37,7 @@ enum WaitVerb {
         let selection = Selection(arguments)
         guard !selection.isEmpty else {
             throw session.refuse(
-                "it does not say what to wait for", "name operations, or give --graph G, --queue Q or --all")
+                "no operations to wait for", "name some, or give --graph G, --queue Q or --all")
         }
         let end = arguments.text(timeout).flatMap { Span.parse($0) }.map { Instant.now + $0 }
         let tally: Tally

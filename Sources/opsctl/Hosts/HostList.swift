@@ -20,7 +20,8 @@ struct HostList {
         for name in text.split(separator: ",", omittingEmptySubsequences: false).map(String.init) {
             guard let host = RemoteHost(name, socket: arguments.text(.socket)) else {
                 throw .usage(
-                    arguments.path, "\"\(name)\" is no host", "write --host [USER@]HOST, with commas between several")
+                    arguments.path, "\"\(name)\" is not a host", "write --host [USER@]HOST, with commas between several"
+                )
             }
             if !hosts.contains(host) { hosts.append(host) }
         }
