@@ -41,17 +41,17 @@ extension DocumentedCommandsTests {
         let machine = try Machine(workers: 4, below: "/state")
         let home = machine.state + "/../home"
         try FileManager.default.createDirectory(atPath: home + "/bin", withIntermediateDirectories: true)
-        for (name, text) in Self.standIns {
-            let path = home + "/bin/" + name
-            try "#!/bin/sh\n\(text)\n".write(toFile: path, atomically: false, encoding: .utf8)
-            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        // The shell of the session writes them: a descriptor of this process could be inherited by a program that another
+        // test starts at that moment, and then the kernel refuses to run the file.
+        let standIns = Self.standIns.map { name, text in
+            "cat > bin/\(name) <<'END OF FILE'\n#!/bin/sh\n\(text)\nEND OF FILE\nchmod +x bin/\(name)\n"
         }
         var environment = Machine.environment
         environment["OPS_SOCKET"] = machine.socket
         environment["HOME"] = home
         environment["PATH"] = [Machine.programs, home + "/bin", environment["PATH"] ?? "/usr/bin:/bin"].joined(
             separator: ":")
-        let script = session.script(without: Array(Self.outsideOfGuideSessions.keys))
+        let script = standIns.joined() + session.script(without: Array(Self.outsideOfGuideSessions.keys))
         let output = try Command("/bin/bash", ["-c", script], environment: environment, in: home).wait(seconds: 180)
         #expect(output.status == 0, "\(page): \(output.err)\(output.out.suffix(1000))")
     }
