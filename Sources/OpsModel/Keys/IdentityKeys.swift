@@ -141,8 +141,12 @@ extension KeyEntry {
                     + "shows `***` instead of the value as long as the file contains it. A value has at most 64K.",
                 example: #""secrets": {"API_TOKEN": {"file": "/home/ann/.token"}}"#),
             options: [
-                .value("secret", "NAME=FILE", .keyValue, "set a variable to what FILE contains, which is not stored")
-                    .known(as: "secrets")
+                .value(
+                    "secret", "NAME=FILE", .keyValue,
+                    "set a variable to the content of FILE, which is not "
+                        + "stored"
+                )
+                .known(as: "secrets")
             ])
     }
 

@@ -10,7 +10,7 @@ enum DependVerb {
     static let verb = Verb(
         "depend", .steering, "add and remove dependencies of a waiting operation",
         forms: ["OPERATION --on OPERATION [--when WHEN]", "OPERATION --remove OPERATION"],
-        about: ["Cycles are refused. A ready operation that gets an unmet dependency waits for it again."],
+        about: ["Cycles are refused. A ready operation that gets an unmet dependency becomes pending again."],
         operands: .one(.operation, "OPERATION"), options: [OptionGroup("Editing", [on, when, remove])],
         examples: [
             .init("Deploy only after the backup", "opsctl depend deploy --on backup"),

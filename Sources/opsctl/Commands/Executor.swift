@@ -3,10 +3,11 @@ internal import OpsWire
 /// `executor`: the executors beside this machine, and their connections.
 enum ExecutorVerb {
     static let verb = Verb(
-        "executor", aliases: ["executors"], .keeping, "list executors beside this machine", forms: ["[ls]"],
+        "executor", aliases: ["executors"], .keeping, "list executors other than this machine", forms: ["[ls]"],
         about: [
-            "An executor hands operations to another engine, such as Slurm. Executors are sections of opsd.conf(5).",
-            "Operations of an executor that is disconnected wait. Those that are in flight go on.",
+            "An executor runs operations in another engine, such as Slurm. Executors are sections of "
+                + "opsd.conf(5).",
+            "Operations of a disconnected executor wait; those that are in flight continue.",
         ],
         examples: [.init("Executors and their connections", "opsctl executor ls")],
         verbs: [Verb("ls", aliases: ["list"], .keeping, "list executors", forms: [""], action: list)],

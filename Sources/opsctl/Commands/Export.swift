@@ -8,10 +8,11 @@ enum ExportVerb {
     static let verb = Verb(
         "export", .looking, "export a graph as a trace", forms: ["GRAPH --chrome", "GRAPH --otlp"],
         about: [
-            "A trace has a span for each operation and each of its attempts, and for the time that an operation waited after "
-                + "it was ready. It is made from the history: a graph that still runs is exported as far as it has come.",
-            "Processes find TRACEPARENT in their environment: what they report to OpenTelemetry belongs to the spans that "
-                + "export prints.",
+            "A trace has a span for each operation and each of its attempts, and for the time that an operation "
+                + "waited after it was ready. It is made from the history; of a running graph it has the part so "
+                + "far.",
+            "TRACEPARENT in the environment of a process names its span, so spans that the process itself "
+                + "reports to OpenTelemetry become part of the same trace.",
         ],
         operands: .one(.graph, "GRAPH"), options: [OptionGroup("Format", [chrome, otlp])],
         examples: [

@@ -11,7 +11,7 @@ enum LogVerb {
     private static let until = Option.value("until", "TIME", .past, "lines written at TIME or earlier")
     private static let grep = Option.value(
         "grep", "REGEX", .text, "lines that contain a match of the regular expression, as for grep -E")
-    private static let time = Option.flag("time", "the time at which each line was written, before the line")
+    private static let time = Option.flag("time", "print the time at which each line was written before the line")
 
     static let verb = Verb(
         "log", aliases: ["logs"], .looking, "show the output of operations",
@@ -19,13 +19,14 @@ enum LogVerb {
         about: [
             "With -f it waits for an operation that has not started, and survives a restart of the daemon. "
                 + "Lines from several operations are prefixed with the name.",
-            "opsd notes about once a second how long each log is, so the times of lines are right to within a second.",
+            "opsd records the length of each log about once a second, so the time of a line is accurate to "
+                + "within a second.",
         ],
         operands: .any(.operation, "OPERATION"),
         options: [OptionGroup("Reading", [follow, lines, since, until, grep, time, attempt, stderr]), .selection],
         examples: [
-            .init("All of it", "opsctl log build"),
-            .init("As it comes, after the last 20 lines", "opsctl log -f -n 20 build"),
+            .init("The whole log", "opsctl log build"),
+            .init("Follow it, beginning with the last 20 lines", "opsctl log -f -n 20 build"),
             .init("A whole graph while it runs", "opsctl log -f --graph g7"),
             .init("Output of the first attempt", "opsctl log 12 --attempt 1"),
             .init("Lines of the last hour", "opsctl log backup --since 1h"),

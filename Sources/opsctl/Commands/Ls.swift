@@ -13,16 +13,16 @@ enum LsVerb {
         "ls", aliases: ["list"], .looking, "list operations",
         forms: ["[SELECTION] [OPTION...]"],
         about: [
-            "Without a selection it lists everything unfinished and the newest 50 that finished within a day; -a lists all. "
-                + "Several filters are combined with AND; -s takes every word of the STATE column."
+            "Without a selection it lists everything unfinished and the newest 50 that finished within a day; -a "
+                + "lists all. Several filters are combined with AND; -s accepts any word of the STATE column."
         ],
         operands: .any(.operation, "OPERATION"),
         options: [OptionGroup("Showing", [columns, sort, tree, watch, newest]), .selection],
         examples: [
-            .init("What there is to do, and what was done lately", "opsctl ls"),
+            .init("Unfinished work and recent results", "opsctl ls"),
             .init("Everything", "opsctl ls -a"),
-            .init("What executes, with its progress", "opsctl ls --state executing"),
-            .init("What went wrong in a graph", "opsctl ls --graph g7 --outcome failed"),
+            .init("Running operations with their progress", "opsctl ls --state executing"),
+            .init("Failures of a graph", "opsctl ls --graph g7 --outcome failed"),
             .init("For a program", "opsctl ls --json --label team=data"),
         ],
         action: run)

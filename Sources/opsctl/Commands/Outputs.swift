@@ -2,7 +2,7 @@ internal import OpsWire
 
 /// `outputs`: the directory in which an operation has left files.
 enum OutputsVerb {
-    private static let attempt = Option.value("attempt", "N", .integer, "that of this attempt (default: the newest)")
+    private static let attempt = Option.value("attempt", "N", .integer, "of this attempt (default: the newest)")
 
     static let verb = Verb(
         "outputs", .looking, "print the output directory of an operation",

@@ -19,7 +19,7 @@ enum QueueVerb {
         ],
         about: [
             "Two queues always exist: default, without a limit, and main, which runs one operation at a time.",
-            "A limit of 0 starts nothing; lowering a limit stops nothing that executes.",
+            "With a limit of 0 nothing starts. Running operations continue when a limit is lowered.",
             "With --order longestPath the operation with the longest estimated path (its own time and everything behind it) "
                 + "starts first among those of equal priority. Estimates are made at submission, from the latest successes "
                 + "of the same name in graphs of the same name, or else of the same program in the queue; they do not "

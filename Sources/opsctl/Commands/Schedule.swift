@@ -21,9 +21,17 @@ enum ScheduleVerb {
             "import [CRONTAB|-] [--apply]",
         ],
         about: [
-            "An expression is a cron line of five fields or @hourly, @daily, @weekly, @monthly, @yearly; a calendar event of systemd.time(7) such as \"Mon..Fri *-*-* 02:00\", \"*-*~1\" (the last day of each month) or \"daily Europe/Berlin\"; or \"every 15m\", counted from the moment of add, or for next --at from the instant after which it begins; \"afterFinish 10m\", counted from the end of the run before; or @reboot, once per boot of the machine. An instant of several expressions counts once. A wrong expression, and one that never matches, is refused with status 5.",
-            "Local times that the clocks skip run once, at the end of the gap; those that they show twice run the first time only. An expression whose hour begins with * follows elapsed time instead.",
-            "Every instant has one record, stored in the same commit as its run: after a crash or a restart nothing runs twice and nothing is forgotten.",
+            "An expression is a cron expression of five fields, or @hourly, @daily, @weekly, @monthly or "
+                + "@yearly; a calendar event of systemd.time(7) such as \"Mon..Fri *-*-* 02:00\", \"*-*~1\" (the "
+                + "last day of each month) or \"daily Europe/Berlin\"; \"every 15m\", counted from the moment "
+                + "when the schedule is added; \"afterFinish 10m\", counted from the end of the previous run; or "
+                + "@reboot, once per boot of the machine. If several expressions give the same instant, it "
+                + "counts once. An expression that is wrong, or never matches, is refused with status 5.",
+            "When the clocks are changed, local times that are skipped run once, at the end of the gap; those "
+                + "that occur twice run only the first time. An expression whose hour begins with * follows "
+                + "elapsed time instead.",
+            "Every instant has one record, stored in the same commit as its run: after a crash or a restart "
+                + "nothing runs twice and nothing is forgotten.",
         ],
         examples: [
             .init("Every night", "opsctl schedule add backup --at '0 3 * * *' -- ./backup"),
@@ -33,20 +41,20 @@ enum ScheduleVerb {
                 "opsctl schedule next --at 'Sat *-*-1..7 04:00' --zone America/New_York -n 3"),
         ],
         verbs: [
-            Verb("ls", aliases: ["list"], .keeping, "the schedules", forms: [""], action: ScheduleList.list),
+            Verb("ls", aliases: ["list"], .keeping, "list schedules", forms: [""], action: ScheduleList.list),
             ScheduleAdd.verb, ScheduleAdd.applyVerb,
             Verb(
-                "show", .keeping, "one schedule", forms: ["NAME"], operands: .one(.text, "NAME"),
+                "show", .keeping, "show a schedule", forms: ["NAME"], operands: .one(.text, "NAME"),
                 action: ScheduleList.show),
             Verb(
-                "runs", .keeping, "what became of the instants of a schedule", forms: ["NAME [-n N]"],
+                "runs", .keeping, "list the runs of a schedule, and instants that did not run", forms: ["NAME [-n N]"],
                 operands: .one(.text, "NAME"), options: [OptionGroup("Runs", [count])], action: ScheduleList.runs),
             next,
             Verb(
-                "run", .keeping, "start a run now, beside the calendar", forms: ["NAME"],
+                "run", .keeping, "start a run now", forms: ["NAME"],
                 operands: .one(.text, "NAME"), action: run),
             Verb(
-                "pause", .keeping, "let instants pass: they are recorded, and not caught up", forms: ["NAME"],
+                "pause", .keeping, "start no runs until resume; the instants are recorded", forms: ["NAME"],
                 operands: .one(.text, "NAME"),
                 action: { (session) throws(Failure) in try pause(session, true) }),
             Verb(
@@ -56,13 +64,13 @@ enum ScheduleVerb {
                 "rm", aliases: ["remove"], .keeping, "remove a schedule; its runs stay", forms: ["NAME"],
                 operands: .one(.text, "NAME"), action: remove),
             Verb(
-                "forget", .keeping, "let a file or a line trigger a run again", forms: ["NAME KEY"],
+                "forget", .keeping, "let a file or a line trigger another run", forms: ["NAME KEY"],
                 operands: .some(.text, "NAME KEY"), action: forget),
             ScheduleQuestions.why, ScheduleQuestions.backfill, ScheduleImport.verb,
         ], action: ScheduleList.list)
 
     static let next = Verb(
-        "next", .keeping, "the next instants of a schedule, or of expressions",
+        "next", .keeping, "list the next instants of a schedule, or of expressions",
         forms: ["NAME [-n N] [--after INSTANT]", "--at EXPR [--at EXPR...] [--zone ZONE] [-n N] [--after INSTANT]"],
         about: [
             "With --at no daemon is needed. Days on which the clocks of the zone change are marked."

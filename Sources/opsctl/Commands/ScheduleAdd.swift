@@ -43,7 +43,7 @@ enum ScheduleAdd {
         }
 
     static let verb = Verb(
-        "add", .keeping, "a new schedule",
+        "add", .keeping, "add a schedule",
         forms: [
             "NAME --at EXPR [OPTION...] [--] COMMAND [ARG...]", "NAME --at EXPR [OPTION...] -f FILE",
             "NAME --on-path GLOB [OPTION...] [--] COMMAND [ARG...]",

@@ -5,7 +5,7 @@ internal import OpsWire
 /// `schedule why` and `backfill`.
 enum ScheduleQuestions {
     static let why = Verb(
-        "why", .keeping, "what a schedule waits for, and what became of its latest instant", forms: ["NAME"],
+        "why", .keeping, "explain what a schedule waits for, and the result of its latest instant", forms: ["NAME"],
         operands: .one(.text, "NAME"), action: showReasons)
 
     private static let from = Option.value("from", "INSTANT", .time, "the first instant, inclusive")

@@ -5,7 +5,7 @@ enum SetVerb {
     static let verb = Verb(
         "set", .steering, "change waiting operations",
         forms: ["OPERATION... [--priority P] [--queue Q] [--timeout D] ..."],
-        about: ["Options not given are unchanged; none removes a limit."],
+        about: ["Options not given are unchanged; \"none\" removes a limit."],
         operands: .some(.operation, "OPERATION"),
         options: [.editing],
         examples: [

@@ -11,7 +11,7 @@ enum ShowVerb {
         examples: [
             .init("By id", "opsctl show 12"),
             .init("By name in a graph", "opsctl show build@g3"),
-            .init("How it ended, for a program", "opsctl show --json build | jq -r .outcome"),
+            .init("Its outcome, for a program", "opsctl show --json build | jq -r .outcome"),
         ],
         action: run)
 

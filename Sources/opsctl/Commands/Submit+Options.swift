@@ -31,11 +31,11 @@ extension Option {
     static let format = Option.value(
         "format", "FORMAT", .choice(GraphText.Format.words), "format of FILE (by the end of its name; - is json)")
     static let set = Option.value("set", "s", "K=V", .keyValue, "value of ${K} in the file")
-    static let dryRun = Option.flag("dry-run", "check only, and print what would be stored")
+    static let dryRun = Option.flag("dry-run", "check only, and list the operations")
     static let each = Option.value(
         "each", "FILE", .file,
-        "one operation per line of FILE or -; {} expands to the line, in option values too. Repeated: one for each "
-            + "combination of lines, {1} and {2} expand to theirs")
+        "one operation per line of FILE or -; {} expands to the line, in option values too. Repeat it for all "
+            + "combinations of lines: {1} and {2} are the line of each file")
     static let delimiter = Option.value(
         "delimiter", "CHAR", .text, "with --each: CHAR separates columns (\\t: a tab); {1} and {2} expand to them")
     static let array = Option.value(

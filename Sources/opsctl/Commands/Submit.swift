@@ -17,11 +17,13 @@ enum SubmitVerb {
             "Prints the id of the operation, or the id of the graph and its number of operations. When it returns, the "
                 + "submission is on disk.",
             "The current environment, directory and umask are recorded. Options must come before the command.",
-            "With --each, {} is the line, {.} without its extension, {/} its last part, {//} its directory, {/.} the last "
-                + "part without extension and {#} its number. In a name, _ replaces other characters than a name may have.",
-            "A graph is submitted whole or not at all; errors name file, line, column, operation and key, all at once. Options "
-                + "beside -f apply to every operation of the file that does not set the key itself; --hold, --at, --delay "
-                + "and --after apply to the operations that wait for no other.",
+            "With --each, {} is the line, {.} the line without its extension, {/} its last part, {//} its "
+                + "directory, {/.} the last part without extension and {#} its number. In a name, characters "
+                + "that a name must not have become _.",
+            "A graph is submitted whole or not at all. All errors are reported at once, with file, line, column, "
+                + "operation and key. Options given with -f apply to every operation of the file that does not "
+                + "set the key itself; --hold, --at, --delay and --after apply to the operations that wait for "
+                + "no other.",
         ],
         operands: .command, options: [.submission] + OptionGroup.operation,
         examples: [
@@ -32,7 +34,7 @@ enum SubmitVerb {
             .init("Never two of these at once", "opsctl submit --category db -- ./migrate"),
             .init("Tonight, in a queue of its own", "opsctl submit --queue nightly --at 22:00 -- ./backup"),
             .init("A graph from a file, with a value filled in", "opsctl submit -f deploy.json --set VERSION=1.4"),
-            .init("One operation a file", "ls *.wav | opsctl submit --each - -- flac {}"),
+            .init("One operation per file", "ls *.wav | opsctl submit --each - -- flac {}"),
             .init("A hundred operations", "opsctl submit --array 1-100 -- ./simulate --seed {}"),
             .init("Every combination of two files", "opsctl submit --each seeds --each rates -- ./train {1} {2}"),
         ],

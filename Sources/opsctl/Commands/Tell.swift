@@ -15,7 +15,8 @@ enum TellVerb {
         "tell", .steering, "report progress, status, result or end from inside an operation",
         forms: ["[--progress N/M] [--status TEXT] [--result TEXT] [--done | --failed]"],
         about: [
-            "For commands that opsd runs. Sends the same messages to NOTIFY_SOCKET as systemd-notify, and waits for no answer."
+            "For commands that opsd runs. Sends the same messages to NOTIFY_SOCKET as systemd-notify, and does "
+                + "not wait for an answer."
         ],
         options: [OptionGroup("Telling", [progress, status, result, done, failed])],
         examples: [

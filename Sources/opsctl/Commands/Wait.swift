@@ -27,8 +27,8 @@ enum WaitVerb {
         examples: [
             .init("Deploy after the builds", "opsctl wait build test && ./deploy"),
             .init("A graph, with a display", "opsctl wait --graph g7 --progress"),
-            .init("Whichever is first", "opsctl wait --any 12 13 14"),
-            .init("As if it had run here", "opsctl wait --exit-code build"),
+            .init("The first of several", "opsctl wait --any 12 13 14"),
+            .init("Exit as the operation did", "opsctl wait --exit-code build"),
         ],
         action: run)
 

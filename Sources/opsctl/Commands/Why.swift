@@ -18,7 +18,7 @@ enum WhyVerb {
         operands: .some(.operation, "OPERATION"), options: [OptionGroup("Asking", [whatIf])],
         examples: [
             .init("Why does it not start?", "opsctl why deploy"),
-            .init("The same of several", "opsctl why 7-9 12"),
+            .init("Several operations", "opsctl why 7-9 12"),
             .init("Would it, if 7 were cancelled?", "opsctl why deploy --what-if \"cancel 7\""),
         ],
         action: run)
