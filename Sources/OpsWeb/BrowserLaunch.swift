@@ -1,7 +1,8 @@
 internal import Glibc
 internal import OpsSystem
 
-/// Opens the page in a browser. The token stands in a private file that redirects there: command lines are public.
+/// Opens the page in a browser. The token is in a private file that redirects to the page, because command lines are
+/// public.
 struct BrowserLaunch {
     let path: String
 

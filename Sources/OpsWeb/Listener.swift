@@ -9,7 +9,7 @@ enum Listener {
         var port: UInt16
     }
 
-    /// Listens on loopback. Without a port: at the usual one, or at a free one if that is taken.
+    /// Listens on loopback. Without a port it takes the default one, or a free one if that is in use.
     static func loopback(port: UInt16?) throws(SystemError) -> Loopback {
         guard port == nil else { return try bind(port ?? 0) }
         do throws(SystemError) {

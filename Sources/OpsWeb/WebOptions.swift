@@ -5,7 +5,7 @@ public struct WebOptions: Equatable, Sendable {
     public var isReadOnly = false
     /// Port on loopback; nil: the usual one, or another if that is taken.
     public var port: UInt16?
-    /// Path of a Unix socket in place of a port.
+    /// Path of a Unix socket instead of a port.
     public var socket: String?
     /// Request to open a browser.
     public var opens = false

@@ -16,13 +16,13 @@ public final class WebServer {
     private var http: HTTPServer?
     private var launch: BrowserLaunch?
     private var signals: [SignalSource] = []
-    /// Streams of logs that are open.
+    /// Open log streams.
     private var follows: [ObjectIdentifier: Upstream] = [:]
 
-    /// Most bytes of a call: a selection of the largest number of operations fits.
+    /// Maximum size of a call in bytes: the largest selection of operations fits.
     static let callBytes = 512 << 10
     static let exchangeBytes = 1 << 10
-    /// Bytes of a log that wait for a slow browser before reading stops.
+    /// Maximum number of log bytes that are buffered for a slow browser; then reading stops.
     static let streamBuffer = 256 << 10
     static let followLimit = 64
 
@@ -52,7 +52,7 @@ public final class WebServer {
             handle: { [unowned self] in self.handle($0) })
     }
 
-    /// Serves until a signal asks for the end.
+    /// Serves until a signal ends the process.
     public func run() throws(SystemError) {
         announce()
         // The browser inherits what becomes of signals, so it starts before this process changes that.
@@ -75,7 +75,7 @@ public final class WebServer {
 
     private var link: String { (address ?? "http://localhost/") + "#token=" + credentials.link }
 
-    /// Opens the page; without a browser the link remains.
+    /// Opens the page in a browser, if there is one.
     private func openBrowser() {
         do throws(SystemError) { launch = try BrowserLaunch(link: link) } catch {
             Program.writeError("opsd-web: \(error)")
@@ -105,12 +105,12 @@ public final class WebServer {
 
     private static var noSession: HTTPResponse { .problem(401, "open the link that opsctl web printed") }
 
-    /// The page of a browser without a session. Its script exchanges the token that only the browser knows.
+    /// The page of a browser without a session. Its script exchanges the token from the link for a session.
     private func entry(_ head: RequestHead) -> HTTPResponse {
         files["enter.html"]?.response(401, to: head) ?? Self.noSession
     }
 
-    /// Returns whether a path is a view of the page, which shows all of them with one document.
+    /// Returns whether a path is a view of the page. All views are the same document.
     private static func isView(_ path: String) -> Bool {
         guard let first = path.split(separator: "/").first else { return path == "/" }
         return ["now", "list", "graph", "graphs", "history", "operation", "schedules", "schedule"].contains(first)
@@ -160,7 +160,7 @@ public final class WebServer {
         }
     }
 
-    /// Returns what the page cannot ask the daemon for.
+    /// Returns settings of this server, which the daemon does not know.
     private var about: HTTPResponse {
         var writer = JSONWriter()
         writer.beginObject()
@@ -219,7 +219,7 @@ public final class WebServer {
         }
     }
 
-    /// Streams the replies of the method Log, one JSON text a line.
+    /// Streams the replies of the method Log, one JSON text per line.
     private func follow(_ exchange: HTTPExchange) {
         guard let call = parse(exchange) else { return }
         guard call.method == "Log" else { return exchange.respond(.problem(400, "only the method Log is followed")) }

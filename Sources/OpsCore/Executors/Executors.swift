@@ -1,4 +1,4 @@
-/// Configured properties of an executor beside the runner.
+/// Configured properties of an executor other than the runner.
 public struct ExecutorSettings: Hashable, Sendable {
     public var name: String
     /// Maximum number of attempts in flight.
@@ -17,8 +17,8 @@ public struct ExecutorLoad: Hashable, Sendable {
     public var isConnected: Bool
 }
 
-/// Executors beside the runner: programs that hand operations to other engines, each with its connection and its window.
-/// An executor that an operation names stays known, also if it is no longer configured.
+/// Executors other than the runner: programs that run operations in other engines, each with its connection and its
+/// window. An executor that an operation names stays known, even if it is no longer configured.
 struct Executors {
     struct Executor {
         let name: String

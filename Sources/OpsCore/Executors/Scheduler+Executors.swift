@@ -1,5 +1,5 @@
-/// Attempts that executors beside the runner start. Their categories are held from the commit of the attempt on; the job
-/// starts only after its id is on disk.
+/// Attempts that executors other than the runner start. Their categories are held from the commit of the attempt on;
+/// the job starts only after its id is on disk.
 extension Scheduler {
     /// State of each executor that is configured or that an unfinished operation names.
     public var executorLoads: [ExecutorLoad] { executors.loads }
@@ -151,7 +151,7 @@ extension Scheduler {
         }
     }
 
-    /// Returns the start to be assumed of a job of which only the exit is known.
+    /// Returns the assumed start of a job of which only the exit is known.
     private func startBefore(_ exit: Exit, of index: ExecutionIndex) -> Process? {
         let committed = executions[index].startedAt
         guard exit.at.wall >= committed.wall else { return nil }
@@ -167,7 +167,7 @@ extension Scheduler {
         end(index, Resolution(outcome: external.outcome, cause: .engine(external.cause)), at: external.at.wall)
     }
 
-    /// Ends an attempt of which nothing runs; an end that was decided before stands.
+    /// Ends an attempt of which no process is left; an outcome that was decided before remains.
     private mutating func end(_ index: ExecutionIndex, _ end: Resolution, at instant: Int64) {
         if executions[index].resolution == nil {
             executions[index].resolution = end
@@ -256,7 +256,7 @@ extension Scheduler {
 }
 
 extension Event {
-    /// Attempt that a fact is about.
+    /// Attempt that a report is about.
     var attempt: AttemptID? {
         switch self {
         case .launched(let attempt, _), .launchFailed(let attempt, _, _), .exited(let attempt, _, _),
@@ -267,7 +267,7 @@ extension Event {
         }
     }
 
-    /// True if nothing of the attempt runs after this report.
+    /// True if no process of the attempt is left after this report.
     fileprivate var endsAttempt: Bool {
         switch self {
         case .launchFailed, .exited(_, _, treeIsGone: true), .gone, .refused, .ended: true

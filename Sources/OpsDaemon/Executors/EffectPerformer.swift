@@ -3,7 +3,7 @@ internal import OpsExecutor
 internal import OpsStore
 internal import OpsSystem
 
-/// Carries out what a committed turn ordered: a flat switch, one order after the other. All may be repeated.
+/// Performs the effects of a committed turn, one after the other. All of them may be repeated.
 final class EffectPerformer {
     private unowned let daemon: Daemon
     private var composer: LaunchComposer
@@ -28,7 +28,7 @@ final class EffectPerformer {
         daemon.executors.flush()
     }
 
-    /// Many launches read as one.
+    /// Reads the data of many launches in one read transaction.
     private func readingAtOnce(_ count: Int, _ body: () -> Void) {
         guard count > 1 else { return body() }
         do throws(StoreError) {
@@ -101,7 +101,7 @@ final class EffectPerformer {
         }
     }
 
-    /// Reads the results of very many dependencies of an operation beside the loop.
+    /// Reads the results of very many dependencies of an operation outside the loop.
     private func readResults(
         of attempt: AttemptID, then launch: @escaping (Result<ResultsOfDependencies, any Error>) -> Void
     ) {
@@ -120,7 +120,7 @@ final class EffectPerformer {
             }, then: launch)
     }
 
-    /// A launch that cannot be made is not staged, nor is any after it: it fails when its turn has come.
+    /// A launch that cannot be composed is not staged, nor is any after it: it fails when its turn comes.
     private func stage(_ attempt: AttemptID, _ after: [AttemptID]) {
         guard daemon.runner.isConnected, daemon.ask({ $0.isStaged(attempt) }) == true else { return }
         do {
@@ -144,7 +144,7 @@ final class EffectPerformer {
         daemon.runner.send(.killStaleTree(Attempt(attempt), socket: daemon.configuration.socket, uid: uid))
     }
 
-    /// Sends an attempt to an executor; one that is away gets it after its next greeting.
+    /// Sends an attempt to an executor; a disconnected one gets it after its next greeting.
     private func submit(_ attempt: AttemptID, _ job: String?, _ priority: Int8, to name: String) {
         guard daemon.executors.isConnected(name) else { return }
         submit(attempt, job, priority, to: name) { try $0.composed(attempt, -1) }
@@ -198,8 +198,8 @@ final class EffectPerformer {
         daemon.record(.launchFailed(attempt, step: error.call, errno: error.errno))
     }
 
-    /// A process beside an operation, started as the operation itself would be.
-    /// `asSubmitter`: as the user who submitted it, in the directory of the submission, without the operation's own keys.
+    /// Returns a helper process of an operation, started in the same way as the operation itself. `asSubmitter`: as the
+    /// user who submitted it, in the directory of the submission, without the operation's own keys.
     func helper(
         of operation: OperationID, _ arguments: [String], adding environment: [String] = [], asSubmitter: Bool = false
     ) throws -> LaunchRequest? {

@@ -17,7 +17,7 @@ final class ExecutorLink {
     private var delay = ExecutorLink.firstDelay
     private(set) var isWanted = false
     private var peerVersion: UInt16 = 0
-    /// Updates of attempts, kept until the greeting tells their states.
+    /// Updates of attempts, kept until the greeting has listed their states.
     private var updates: [AttemptID: OperationUpdate] = [:]
     /// Last error of a start, so that each is logged once.
     private var lastError = ""

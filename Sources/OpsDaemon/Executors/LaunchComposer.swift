@@ -201,7 +201,7 @@ struct LaunchComposer {
         return CStringArray(words)
     }
 
-    /// Refuses more than a process can be given, and names the largest part of it.
+    /// Refuses data that is too large for the start of a process, and names its largest part.
     private func requireRoom(for request: LaunchRequest, and results: CStringArray = []) throws(SystemError) {
         let parts = [
             (name: "its arguments", size: request.arguments.reduce(0) { $0 + $1.utf8.count + 1 + Self.pointerSize }),

@@ -1,6 +1,6 @@
 internal import OpsSystem
 
-/// Starts the program of an executor where no service manager does. The program outlives opsd.
+/// Starts the program of an executor unless a service manager does. The program outlives opsd.
 final class ProgramStarter {
     private let name: String
     private let arguments: [String]
@@ -40,13 +40,13 @@ final class ProgramStarter {
         throw SystemError("find \(name) beside opsd or in PATH", errno: SystemError.noSuchFile)
     }
 
-    /// Ours without what a service manager has said to us alone: the program is nobody's service.
+    /// Environment of opsd without the variables of its service manager: the program is not a service.
     private static var environment: [String] {
         let ours = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"]
         return Environment.all.filter { entry in !ours.contains { entry.hasPrefix($0 + "=") } }
     }
 
-    /// As from a fresh shell: with no descriptor, signal disposition or session of ours, nor of our parent.
+    /// Starts it as from a new shell: it inherits no descriptor, signal disposition or session.
     private func spawn(_ path: String, _ arguments: [String]) throws(SystemError) -> Int32 {
         var spawn = Spawn(arguments: [path] + arguments, environment: CStringArray(Self.environment))
         // Until it is in the background it says on our standard error what went wrong.

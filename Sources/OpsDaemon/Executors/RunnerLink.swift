@@ -3,7 +3,8 @@ internal import OpsExecutor
 internal import OpsSystem
 internal import OpsSystemd
 
-/// The line to opsd-runner: orders out, facts in. While it is down nothing starts, and what runs goes on.
+/// Connection to opsd-runner: sends commands, receives reports. While it is down nothing starts, and running operations
+/// continue.
 final class RunnerLink {
     private unowned let daemon: Daemon
     private let starter: ProgramStarter
@@ -14,11 +15,11 @@ final class RunnerLink {
     private var output = OutputBuffer()
     private var delay = RunnerLink.firstDelay
     private var isWanted = false
-    /// Updates of attempts, kept until the greeting tells their states.
+    /// Updates of attempts, kept until the greeting has listed their states.
     private var words: [AttemptID: OperationUpdate] = [:]
     /// One token for each staged launch: the side that takes it decides whether the launch begins.
     private var tokens: Tokens?
-    /// Staged launches that the runner has not reported, and the number of their tokens that opsd has taken back.
+    /// Staged launches that the runner has not reported, and the number of tokens that opsd has taken from them.
     private var staged: [AttemptID] = []
     private var takenBack = 0
     /// Reports that concern no attempt wait while staged launches are revoked.
@@ -33,12 +34,12 @@ final class RunnerLink {
     private(set) var capabilities: ExecutorCapabilities?
     /// Rights of the runner to raise limits and priorities of operations; nil while unknown.
     private(set) var rights: ProcessRights?
-    /// An older one holds no launches for later, and leaves OPS_SLOT to us.
+    /// True if the runner supports staged launches. An older one does not, and opsd sets OPS_SLOT.
     private(set) var acceptsStaging = false
-    /// The runner that was asked to become the program that is installed now: once is enough.
+    /// The runner that was asked to upgrade itself to the installed program; it is asked once.
     private var renewed: String?
 
-    /// Check that the runner answers.
+    /// Monitors whether the runner answers.
     private(set) lazy var pulse = RunnerPulse(
         daemon.loop, daemon.log,
         isNeeded: { [unowned self] in self.answersPings && self.daemon.hasProcesses },
@@ -47,11 +48,11 @@ final class RunnerLink {
             self.flush()
         },
         giveUp: { [unowned self] in if self.isConnected { self.lose("it does not answer") } })
-    /// One has greeted us that is recent enough to know what a ping is.
+    /// True if a runner has greeted the daemon that supports pings.
     private(set) var answersPings = false
     /// Protocol version of the runner; 0: it has not greeted yet.
     private var peerVersion: UInt16 = 0
-    /// Pid of the runner that greeted us last.
+    /// Pid of the runner that greeted the daemon last.
     private(set) var lastPid: Int32?
 
     private static let firstDelay: Int64 = 2_000_000
@@ -64,13 +65,13 @@ final class RunnerLink {
             arguments: ["--state", daemon.configuration.state, "--detach"])
     }
 
-    /// A runner is there that starts things.
+    /// True if a runner is connected that starts operations.
     var isConnected: Bool { pid != nil && !isEnding }
     private var socketPath: String { "\(daemon.configuration.state)/\(LaunchProtocol.socketName())" }
 
     // MARK: Connecting
 
-    /// Connects now, or as soon as there is somebody to connect to.
+    /// Connects now, or as soon as a runner listens.
     func connect() {
         isWanted = true
         guard descriptor == nil else { return }
@@ -108,7 +109,7 @@ final class RunnerLink {
 
     private func connectIfWanted() { if isWanted { connect() } }
 
-    /// Lets go of the line; the runner keeps what it has to tell for the next connection.
+    /// Closes the connection; the runner keeps its reports for the next one.
     func disconnect() {
         isWanted = false
         drop()
@@ -129,7 +130,7 @@ final class RunnerLink {
         takenBack = 0
     }
 
-    /// The other side is gone, or talks nonsense: tell the scheduler, and look for a runner again.
+    /// Handles a lost connection or an invalid message: informs the scheduler, and connects again.
     private func lose(_ why: String) {
         daemon.log.write(
             .warning, "runner lost: \(why)", [(name: "MESSAGE_ID", value: JournalWriter.Message.runnerLost)])
@@ -142,7 +143,7 @@ final class RunnerLink {
         if isWanted { connectLater() }
     }
 
-    /// Ends a runner of our own making, once there is nothing left for it.
+    /// Ends a runner that opsd has started, when it has no operations left.
     func stopOwn() {
         guard isConnected, !starter.isStartedByOthers else { return }
         send(.stop(grace: 0))
@@ -151,15 +152,15 @@ final class RunnerLink {
 
     // MARK: Orders
 
-    /// Orders go out together, at `flush`. Without a connection they are dropped: the scheduler gives them again
-    /// when it has seen the inventory.
+    /// Queues a command; `flush` sends all of them. Without a connection they are dropped: the scheduler emits them
+    /// again after the next inventory.
     func send(_ command: ExecutorCommand) {
         guard descriptor != nil else { return }
         pulse.watch()
         output.append { command.append(to: &$0, for: peerVersion) }
     }
 
-    /// Orders a launch; throws what the attempt fails of where it is larger than the runner takes.
+    /// Sends a launch; throws the cause of failure if it is larger than the runner accepts.
     func send(launch request: LaunchRequest) throws(SystemError) { try send(bounded: .launch(request)) }
 
     private func send(bounded command: ExecutorCommand) throws(SystemError) {
@@ -244,7 +245,7 @@ final class RunnerLink {
 
     // MARK: Staged launches
 
-    /// Gives the runner a launch in advance, and the token that permits it.
+    /// Sends a staged launch, with the token that permits it.
     func stage(_ launch: LaunchRequest, after: [AttemptID]) throws(SystemError) {
         guard descriptor != nil else { return }
         // The token first counts when the order has left.
@@ -257,7 +258,8 @@ final class RunnerLink {
         staged.append(AttemptID(launch.attempt))
     }
 
-    /// Takes all tokens back, and reads the reports of those launches that the runner began first. Nothing is staged after it.
+    /// Takes back all tokens, and reads the reports of launches that the runner started before. No launch is staged
+    /// afterwards.
     func revokeStaged() {
         takeTokens()
         isTakingBack = true
@@ -277,8 +279,8 @@ final class RunnerLink {
         takenBack = 0
     }
 
-    /// Tells the runner to drop what it holds. Its tokens are taken first, so that it starts nothing of that meanwhile;
-    /// `revokeStaged` has done so already, unless the scheduler has revoked by itself.
+    /// Tells the runner to drop its staged launches. Their tokens are taken first, so that it starts none of them
+    /// meanwhile; `revokeStaged` has done that already, unless the scheduler revoked them by itself.
     func recall() {
         takeTokens()
         staged = []
@@ -332,8 +334,8 @@ final class RunnerLink {
         renewIfOlder(greeting)
     }
 
-    /// After an upgrade of this machine: the runner goes on as the new program, in the same process and with all its
-    /// children. It hangs up and greets again.
+    /// Upgrades the runner: it executes the installed program in the same process, with all its children. It
+    /// disconnects and greets again.
     private func renewIfOlder(_ greeting: ExecutorGreeting) {
         guard Release.isOlder(Release(greeting.release), than: .current), renewed != greeting.instance else { return }
         renewed = greeting.instance

@@ -1,10 +1,10 @@
 internal import OpsSystem
 internal import OpsSystemd
 
-/// Notices when opsd-runner stops answering, and when it answers again.
+/// Detects when opsd-runner stops answering, and when it answers again.
 ///
-/// A connection that waits for its greeting is a question, and so is a ping. opsd sends a ping when it has heard nothing
-/// for a while and an operation executes or somebody asks for the status: an idle machine stays asleep.
+/// A connection that waits for its greeting is a question, and so is a ping. opsd sends a ping when it has received nothing
+/// for a while, and an operation executes or a client asks for the status: so it does not wake an idle machine.
 final class RunnerPulse {
     private let log: DaemonLog
     private let isNeeded: () -> Bool
@@ -37,14 +37,14 @@ final class RunnerPulse {
     /// Nanoseconds for which the runner has not answered; `nil`: it answers.
     var silence: Int64? { silentSince.map { Clock.read().monotonic - $0 } }
 
-    /// Notes that the runner is to answer: a connection waits for its greeting, or a ping was sent.
+    /// Records that the runner has to answer: a connection waits for its greeting, or a ping was sent.
     func asked() {
         let now = Clock.read().monotonic
         if askedAt == nil { askedAt = now }
         if !isSilent { alarm.set(at: (askedAt ?? now) + DaemonLimits.runnerPatience) }
     }
 
-    /// Notes that something has come from the runner.
+    /// Records that the runner has sent something.
     func heard() {
         heardAt = Clock.read().monotonic
         askedAt = nil
@@ -56,11 +56,11 @@ final class RunnerPulse {
         if isNeeded() { watch() } else { alarm.set(at: nil) }
     }
 
-    /// Follows the runner while it is needed.
+    /// Monitors the runner while it is needed.
     func watch() { if alarm.instant == nil, isNeeded() { alarm.set(at: heardAt + DaemonLimits.runnerPatience) } }
 
-    /// Calls `answer` once it is known whether the runner answers: at once if it was heard lately, or is known to be
-    /// silent.
+    /// Calls `answer` once it is known whether the runner answers: immediately if it has sent something lately, or is
+    /// known to be silent.
     func whenKnown(_ answer: @escaping () -> Void) {
         let isFresh = Clock.read().monotonic - heardAt < DaemonLimits.runnerPatience
         if isSilent || isFresh { return answer() }

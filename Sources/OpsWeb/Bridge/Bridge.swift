@@ -2,9 +2,9 @@ internal import OpsSystem
 internal import OpsSystemd
 internal import OpsWire
 
-/// Calls of the page, handed to the daemon with the rights of this process.
+/// Forwards calls of the page to the daemon, with the rights of this process.
 ///
-/// Equal reading calls that are under way share one call: a hundred tabs of one view cost the daemon as much as one.
+/// Equal read calls share one call to the daemon: a hundred tabs with the same view cost as much as one.
 final class Bridge {
     private final class Pending {
         let message: [UInt8]
@@ -25,9 +25,9 @@ final class Bridge {
     private var shared: [[UInt8]: Pending] = [:]
     private var nextWaiter: UInt64 = 0
 
-    /// Most calls at a time; further ones wait their turn.
+    /// Maximum number of simultaneous calls; further ones wait.
     static let concurrency = 8
-    /// Most calls that wait.
+    /// Maximum number of waiting calls.
     static let backlog = 1024
 
     init(path: String, loop: EventLoop) {
@@ -35,7 +35,7 @@ final class Bridge {
         self.loop = loop
     }
 
-    /// Makes a call, and gives its reply to `done` unless the returned function is called before.
+    /// Makes a call, and passes its reply to `done`. The returned function cancels that.
     func call(_ message: [UInt8], isReading: Bool, done: @escaping (HTTPResponse) -> Void) -> () -> Void {
         nextWaiter += 1
         let waiter = nextWaiter
@@ -87,7 +87,7 @@ final class Bridge {
         startNext()
     }
 
-    /// Forgets a waiter. A reading call without one is given up; a change is carried out.
+    /// Removes a waiter. A read call without waiters is abandoned; a change is still made.
     private func leave(_ pending: Pending, _ waiter: UInt64) {
         pending.waiters.removeAll { $0.0 == waiter }
         guard pending.isShared, pending.waiters.isEmpty else { return }
@@ -105,7 +105,7 @@ final class Bridge {
 }
 
 extension HTTPResponse {
-    /// Returns a reply of the daemon as it came, with the status that its error calls for.
+    /// Returns a reply of the daemon unchanged, with the HTTP status for its error.
     init(reply message: [UInt8]) {
         self.init(Self.status(of: message), message)
     }

@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// The calls that the page may make. Everything else that the socket offers is refused here.
+/// The calls that the page may make. All other methods are refused.
 struct CallPolicy {
     /// Restriction to calls that change nothing.
     var isReadOnly: Bool
@@ -10,20 +10,20 @@ struct CallPolicy {
         "List", "Show", "Why", "Status", "Log", "Graph", "Stats", "ListQueues", "ListCategories", "ListGraphs",
         "ListExecutors", "ListSchedules", "ScheduleRuns", "ScheduleInstants", "WhySchedule", "Complete",
     ]
-    /// Calls of the buttons. `Submit` and `AddSchedule` are none of them: a page that is broken into starts no program of
-    /// its own.
+    /// Calls of the buttons. They do not include `Submit` and `AddSchedule`, so that an attacker who controls the page
+    /// cannot start a program.
     static let steering: Set<String> = [
         "Cancel", "Suspend", "Resume", "Retry", "Note", "Set", "RunSchedule", "PauseSchedule",
         "BackfillSchedule",
     ]
-    /// Keys that `Set` may change. A command is none of them.
+    /// Keys that `Set` may change. The command is not among them.
     static let settable: Set<String> = ["priority"]
 
     struct Refusal: Error, Equatable {
         var message: String
     }
 
-    /// Checks a call whose method has no interface.
+    /// Checks a call. Its method has no interface name.
     func check(_ call: Call) throws(Refusal) {
         if Self.reading.contains(call.method) { return }
         guard Self.steering.contains(call.method) else {
@@ -44,7 +44,7 @@ struct CallPolicy {
 }
 
 extension Call {
-    /// Returns the message of the same call to the daemon.
+    /// Returns the call as a message to the daemon.
     func forwarded(more: Bool) -> [UInt8] {
         var writer = JSONWriter(capacity: parameters.count + 128)
         writer.beginObject()

@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// The latest events, by sequence number, for readers that are at different places.
+/// The latest events, by sequence number, for readers at different positions.
 struct EventHistory {
     private struct Entry {
         var seq: Int64
@@ -15,9 +15,9 @@ struct EventHistory {
     /// Number of the newest event.
     private(set) var head: Int64
 
-    /// Most events that are kept.
+    /// Maximum number of events that are kept.
     static let limit = 4096
-    /// Most operations that a summary names.
+    /// Maximum number of operations that a summary names.
     static let named = 200
 
     init(after head: Int64) {
@@ -38,8 +38,9 @@ struct EventHistory {
         }
     }
 
-    /// Returns the message for a reader that has seen everything up to `cursor`: one range of numbers that follows on the
-    /// last, and the operations and graphs of its events; null instead of a list means that any may have changed.
+    /// Returns the message for a reader that has seen everything up to `cursor`: one range of event numbers after the
+    /// last one, and the operations and graphs of its events; null instead of a list means that any of them may have
+    /// changed.
     func summary(after cursor: Int64) -> [UInt8] {
         var operations: Set<Int64>? = []
         var graphs: Set<String>? = []

@@ -2,12 +2,12 @@ internal import OpsSystem
 internal import OpsSystemd
 internal import OpsWire
 
-/// One event stream of the daemon, shared by all tabs. Each tab gets at most a few messages a second, and none while it has
-/// not read the last one: a full event stream costs a slow tab nothing but detail.
+/// One event stream of the daemon, shared by all tabs. Each tab gets at most a few messages per second, and none before
+/// it has read the last one: under heavy load a slow tab only gets less detail.
 final class EventHub {
     private final class Reader {
         let stream = ByteStream()
-        /// Number of the last event that this reader was told about; nil: nothing yet.
+        /// Number of the last event that was sent to this reader; nil: none yet.
         var cursor: Int64?
     }
 
@@ -23,7 +23,7 @@ final class EventHub {
 
     /// Nanoseconds between two messages to a tab.
     static let interval: Int64 = 200_000_000
-    /// Nanoseconds between two signs of life, which find out that a tab has gone.
+    /// Nanoseconds between two keep-alive messages, which detect closed tabs.
     static let beat: Int64 = 15_000_000_000
     static let readerLimit = 256
 

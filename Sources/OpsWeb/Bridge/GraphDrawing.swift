@@ -4,7 +4,7 @@ internal import OpsWire
 
 /// The picture of a graph, as `opsctl graph --svg` draws it.
 enum GraphDrawing {
-    /// Returns the picture for a reply of the method Graph; a reply that is an error stays one.
+    /// Returns the picture for a reply of the method Graph, or the error that the reply has.
     static func response(reply message: [UInt8]) -> HTTPResponse {
         do {
             let reply = try ReceivedReply(frame: message, isTolerant: true)

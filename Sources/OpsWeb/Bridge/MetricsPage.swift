@@ -4,7 +4,7 @@ internal import OpsWire
 
 /// The numbers of the daemon for monitoring, as `opsctl metrics` prints them.
 enum MetricsPage {
-    /// Returns the text for the replies of the methods Status and Metrics; a reply that is an error stays one.
+    /// Returns the text for the replies of the methods Status and Metrics, or the error that a reply has.
     static func response(status: HTTPResponse, metrics: HTTPResponse) -> HTTPResponse {
         guard metrics.status == 200, case .bytes(let first) = status.body, case .bytes(let second) = metrics.body else {
             return metrics

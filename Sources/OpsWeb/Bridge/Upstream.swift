@@ -7,7 +7,7 @@ final class Upstream {
     enum Event {
         /// A whole message without its NUL.
         case reply([UInt8])
-        /// The connection is over. Nil: the daemon closed it.
+        /// The connection has ended. Nil: the daemon closed it.
         case ended(SystemError?)
     }
 
@@ -34,13 +34,13 @@ final class Upstream {
 
     deinit { source?.cancel() }
 
-    /// Hangs up. No event comes any more.
+    /// Closes the connection. No event follows.
     func cancel() {
         source?.cancel()
         source = nil
     }
 
-    /// Stops or goes on reading.
+    /// Pauses or resumes reading.
     func pause(_ isPaused: Bool) {
         guard isPaused != self.isPaused else { return }
         self.isPaused = isPaused

@@ -2,14 +2,14 @@ internal import OpsSystem
 
 /// Secrets of one opsd-web. They end with the process.
 struct Credentials {
-    /// Token of the link that a browser opens. One exchange uses it up.
+    /// Token of the link that a browser opens. It can be exchanged once.
     private(set) var link: String
     /// Token of programs.
     let bearer: String
     /// Values of cookies, oldest first.
     private var sessions: [String] = []
 
-    /// Most browsers at a time; the oldest session ends for a new one.
+    /// Maximum number of sessions; a new one replaces the oldest.
     static let sessionLimit = 32
 
     init() throws(SystemError) {
@@ -17,7 +17,7 @@ struct Credentials {
         bearer = try Self.secret()
     }
 
-    /// Exchanges the token of a link for the value of a cookie, and makes the next link.
+    /// Exchanges the token of a link for the value of a cookie, and creates the next link.
     mutating func exchange(_ token: String) throws(SystemError) -> String? {
         guard Self.isEqual(token, link) else { return nil }
         let (session, next) = (try Self.secret(), try Self.secret())
@@ -36,7 +36,7 @@ struct Credentials {
         try Randomness.identifier() + Randomness.identifier()
     }
 
-    /// Compares in a time that says nothing about where two texts differ.
+    /// Compares two texts in constant time, so that the time does not reveal where they differ.
     private static func isEqual(_ a: String, _ b: String) -> Bool {
         guard a.utf8.count == b.utf8.count else { return false }
         return zip(a.utf8, b.utf8).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0

@@ -1,9 +1,9 @@
-/// Decision about every request, from its head alone.
+/// Decides about every request from its head.
 struct Gate {
     /// Address at which opsd-web listens.
     enum Address: Equatable, Sendable {
         case loopback(port: UInt16)
-        /// A socket in the file system: a browser comes through a forwarded port, whose number is not known here.
+        /// A socket in the file system: a browser connects through a forwarded port, whose number is unknown here.
         case unix
     }
 

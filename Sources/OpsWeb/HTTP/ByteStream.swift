@@ -1,12 +1,12 @@
 internal import OpsSystem
 
-/// Bytes of a response that come little by little. The connection sleeps while there are none.
+/// Bytes of a response that become available over time. The connection is suspended while there are none.
 final class ByteStream {
     private var buffer = OutputBuffer()
     private(set) var isEnded = false
     /// Called when all bytes have been taken.
     var drained: () -> Void = {}
-    /// Called when bytes come after `take` has found none.
+    /// Called when bytes arrive after `take` has found none.
     var arrived: () -> Void = {}
 
     /// Bytes that the reader has not taken.

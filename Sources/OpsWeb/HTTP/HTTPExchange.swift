@@ -4,13 +4,13 @@ internal import CMicrohttpd
 @safe final class HTTPExchange {
     let head: RequestHead
     private(set) var body: [UInt8] = []
-    /// Most bytes of the body.
+    /// Maximum size of the body in bytes.
     let bodyLimit: Int
-    /// Called when the response is sent or the client has gone.
+    /// Called when the response has been sent or the client has disconnected.
     var ended: () -> Void = {}
     private var response: HTTPResponse?
     private let connection: OpaquePointer
-    /// Called when the connection goes on: libmicrohttpd has no thread that would notice.
+    /// Called when the connection is resumed: libmicrohttpd has no thread that would notice it.
     private let resumed: () -> Void
     private var isSuspended = false
     private var isHandled = false

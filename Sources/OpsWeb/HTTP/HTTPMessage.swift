@@ -7,9 +7,9 @@ struct RequestHead: Sendable {
     /// Names in small letters, in the order of arrival.
     var headers: [(name: String, value: String)] = []
 
-    /// Returns the value of a header that is there once; nil: it is missing.
+    /// Returns the value of a header; nil if it is missing.
     ///
-    /// A header that is there twice has no value that two readers agree on: it reads as empty, which no check accepts.
+    /// For a header that occurs twice it returns an empty text, which no check accepts, since readers may disagree about its value.
     subscript(_ name: String) -> String? {
         var found: String?
         for header in headers where header.name == name {
@@ -54,7 +54,7 @@ struct HTTPResponse {
         body = .stream(stream)
     }
 
-    /// Headers of every response: nothing of the page comes from elsewhere, and no other site shows or reads it.
+    /// Headers of every response: the page loads nothing from other sites, and no other site can embed or read it.
     static let protection: [(name: String, value: String)] = [
         (
             "Content-Security-Policy",

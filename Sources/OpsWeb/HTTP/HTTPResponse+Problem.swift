@@ -1,7 +1,7 @@
 internal import OpsWire
 
 extension HTTPResponse {
-    /// Returns a refusal as a JSON object with one sentence for people.
+    /// Returns a refusal as a JSON object with a message.
     static func problem(_ status: UInt32, _ message: String) -> HTTPResponse {
         var writer = JSONWriter()
         writer.beginObject()

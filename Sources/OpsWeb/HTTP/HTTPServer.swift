@@ -5,7 +5,7 @@ internal import OpsSystemd
 
 /// HTTP on one listening socket, on the thread of an event loop.
 @safe final class HTTPServer {
-    /// Decision about a request whose head has arrived.
+    /// Decides about a request whose head has arrived.
     enum Admission {
         case refused(HTTPResponse)
         case admitted(bodyLimit: Int)
@@ -17,15 +17,15 @@ internal import OpsSystemd
     private var source: ReadinessSource?
     private var timer: TimerSource?
     private var sweeper: TimerSource?
-    /// Connections whose request has not arrived, by address: their sockets and the end of their time.
+    /// Connections whose request has not arrived, by address: their sockets and deadlines.
     private var waiting: [UInt: (socket: Int32, deadline: Int64)] = [:]
 
     static let done = opsd_http_result(1)
     static let failed = opsd_http_result(0)
 
-    /// Most connections at a time. Further ones wait in the queue of the socket.
+    /// Maximum number of connections. Further ones wait in the queue of the socket.
     static let connections: UInt32 = 512
-    /// Most bytes of the headers of a request, with room for those of the response.
+    /// Maximum size of the headers of a request in bytes, including space for those of the response.
     static let headerBytes = 16 << 10
     /// Time in which the first request of a connection must have arrived, in nanoseconds.
     static let patience: Int64 = 10_000_000_000
@@ -54,10 +54,11 @@ internal import OpsSystemd
         source = try loop.watch(descriptor, for: .readable) { [weak self] _ in self?.run() }
     }
 
-    /// The process ends with its server: libmicrohttpd does not stop while connections are suspended, as streams are.
+    /// The server runs until the process ends: libmicrohttpd cannot stop while connections such as streams are
+    /// suspended.
     deinit { source?.cancel() }
 
-    /// Lets libmicrohttpd do what is due, and arms the timer for what will be.
+    /// Runs libmicrohttpd's pending work, and sets the timer for its next deadline.
     private func run() {
         guard let daemon = unsafe daemon else { return }
         unsafe MHD_run(daemon)

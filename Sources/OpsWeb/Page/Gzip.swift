@@ -8,7 +8,7 @@ struct Gzip {
     private static let window = 1 << 15
     private static let shortest = 3
     private static let longest = 258
-    /// Most earlier places that are compared with one place.
+    /// Maximum number of earlier positions that are compared with one position.
     private static let comparisons = 32
     /// Base lengths of the codes from 257 on, and the number of further bits of each.
     private static let lengths = bases(first: 3, direct: 8, perStep: 4, count: 28) + [(base: 258, bits: 0)]
@@ -72,7 +72,7 @@ struct Gzip {
         }
     }
 
-    /// Returns how many bytes agree at two places; 0: not more than `longerThan`.
+    /// Returns the number of equal bytes at two positions, or 0 if it is not more than `longerThan`.
     private func match(_ a: Int, _ b: Int, longerThan known: Int) -> Int {
         let limit = min(Self.longest, input.count - b)
         guard known < limit, input[a + known] == input[b + known] else { return 0 }

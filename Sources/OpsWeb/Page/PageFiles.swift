@@ -5,7 +5,7 @@ struct PageFiles {
     struct File {
         var type: String
         var bytes: [UInt8]
-        /// The bytes as gzip has them.
+        /// The content, compressed with gzip.
         var compressed: [UInt8]
 
         func response(_ status: UInt32, to head: RequestHead) -> HTTPResponse {
@@ -18,7 +18,7 @@ struct PageFiles {
 
     private let files: [String: File]
 
-    /// Files that a browser without a session may load: they exchange the token of a link, and say nothing else.
+    /// Files that a browser without a session may load: they exchange the token of a link, and contain nothing else.
     static let ofStrangers: Set<String> = ["enter.html", "enter.js", "enter.css"]
 
     private static let types = [
@@ -38,8 +38,8 @@ struct PageFiles {
 
     subscript(name: String) -> File? { files[name] }
 
-    /// Returns the first directory that holds the page: beside the program, in the source tree that it was built in, or
-    /// where a package puts it.
+    /// Returns the first directory that contains the page: beside the program, in the source tree in which it was
+    /// built, or where a package installs it.
     static func directory(program: String) -> String? {
         let folder = parent(program)
         var candidates = [folder + "/web", parent(folder) + "/share/opsd/web"]
@@ -53,7 +53,7 @@ struct PageFiles {
 }
 
 extension StringProtocol {
-    /// Returns where a text stands for the first time.
+    /// Returns the first position of a text.
     fileprivate func firstRange(of text: String) -> Range<Index>? {
         var start = startIndex
         while start < endIndex {
