@@ -17,6 +17,12 @@ extension JobTracker {
         return [.list]
     }
 
+    /// Records that its processes are to be stopped, or to go on.
+    public mutating func setFrozen(_ isFrozen: Bool) -> [Effect] {
+        record.isFrozen = isFrozen
+        return [.store(record)]
+    }
+
     /// Ends the attempt. A job that runs gets SIGTERM, and `grace` nanoseconds.
     public mutating func terminate(grace: Int64, now: Moment) -> [Effect] {
         if case .ended(let report) = phase { return [.report(report)] }

@@ -11,7 +11,7 @@ extension JobTracker {
         if let start, self.start == nil {
             self.start = start
             if record.job == nil || !record.isReleased {
-                if record.job == nil { record.job = start.job }
+                if record.job == nil, !start.job.isEmpty { record.job = start.job }
                 record.mayBeSubmitted = true
                 record.isReleased = true
                 effects.append(.store(record))

@@ -36,10 +36,12 @@ public struct StartRecord: Hashable, Sendable {
 
     public var bytes: [UInt8] { RecordText.bytes([("node", node), ("job", job), ("at", "\(at)")]) }
 
-    /// An incomplete record has the values that mean unknown.
+    /// An incomplete record has the values that mean unknown. Its user may have written anything.
     public init(_ bytes: [UInt8]) {
         let text = RecordText(bytes)
-        self.init(node: text.values["node"] ?? "", job: text.values["job"] ?? "", at: text.number("at") ?? 0)
+        let job = text.values["job"] ?? ""
+        self.init(
+            node: text.values["node"] ?? "", job: job.allSatisfy(\.isNumber) ? job : "", at: text.number("at") ?? 0)
     }
 }
 
@@ -94,6 +96,8 @@ public struct AttemptRecord: Hashable, Sendable {
     public var job: String?
     /// True if the job may have started: set before the first release.
     public var isReleased = false
+    /// True while its processes are to be stopped, from their start on.
+    public var isFrozen = false
     /// True since the first request to end the attempt.
     public var isTerminated = false
     /// Slurm's message, if the attempt can never run.
@@ -115,6 +119,7 @@ public struct AttemptRecord: Hashable, Sendable {
         if mayBeSubmitted { lines.append(("submitted", "")) }
         if let job { lines.append(("job", job)) }
         if isReleased { lines.append(("released", "")) }
+        if isFrozen { lines.append(("frozen", "")) }
         if isTerminated { lines.append(("terminated", "")) }
         if let refusal { lines.append(("refused", refusal)) }
         if let end {
@@ -128,6 +133,7 @@ public struct AttemptRecord: Hashable, Sendable {
         mayBeSubmitted = text.values["submitted"] != nil
         job = text.values["job"]
         isReleased = text.values["released"] != nil
+        isFrozen = text.values["frozen"] != nil
         isTerminated = text.values["terminated"] != nil
         refusal = text.values["refused"]
         if let outcome = text.number("outcome").flatMap(ExternalEnd.Outcome.init(rawValue:)) {

@@ -6,10 +6,12 @@ public import OpsExecutor
 /// SPOOL/INSTANCE/             0711, of the executor
 ///   opsd-step                 program that jobs run
 ///   12.1/                     0711, of the executor
-///     launch                  0600, of the user: the launch, as a frame of the protocol
+///     launch                  0600, of the executor: the launch, as a frame of the protocol
 ///     state                   0600, of the executor: AttemptRecord
-///     run/                    0700, of the user: everything that the job writes
+///     run/                    0700, of the user, who can change it at any time: all that the job reads and writes
+///       launch                copy for the job, where the user is not that of the executor
 ///       started exit out err step.log
+///   12.1.gone/                attempt that is being removed
 /// ```
 public struct SpoolPaths: Hashable, Sendable {
     public let directory: String
@@ -23,13 +25,26 @@ public struct SpoolPaths: Hashable, Sendable {
     public var launch: String { directory + "/launch" }
     public var state: String { directory + "/state" }
     public var run: String { directory + "/run" }
-    public var started: String { run + "/started" }
-    public var exit: String { run + "/exit" }
+    /// Directory that becomes `run` once all is in it.
+    public var newRun: String { directory + "/run.new" }
+    public var launchOfJob: String { "\(run)/\(RunFile.launch)" }
+    public var started: String { "\(run)/\(RunFile.started)" }
+    public var exit: String { "\(run)/\(RunFile.exit)" }
+    public var output: String { "\(run)/\(RunFile.output)" }
+    public var errors: String { "\(run)/\(RunFile.errors)" }
+    public var stepLog: String { "\(run)/\(RunFile.stepLog)" }
+}
+
+/// Names of files in the directory that a job writes to.
+public enum RunFile {
+    public static let launch = "launch"
+    public static let started = "started"
+    public static let exit = "exit"
     /// Standard output, and standard error unless it has a file of its own.
-    public var output: String { run + "/out" }
-    public var errors: String { run + "/err" }
-    /// Output of the job before its command starts: messages of Slurm and opsd-step.
-    public var stepLog: String { run + "/step.log" }
+    public static let output = "out"
+    public static let errors = "err"
+    /// Output of the job before the command has its own: what Slurm and opsd-step have to say.
+    public static let stepLog = "step.log"
 }
 
 /// The launch of an attempt, as it is stored in the spool.

@@ -53,16 +53,15 @@ extension SlurmExecutor {
     /// Reads all attempts from the spool.
     func recover() throws(SystemError) {
         for name in try Files.list(spool) {
+            if SpoolRemoval.isRemoved(name) { removal.removeLater("\(spool)/\(name)") }
             guard let attempt = Attempt(spoolName: name) else { continue }
             let paths = SpoolPaths(attempt: attempt, in: spool)
-            let bytes = try Files.readIfPresent(paths.launch, limit: 64 << 20)
-            guard let bytes, let request = Self.request(bytes), request.attempt == attempt else {
-                // It was being made or removed, and no job can know of it.
-                try Self.removeRest(of: paths)
+            guard let bytes = try AttemptSpool.launch(at: paths) else {
+                // It was being made, and no job can know of it.
+                try removal.remove(paths)
                 continue
             }
-            let record = try Files.readIfPresent(paths.state, limit: 1 << 20).map { AttemptRecord($0) }
-            try add(request, paths, record)
+            if let request = Self.request(bytes), request.attempt == attempt { _ = try add(request, paths) }
         }
         for attempt in table.values { readRecords(of: attempt) }
     }
@@ -76,24 +75,14 @@ extension SlurmExecutor {
         }
     }
 
-    private static func removeRest(of paths: SpoolPaths) throws(SystemError) {
-        for path in [paths.launch, paths.launch + ".new", paths.state] { try Files.remove(path) }
-        if Files.isDirectory(paths.run) {
-            for name in try Files.list(paths.run) { try Files.remove("\(paths.run)/\(name)") }
-            try Files.removeDirectory(paths.run)
-        }
-        try Files.removeDirectory(paths.directory)
-    }
-
     @discardableResult
-    private func add(
-        _ request: LaunchRequest, _ paths: SpoolPaths, _ record: AttemptRecord?
-    ) throws(SystemError) -> SlurmAttempt {
+    private func add(_ request: LaunchRequest, _ paths: SpoolPaths) throws(SystemError) -> SlurmAttempt {
         try engine.prepare(request.user)
+        let spool = AttemptSpool(paths: paths, user: request.user?.uid ?? Identity.uid)
         let tracker = JobTracker(
-            request.attempt, user: request.user?.uid ?? Identity.uid, record: record, jobOfOpsd: request.job,
-            settings: settings, now: Clock.read())
-        let attempt = SlurmAttempt(request, paths: paths, tracker: tracker)
+            request.attempt, user: spool.user, record: try spool.record(), jobOfOpsd: request.job, settings: settings,
+            now: Clock.read())
+        let attempt = SlurmAttempt(request, spool: spool, tracker: tracker)
         table[request.attempt] = attempt
         listings.isWanted = true
         return attempt
@@ -111,9 +100,9 @@ extension SlurmExecutor {
                     return report(.refused(request.attempt, cause: "output to the journal needs this machine"))
                 }
                 let paths = SpoolPaths(attempt: request.attempt, in: spool)
-                try SlurmAttempt.spool(request, at: paths)
-                attempt = try add(request, paths, nil)
-                try attempt.makeLogs()
+                try AttemptSpool(paths: paths, user: request.user?.uid ?? Identity.uid).make(request)
+                attempt = try add(request, paths)
+                try attempt.log.make()
             }
             perform(attempt.tracker.launch(now: Clock.read()), for: attempt)
         } catch {
@@ -131,7 +120,7 @@ extension SlurmExecutor {
         table[id] = nil
         // A held job that shows later is nobody's, and cancelled.
         do throws(SystemError) {
-            try attempt.removeSpool()
+            try removal.remove(attempt.paths)
         } catch {
             Program.writeError("opsd-slurm: \(error)")
         }
@@ -145,7 +134,7 @@ extension SlurmExecutor {
             switch effect {
             case .store(let record):
                 do throws(SystemError) {
-                    try Files.replace(attempt.paths.state, with: record.bytes, mode: 0o600)
+                    try attempt.spool.store(record)
                 } catch {
                     // Nothing may follow that the record does not allow for.
                     return self.attempt { () throws(SystemError) in throw error }
@@ -164,9 +153,9 @@ extension SlurmExecutor {
 
     private func send(_ report: ExecutorReport, of attempt: SlurmAttempt) {
         switch report {
-        case .exited, .ended, .refused: copyLogs(of: attempt, isLast: true)
+        case .exited, .ended, .refused: completeLog(of: attempt)
         case .launched:
-            if attempt.isFrozen, let job = attempt.tracker.record.job {
+            if attempt.tracker.record.isFrozen, let job = attempt.tracker.record.job {
                 engine.signal(SIGTSTP, job, of: instance, attempt.uid)
             }
         default: break
@@ -197,18 +186,21 @@ extension SlurmExecutor {
 
     func readRecords(of attempt: SlurmAttempt) {
         do throws(SystemError) {
-            let records = try attempt.records()
-            if attempt.tracker.hasStarted { copyLogs(of: attempt, isLast: false) }
-            let effects = attempt.tracker.found(start: records.start, exit: records.exit, now: Clock.read())
+            let records = try attempt.spool.records()
+            // The end waits for the log. Without its exit record a job may still write.
+            let isCopied = attempt.tracker.hasStarted || records.start != nil ? try attempt.log.copy() : true
+            let effects = attempt.tracker.found(
+                start: records.start, exit: isCopied ? records.exit : nil, now: Clock.read())
             perform(effects, for: attempt)
         } catch {
             Program.writeError("opsd-slurm: \(error)")
         }
     }
 
-    private func copyLogs(of attempt: SlurmAttempt, isLast: Bool) {
+    private func completeLog(of attempt: SlurmAttempt) {
         do throws(SystemError) {
-            try attempt.copyLogs(isLast: isLast)
+            _ = try attempt.log.copy()
+            try attempt.log.appendStepLog()
         } catch {
             Program.writeError("opsd-slurm: \(error)")
         }

@@ -61,8 +61,11 @@ extension SlurmExecutor {
     }
 
     private func setFrozen(_ id: Attempt, _ isFrozen: Bool) {
-        table[id]?.isFrozen = isFrozen
+        // opsd repeats it after each connection.
+        guard let attempt = table[id], attempt.tracker.record.isFrozen != isFrozen else { return }
+        // Signalled before it is recorded: after a crash between the two it is signalled again.
         signal(isFrozen ? SIGTSTP : SIGCONT, id)
+        change(id) { $0.setFrozen(isFrozen) }
     }
 
     private func change(_ id: Attempt, _ step: (inout JobTracker) -> [JobTracker.Effect]) {

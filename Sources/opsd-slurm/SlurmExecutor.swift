@@ -11,6 +11,7 @@ final class SlurmExecutor {
     let options: CommandLineOptions
     let loop: EventLoop
     let engine: SlurmEngine
+    let removal: SpoolRemoval
     /// Part of the comments of all jobs. It is kept as long as the state directory.
     let instance: String
     let boot: String
@@ -55,6 +56,7 @@ final class SlurmExecutor {
         self.isService = isService
         loop = try EventLoop()
         engine = SlurmEngine(try SideThread(loop))
+        removal = SpoolRemoval(try SideThread(loop))
         instance = try Self.instance(at: options.instancePath)
         boot = try Boot.identifier()
         listener = try UnixSocket.listen(at: options.socketPath)
@@ -97,6 +99,7 @@ final class SlurmExecutor {
             perform(attempt.tracker.timePassed(now: now), for: attempt)
         }
         listIfDue()
+        removal.timePassed(now.monotonic)
         attempt { () throws(SystemError) in
             try timer?.arm(at: now.monotonic + min(configuration.interval, Self.longestTick))
         }

@@ -19,7 +19,9 @@ struct Step {
 
     init(directory: String) throws {
         paths = SpoolPaths(directory: directory)
-        guard let found = try SpooledLaunch.request(try Files.read(paths.launch, limit: 64 << 20)) else {
+        // The executor's own copy is for its user alone.
+        let copy = try Files.readIfPresent(paths.launchOfJob, limit: 64 << 20)
+        guard let found = try SpooledLaunch.request(try copy ?? Files.read(paths.launch, limit: 64 << 20)) else {
             throw SystemError("read \(paths.launch)", errno: SystemError.invalid)
         }
         request = found

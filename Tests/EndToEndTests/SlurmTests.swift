@@ -5,79 +5,8 @@ import Testing
 
 /// Operations as jobs of Slurm: a whole opsd with opsd-slurm, opsd-step and a Slurm of scripts, which lies now and then.
 @Suite struct SlurmTests {
-    /// A machine with an executor `cluster`, and the directory of its Slurm.
-    private final class Cluster {
-        let directory = TemporaryDirectory()
-        let machine: Machine
-        private let file: String
-
-        init(settings: String = "") throws {
-            machine = try Machine(start: false)
-            let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-                .appendingPathComponent("FakeSlurm/slurm").path
-            for name in ["sbatch", "squeue", "scontrol", "scancel"] {
-                try FileManager.default.createSymbolicLink(
-                    atPath: "\(directory.path)/\(name)", withDestinationPath: source)
-            }
-            file = machine.state + "/opsd.conf"
-            try "[executor cluster]\nkind = slurm\ninterval = 300ms\n\(settings)".write(
-                toFile: file, atomically: true, encoding: .utf8)
-            try start()
-        }
-
-        func start() throws {
-            try machine.start(
-                ["--config", file],
-                within: [
-                    "/usr/bin/env", "PATH=\(directory.path):/usr/bin:/bin", "SLURM_CONF=\(directory.path)/slurm.conf",
-                ])
-        }
-
-        func submit(_ words: String...) throws -> Int {
-            let output = try machine.begin(["submit", "--executor", "cluster"] + words).wait()
-            try #require(output.status == 0, "submit: \(output.err)")
-            return try #require(Int(output.out.trimmingCharacters(in: .whitespacesAndNewlines)))
-        }
-
-        func finish(_ id: Int) throws -> [String: Any] {
-            _ = try machine.ctl("wait", "\(id)", "--timeout", "60s")
-            return try machine.show(id)
-        }
-
-        func write(_ text: String, to name: String) throws {
-            try text.write(toFile: "\(directory.path)/\(name)", atomically: true, encoding: .utf8)
-        }
-
-        func calls(_ beginning: String) throws -> [String] {
-            try String(contentsOfFile: "\(directory.path)/calls", encoding: .utf8).split(separator: "\n").map(
-                String.init
-            )
-            .filter { $0.hasPrefix(beginning) }
-        }
-
-        /// Changes the table of jobs as Slurm would.
-        func change(_ body: (inout [String: [String: Any]]) -> Void) throws {
-            let lock = open("\(directory.path)/lock", O_RDWR | O_CREAT, 0o600)
-            defer { close(lock) }
-            flock(lock, LOCK_EX)
-            let path = URL(fileURLWithPath: "\(directory.path)/jobs")
-            let found = try JSONSerialization.jsonObject(with: try Data(contentsOf: path))
-            var jobs = try #require(found as? [String: [String: Any]])
-            body(&jobs)
-            try JSONSerialization.data(withJSONObject: jobs).write(to: path)
-        }
-
-        func executorPID() throws -> pid_t? {
-            try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { pid_t($0) }.first { pid in
-                // A process that has just ended has no command line.
-                let words = (try? String(contentsOfFile: "/proc/\(pid)/cmdline", encoding: .utf8)) ?? ""
-                return words.contains("opsd-slurm") && words.contains(machine.state)
-            }
-        }
-    }
-
     @Test func `an operation runs as a job, with its log, environment and exit status`() throws {
-        let cluster = try Cluster()
+        let cluster = try SlurmCluster()
         let good = try cluster.finish(
             try cluster.submit("--env", "A=b c", "--slurm", "cpus=2", "--", "sh", "-c", "echo $A $SLURM_JOB_ID"))
         #expect(good["outcome"] as? String == "succeeded")
@@ -91,7 +20,7 @@ import Testing
     }
 
     @Test func `a request that Slurm can never fulfil is refused in its words`() throws {
-        let cluster = try Cluster()
+        let cluster = try SlurmCluster()
         let refused = try cluster.finish(try cluster.submit("--slurm", "cpus=99", "--", "true"))
         #expect(refused["cause"] as? String == "refused: Requested node configuration is not available")
         #expect(try cluster.calls("sbatch --hold").isEmpty)
@@ -99,7 +28,7 @@ import Testing
 
     @Test(arguments: ["lost-reply", "lost-job", "timeout"])
     func `an sbatch that lies leads to one start`(lie: String) throws {
-        let cluster = try Cluster()
+        let cluster = try SlurmCluster()
         try cluster.write(lie, to: "lie")
         let runs = cluster.directory.path + "/runs"
         let row = try cluster.finish(try cluster.submit("--", "sh", "-c", "echo x >> \(runs)"))
@@ -109,7 +38,7 @@ import Testing
     }
 
     @Test func `jobs outlive opsd and its executor`() throws {
-        let cluster = try Cluster()
+        let cluster = try SlurmCluster()
         let machine = cluster.machine
         let running = try cluster.submit(
             "--", "sh", "-c", "echo begun; until [ -e \(machine.state)/go ]; do sleep 0.1; done; exit 4")
@@ -130,7 +59,7 @@ import Testing
     }
 
     @Test func `cancel sends SIGTERM first`() throws {
-        let cluster = try Cluster()
+        let cluster = try SlurmCluster()
         let id = try cluster.submit(
             "--", "sh", "-c", "trap 'echo ended; exit 1' TERM; echo begun; while :; do sleep 0.1; done")
         try cluster.machine.await("started", of: id)
@@ -145,7 +74,7 @@ import Testing
     }
 
     @Test func `a job that Slurm has lost is interrupted, and one cancelled there is cancelled`() throws {
-        let cluster = try Cluster(settings: "lost-after = 300ms\n")
+        let cluster = try SlurmCluster(settings: "lost-after = 300ms\n")
         try cluster.write("", to: "busy")
         let lost = try cluster.submit("--", "true")
         try cluster.machine.await("progress", of: lost)
@@ -160,7 +89,7 @@ import Testing
     }
 
     @Test func `a job that Slurm starts twice runs once`() throws {
-        let cluster = try Cluster()
+        let cluster = try SlurmCluster()
         let runs = cluster.directory.path + "/runs"
         let go = cluster.directory.path + "/go"
         let id = try cluster.submit("--", "sh", "-c", "echo x >> \(runs); until [ -e \(go) ]; do sleep 0.1; done")

@@ -41,6 +41,14 @@ struct DirectoryEntry: ~Copyable {
             directory: Descriptor(owning: try retrying("open directory") { unsafe openat(number, ".", flags) }))
     }
 
+    /// Opens the file itself, whatever its name stands for by now.
+    borrowing func reopen(_ flags: Int32) throws(SystemError) -> Descriptor {
+        let path = "/proc/self/fd/\(reference.rawValue)"
+        return Descriptor(owning: try retrying("open file") { unsafe Glibc.open(path, flags) })
+    }
+
+    consuming func takeReference() -> Descriptor { reference }
+
     static func text(_ name: [CChar]) -> String {
         String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }

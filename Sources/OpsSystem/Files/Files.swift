@@ -81,6 +81,11 @@ public enum Files {
         try retrying("chown \(path)") { unsafe chown(path, 0, group) }
     }
 
+    /// Makes a user and a group the owners of a file or directory in a directory of this process. A link is not followed.
+    public static func give(_ path: String, toUser user: UInt32, group: UInt32) throws(SystemError) {
+        try retrying("chown \(path)") { unsafe lchown(path, user, group) }
+    }
+
     public static func move(_ path: String, to other: String) throws(SystemError) {
         try retrying("move \(path) to \(other)") { unsafe rename(path, other) }
     }

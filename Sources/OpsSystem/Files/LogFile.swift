@@ -91,6 +91,12 @@ extension LogFile {
         return (Int64(status.st_size), status.lastWrite)
     }
 
+    /// Makes the file longer by a hole, which takes no space on disk.
+    public func extend(to length: Int64) throws(SystemError) {
+        guard let number = try number() else { return }
+        try retrying("extend \(path)") { ftruncate(number, Int(length)) }
+    }
+
     /// Frees the disk space of all but the newest `keep` bytes; offsets stay. Waits for processes that are writing to the
     /// file. Throws EOPNOTSUPP on a file system that cannot do this.
     public func trim(keeping keep: Int64) throws(SystemError) {

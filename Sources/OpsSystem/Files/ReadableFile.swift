@@ -4,6 +4,8 @@ internal import Glibc
 public struct ReadableFile: ~Copyable {
     private let descriptor: Descriptor
 
+    init(descriptor: consuming Descriptor) { self.descriptor = descriptor }
+
     /// Opens a file; `nil`: there is no such file.
     public static func open(_ path: String) throws(SystemError) -> ReadableFile? {
         do throws(SystemError) {
@@ -22,6 +24,15 @@ public struct ReadableFile: ~Copyable {
             let number = descriptor.rawValue
             try retrying("examine file") { unsafe fstat(number, &status) }
             return Int64(status.st_size)
+        }
+    }
+
+    public var owner: UInt32 {
+        borrowing get throws(SystemError) {
+            var status = stat()
+            let number = descriptor.rawValue
+            try retrying("examine file") { unsafe fstat(number, &status) }
+            return status.st_uid
         }
     }
 
@@ -55,6 +66,21 @@ public struct ReadableFile: ~Copyable {
         }
         if let failure { throw failure }
         return bytes
+    }
+
+    /// Returns the offset of the next byte, from `offset` on, that is not in a hole; the end of the file if there is none.
+    public borrowing func nextData(from offset: Int64) throws(SystemError) -> Int64 {
+        let number = descriptor.rawValue
+        // SEEK_DATA, which the Glibc module leaves out.
+        let seekData: Int32 = 3
+        do throws(SystemError) {
+            return Int64(try retrying("seek data") { lseek(number, Int(offset), seekData) })
+        } catch {
+            if error.errno == ENXIO { return try size }
+            // The file system does not know.
+            if error.errno == EINVAL { return offset }
+            throw error
+        }
     }
 
     /// Returns the offset of the first byte that is not in a hole.

@@ -1,0 +1,46 @@
+internal import Glibc
+
+/// A directory that a user can change at any time, while this process, which may be root, reads files in it.
+///
+/// Only ordinary files of that user are opened, whose bytes the user could read as well: no link, no pipe, no other name of a
+/// file elsewhere, nothing in a file system that is mounted there. Nothing that the user puts there can block the reader.
+public struct ForeignDirectory: ~Copyable {
+    private let reference: Descriptor
+    private let user: UInt32
+
+    /// Opens a directory in one of this process; nil: there is none.
+    public static func open(_ path: String, of user: UInt32) throws(SystemError) -> ForeignDirectory? {
+        guard let entry = try DirectoryEntry.open(path), try entry.status.st_mode & S_IFMT == S_IFDIR else { return nil }
+        return ForeignDirectory(reference: entry.takeReference(), user: user)
+    }
+
+    private init(reference: consuming Descriptor, user: UInt32) {
+        self.reference = reference
+        self.user = user
+    }
+
+    /// Opens a file; nil: there is no ordinary file of the user with this name.
+    public borrowing func file(_ name: String) throws(SystemError) -> ReadableFile? {
+        guard let entry = try entry(name) else { return nil }
+        let status = try entry.status
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == user, status.st_nlink == 1 else { return nil }
+        let flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
+        do throws(SystemError) {
+            return ReadableFile(descriptor: try entry.reopen(flags))
+        } catch {
+            // The user has a lease on the file.
+            if error.errno == EAGAIN { return nil }
+            throw error
+        }
+    }
+
+    private borrowing func entry(_ name: String) throws(SystemError) -> DirectoryEntry? {
+        do throws(SystemError) {
+            return try DirectoryEntry.open(Array(name.utf8CString), in: reference.rawValue)
+        } catch {
+            // A file system of the user.
+            if error.errno == EXDEV { return nil }
+            throw error
+        }
+    }
+}

@@ -1,0 +1,78 @@
+internal import Glibc
+internal import OpsExecutor
+internal import OpsSlurm
+internal import OpsSystem
+
+/// The log of an attempt, a copy of the files in the spool that the job writes.
+struct AttemptLog {
+    let request: LaunchRequest
+    let spool: AttemptSpool
+
+    /// Most bytes that are copied in one go: other attempts wait for it.
+    private static let portion: Int64 = 64 << 20
+    private static let bufferSize = 1 << 20
+
+    private var files: [(source: String, path: String)] {
+        switch request.output {
+        case .log(let path): [(RunFile.output, path)]
+        case .split(let stdout, let stderr): [(RunFile.output, stdout), (RunFile.errors, stderr)]
+        case .paths, .journal, .null: []
+        }
+    }
+
+    /// Makes the files that opsd reads, unless an earlier process has.
+    func make() throws(SystemError) {
+        for (_, path) in files where !Files.exists(path) {
+            _ = try LogFile.create(path, owner: request.user.map { (uid: $0.uid, gid: $0.gid) })
+        }
+    }
+
+    /// Copies new output. Returns false if more is left for the next time.
+    func copy() throws(SystemError) -> Bool {
+        guard let run = try spool.run() else { return true }
+        var isComplete = true
+        for (source, path) in files {
+            guard let output = try run.file(source) else { continue }
+            if try !copy(output, to: LogFile(path, descriptor: nil, isOwnershipTaken: false)) { isComplete = false }
+        }
+        return isComplete
+    }
+
+    private func copy(_ source: borrowing ReadableFile, to log: LogFile) throws(SystemError) -> Bool {
+        guard let start = try log.size()?.length else { return true }
+        var length = start
+        var copied: Int64 = 0
+        let end = try source.size
+        while length < end {
+            if copied >= Self.portion { return false }
+            // A hole costs its user nothing; here it shall not cost space either, nor time.
+            let data = min(try source.nextData(from: length), end)
+            if data > length {
+                try log.extend(to: data)
+                length = data
+                continue
+            }
+            let bytes = try source.read(at: length, count: Self.bufferSize)
+            guard !bytes.isEmpty else { break }
+            try Self.append(bytes, to: log)
+            length += Int64(bytes.count)
+            copied += Int64(bytes.count)
+            if request.logCap > 0, length > request.logCap { try log.trim(keeping: request.logCap) }
+        }
+        return true
+    }
+
+    /// Adds the words of Slurm and opsd-step on the job that has ended.
+    func appendStepLog() throws(SystemError) {
+        guard let path = files.last?.path, let run = try spool.run(), let words = try run.file(RunFile.stepLog) else {
+            return
+        }
+        let bytes = try words.read(at: 0, count: Self.bufferSize)
+        if !bytes.isEmpty { try Self.append(bytes, to: LogFile(path, descriptor: nil, isOwnershipTaken: false)) }
+    }
+
+    private static func append(_ bytes: [UInt8], to file: LogFile) throws(SystemError) {
+        let log = try file.openForAppending()
+        guard try log.writeAll(bytes) else { throw SystemError("write log", errno: EPIPE) }
+    }
+}

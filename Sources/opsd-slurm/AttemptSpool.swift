@@ -1,0 +1,71 @@
+internal import OpsExecutor
+internal import OpsSlurm
+internal import OpsSystem
+
+/// The directory of an attempt in the spool.
+///
+/// It belongs to this process. Only `run` in it belongs to the user, who can change it at any time while this process may be
+/// root: nothing there is read, changed or removed by its path.
+struct AttemptSpool {
+    let paths: SpoolPaths
+    /// Owner of the files that the job writes.
+    let user: UInt32
+
+    private static let launchLimit = 64 << 20
+    private static let recordLimit = 4096
+
+    /// Makes the directory. The launch is written last: without it the attempt does not exist.
+    func make(_ request: LaunchRequest) throws(SystemError) {
+        try Files.makeDirectories(paths.directory, mode: 0o711)
+        let bytes = SpooledLaunch.bytes(request)
+        if !Files.isDirectory(paths.run) { try makeRun(bytes, request.user) }
+        try Files.replace(paths.launch, with: bytes, mode: 0o600)
+    }
+
+    /// Makes the directory of the user, which has no other way to it until it is complete.
+    private func makeRun(_ launch: [UInt8], _ user: LaunchRequest.User?) throws(SystemError) {
+        try DirectoryTree(paths.newRun).remove()
+        try Files.makeDirectories(paths.newRun, mode: 0o700)
+        if let user, user.uid != Identity.uid {
+            let copy = "\(paths.newRun)/\(RunFile.launch)"
+            try Files.replace(copy, with: launch, mode: 0o600)
+            try Files.give(copy, toUser: user.uid, group: user.gid)
+            try Files.give(paths.newRun, toUser: user.uid, group: user.gid)
+        }
+        try Files.move(paths.newRun, to: paths.run)
+    }
+
+    /// Returns the bytes of the stored launch; nil: there is none. A launch that a user owns, as those of earlier releases,
+    /// counts as empty: opsd, which has the launch, too, sends it again.
+    static func launch(at paths: SpoolPaths) throws(SystemError) -> [UInt8]? {
+        guard let file = try ReadableFile.open(paths.launch) else { return nil }
+        guard try file.owner == Identity.uid else { return [] }
+        return try file.read(at: 0, count: min(Int(try file.size), launchLimit))
+    }
+
+    func record() throws(SystemError) -> AttemptRecord? {
+        try Files.readIfPresent(paths.state, limit: 1 << 20).map { AttemptRecord($0) }
+    }
+
+    func store(_ record: AttemptRecord) throws(SystemError) {
+        try Files.replace(paths.state, with: record.bytes, mode: 0o600)
+    }
+
+    // MARK: Files of the job
+
+    /// Returns the records that the job has written.
+    func records() throws(SystemError) -> (start: StartRecord?, exit: ExitRecord?) {
+        guard let run = try run() else { return (nil, nil) }
+        // In this order: an exit without a start is none.
+        let exit = try Self.bytes(RunFile.exit, in: run).flatMap { ExitRecord($0) }
+        return (try Self.bytes(RunFile.started, in: run).map { StartRecord($0) }, exit)
+    }
+
+    /// Opens the directory of the user; nil: there is none that this process can enter.
+    func run() throws(SystemError) -> ForeignDirectory? { try ForeignDirectory.open(paths.run, of: user) }
+
+    private static func bytes(_ name: String, in run: borrowing ForeignDirectory) throws(SystemError) -> [UInt8]? {
+        guard let file = try run.file(name) else { return nil }
+        return try file.read(at: 0, count: recordLimit)
+    }
+}

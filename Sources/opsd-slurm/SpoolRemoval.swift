@@ -1,0 +1,55 @@
+internal import OpsSlurm
+internal import OpsSystem
+internal import OpsSystemd
+
+/// Removal of attempts from the spool, on a thread of its own: a user can have filled a directory with anything.
+final class SpoolRemoval {
+    private static let suffix = ".gone"
+    private static let pause: Int64 = 60_000_000_000
+
+    private let thread: SideThread
+    /// Directories that could not be removed, such as ones in which a process still writes.
+    private var failed: [String] = []
+    private var retryAt: Int64 = 0
+
+    init(_ thread: SideThread) { self.thread = thread }
+
+    /// Returns whether a name in the spool is that of a removed attempt.
+    static func isRemoved(_ name: String) -> Bool { name.contains(suffix) }
+
+    /// Takes the directory of an attempt away from its name, and removes it later.
+    func remove(_ paths: SpoolPaths) throws(SystemError) {
+        var gone = paths.directory + Self.suffix
+        var number = 0
+        while Files.exists(gone) {
+            number += 1
+            gone = "\(paths.directory)\(Self.suffix)\(number)"
+        }
+        try Files.move(paths.directory, to: gone)
+        removeLater(gone)
+    }
+
+    func removeLater(_ directory: String) {
+        thread.run {
+            do throws(SystemError) {
+                try DirectoryTree(directory).remove()
+                return true
+            } catch {
+                Program.writeError("opsd-slurm: \(directory): \(error)")
+                return false
+            }
+        } then: { [unowned self] (isRemoved: Bool) in
+            guard !isRemoved else { return }
+            failed.append(directory)
+            retryAt = Clock.read().monotonic + Self.pause
+        }
+    }
+
+    /// Tries again what has failed.
+    func timePassed(_ now: Int64) {
+        guard !failed.isEmpty, retryAt <= now else { return }
+        let directories = failed
+        failed = []
+        for directory in directories { removeLater(directory) }
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// Operations of several users as jobs of Slurm, by one opsd-slurm that runs as root.
+@Suite(.enabled(if: geteuid() == 0, "only root can be several users"))
+struct SlurmUserTests {
+    private static let user = "nobody"
+
+    private func cluster() throws -> SlurmCluster {
+        let cluster = try SlurmCluster()
+        try cluster.admitUsers()
+        return cluster
+    }
+
+    /// Makes a file of root alone in a directory that everybody can pass.
+    private func makeSecret(in cluster: SlurmCluster) throws -> String {
+        let path = cluster.directory.path + "/secret"
+        try cluster.write("secret of root\n", to: "secret")
+        chmod(path, 0o600)
+        return path
+    }
+
+    @Test func `jobs run as the users of their operations`() throws {
+        let cluster = try cluster()
+        #expect(try cluster.log(of: "id -un; id -Gn", by: "daemon") == "daemon\ndaemon\n")
+        #expect(try cluster.log(of: "id -un; id -Gn", by: Self.user) == "nobody\nnogroup\n")
+        try waitUntil("the spool is empty") { try cluster.attempts().isEmpty }
+    }
+
+    @Test(arguments: ["ln -s $SECRET out", "mkfifo out", "mkdir out", "cd ..; mv run/out run/x; ln -s $SECRET run/out"])
+    func `output that a user has swapped in the spool is not read`(step: String) throws {
+        let cluster = try cluster()
+        let secret = try makeSecret(in: cluster)
+        let log = try cluster.log(
+            of: "SECRET=\(secret); cd \(cluster.spool)/*/1.1/run && rm -f out exit; \(step)", by: Self.user)
+        #expect(!log.contains("secret of root"))
+    }
+
+    @Test func `a directory that a user has filled is removed from the spool`() throws {
+        let cluster = try cluster()
+        let secret = try makeSecret(in: cluster)
+        _ = try cluster.log(
+            of: """
+                cd \(cluster.spool)/*/1.1/run; mkdir -p a/b/c; mkfifo pipe; ln -s \(secret) link
+                ln -s / a/root; chmod 0 a
+                """, by: Self.user)
+        try waitUntil("the spool is empty") { try cluster.attempts().isEmpty }
+        #expect(FileManager.default.fileExists(atPath: secret))
+    }
+
+    @Test func `a large hole in the output takes no space in the log`() throws {
+        let cluster = try cluster()
+        // The log is not printed: it is as long as the hole.
+        let script = "cd \(cluster.spool)/*/1.1/run; truncate -s 4T out; echo end >> out"
+        _ = try cluster.run(as: Self.user, "submit", "--executor", "cluster", "--", "sh", "-c", script)
+        #expect(try cluster.finish(1)["outcome"] as? String == "succeeded")
+        var status = stat()
+        try #require(lstat("\(cluster.machine.state)/logs/0/1.1.log", &status) == 0)
+        #expect(status.st_size == 4 << 40 + 4)
+        #expect(status.st_blocks < 1024)
+    }
+
+    @Test func `an executor that starts again trusts no file of a user`() throws {
+        let cluster = try cluster()
+        let go = cluster.directory.path + "/go"
+        let evil = cluster.directory.path + "/evil"
+        let script = """
+            cd \(cluster.spool)/*/1.1 || exit 1
+            echo x >> launch; mv launch old; ln -s /etc run/x
+            sed -i 's,\(cluster.machine.state),\(evil),g; s,nobody,daemon,g' run/launch; echo changed
+            until [ -e \(go) ]; do sleep 0.1; done; id -un
+            """
+        let output = try cluster.run(
+            as: Self.user, "submit", "--executor", "cluster", "--", "sh", "-c", script)
+        try #require(output.out == "1\n", "\(output.err)")
+        try waitUntil("the launch is changed") { try cluster.machine.ok("log", "1").out.contains("changed") }
+        kill(try #require(try cluster.executorPID()), SIGKILL)
+        #expect(FileManager.default.createFile(atPath: go, contents: nil))
+        #expect(try cluster.finish(1)["outcome"] as? String == "succeeded")
+        let log = try cluster.machine.ok("log", "1").out
+        #expect(log.contains("nobody\n") && log.contains("Permission denied"))
+        #expect(!FileManager.default.fileExists(atPath: evil))
+    }
+}
