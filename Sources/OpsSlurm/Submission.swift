@@ -11,6 +11,8 @@ public enum Submission: Hashable, Sendable {
         "invalid", "not available", "not permitted", "denied", "unrecognized", "not found", "no such", "violates",
         "more processors requested", "exceeds", "unable to allocate resources", "cannot be satisfied", "too many",
     ]
+    /// Limits of how many jobs a user may have submitted: room comes with the end of a job.
+    private static let limits = ["submitjob", "temporarily unable to accept"]
     private static let losses = ["socket timed out", "unable to contact", "connection refused", "communication"]
 
     /// Interprets the end of sbatch. `status`: exit status; nil: a signal ended it, for example at its deadline.
@@ -22,8 +24,10 @@ public enum Submission: Hashable, Sendable {
         } else if let status, status != 0 {
             let lower = text.lowercased()
             let isLost = Self.losses.contains { lower.contains($0) }
+            // The name of the limit stands on a line before the last.
+            let isLimit = Self.limits.contains { errors.lowercased().contains($0) }
             let isRefusal = status == 255 || Self.refusals.contains { lower.contains($0) }
-            self = isRefusal && !isLost ? .refused(text) : .ambiguous(text)
+            self = isRefusal && !isLost && !isLimit ? .refused(text) : .ambiguous(text)
         } else {
             self = .ambiguous(text.isEmpty ? "sbatch did not answer" : text)
         }

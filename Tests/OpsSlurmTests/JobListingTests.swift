@@ -52,6 +52,12 @@ import Testing
             "sbatch: error: invalid partition specified: x\n"
             + "sbatch: error: Batch job submission failed: Invalid partition name specified\n"
         #expect(Submission(status: 1, output: "", errors: wrong) == .refused("Invalid partition name specified"))
+        let policy = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+        let limit = "sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: Batch job submission failed: \(policy)\n"
+        #expect(Submission(status: 1, output: "", errors: limit) == .ambiguous(policy))
+        let time =
+            "sbatch: error: QOSMaxWallDurationPerJobLimit\nsbatch: error: Batch job submission failed: \(policy)\n"
+        #expect(Submission(status: 1, output: "", errors: time) == .refused(policy))
         #expect(Submission(status: nil, output: "", errors: "") == .ambiguous("sbatch did not answer"))
         #expect(Submission(status: 0, output: "", errors: "") == .ambiguous("sbatch did not answer"))
     }

@@ -10,7 +10,9 @@ public struct ForeignDirectory: ~Copyable {
 
     /// Opens a directory in one of this process; nil: there is none.
     public static func open(_ path: String, of user: UInt32) throws(SystemError) -> ForeignDirectory? {
-        guard let entry = try DirectoryEntry.open(path), try entry.status.st_mode & S_IFMT == S_IFDIR else { return nil }
+        guard let entry = try DirectoryEntry.open(path), try entry.status.st_mode & S_IFMT == S_IFDIR else {
+            return nil
+        }
         return ForeignDirectory(reference: entry.takeReference(), user: user)
     }
 
