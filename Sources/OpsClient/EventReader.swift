@@ -17,7 +17,7 @@ final class EventReader: Sendable {
     /// Stops the reader before its next event, or within a second.
     func end() { isEnded.withLock { $0 = true } }
 
-    /// Hands over each event until `take` returns false.
+    /// Passes each event to `take` until it returns false.
     func run(_ take: (EventRow) -> Bool) throws(ClientError) {
         var seen = since
         var patience = Patience()

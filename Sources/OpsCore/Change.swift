@@ -25,7 +25,7 @@ public enum Change: Sendable {
     /// The job of an attempt has started: its time counts from now on.
     case jobStarted(AttemptID, at: Moment)
     case exited(AttemptID, Exit)
-    /// Nothing of a `notify` attempt is alive: its slot is free, while it still counts for its queue and its group.
+    /// No process of a `notify` attempt is left: its slot is free, but it still counts for its queue and its group.
     case slotFreed(AttemptID)
     /// The end of an attempt whatever follows: `outcome` of the attempt.
     case attemptEnded(AttemptID, Outcome, Cause, at: Int64)
@@ -47,7 +47,7 @@ public enum Change: Sendable {
     case queueExecutorSet(String, String?)
     case queueRemoved(String)
     case categorySet(CategorySettings)
-    /// A start of a category with a rate, on the monotonic clock of this boot; those up to `expired` count no more.
+    /// A start of a category with a rate, on the monotonic clock of this boot; those up to `expired` no longer count.
     case rateStarted(String, at: Int64, expired: Int64)
     /// The named units of an attempt that has just started; of a group: `attempt` 0.
     case unitsAssigned(OperationID, attempt: Int32, [AssignedUnits])

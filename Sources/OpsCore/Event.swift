@@ -18,7 +18,7 @@ public enum Event: Sendable {
     /// A note beside an operation that exists, finished ones too; nil takes it away.
     case note(OperationID, GraphID, String?)
     case depend(OperationID, on: OperationID, when: EdgeCondition, finished: FinishedFact?)
-    /// `isMet`: the store has such an edge; one that was met the core holds no more.
+    /// `isMet`: the store has the edge, which the core has dropped because it was met.
     case undepend(OperationID, on: OperationID, isMet: Bool = false)
     case setQueue(String, QueueEdit)
     case removeQueue(String)
@@ -39,7 +39,7 @@ public enum Event: Sendable {
     case launchFailed(AttemptID, step: String, errno: Int32)
     /// The main process has ended. `treeIsGone`: so has every other process of the attempt.
     case exited(AttemptID, Exit, treeIsGone: Bool)
-    /// Nothing of the attempt is alive any more.
+    /// No process of the attempt is left.
     case gone(AttemptID)
     case updated(AttemptID, OperationUpdate)
     /// The runner has begun what was in its hand, in the slot of one that had ended.

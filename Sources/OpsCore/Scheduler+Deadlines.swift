@@ -116,7 +116,7 @@ extension Scheduler {
         }
     }
 
-    /// Returns whether an entry still says something.
+    /// Returns whether an entry is still valid.
     func isLive(_ entry: TimerHeap.Entry) -> Bool {
         guard let operation = unfinished(OperationID(entry.id)), !table[operation].traits.contains(.finishPending)
         else {
@@ -159,7 +159,7 @@ extension Scheduler {
         withTimers { core, timers in timers.sweep(kind) { core.isLive($0) } }
     }
 
-    /// Drops what has lost its meaning, so that it wakes nobody.
+    /// Drops obsolete entries, so that they cause no wake-up.
     mutating func dropStaleTimers() {
         guard !timers.isEmpty else { return }
         withTimers { core, timers in timers.dropStaleFirst { core.isLive($0) } }

@@ -135,7 +135,7 @@ extension Scheduler {
         if let partition { partitions.release(partition) }
     }
 
-    /// The group above it holds enough, and what is below it asks for no more than it would hold.
+    /// Returns true if its group holds enough categories, and the operations below need no more than it would hold.
     private func checkGroup(_ operation: OperationIndex, _ uses: [CategoryUse]) throws(Rejection) {
         let parent = parent(of: operation)
         for use in uses {

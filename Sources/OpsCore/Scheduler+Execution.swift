@@ -2,7 +2,7 @@ extension Scheduler {
 
     // MARK: Facts
 
-    /// As `execution(of:)`, of an attempt of whose process something is told: it has begun.
+    /// Returns the same as `execution(of:)` for an attempt whose process is reported, so that it has started.
     private mutating func heard(of attempt: AttemptID) -> ExecutionIndex? {
         guard let index = registry.execution(of: attempt) else { return nil }
         confirmStart(index, nil)
@@ -117,7 +117,7 @@ extension Scheduler {
 
     // MARK: Ends
 
-    /// Takes back an order of this turn that has not been given yet.
+    /// Removes an effect of this turn that has not been performed yet.
     mutating func dropLaunch(_ index: ExecutionIndex) {
         guard let slot = executions[index].slot else { return dropSubmission(index) }
         output.withdraw(.launch(registry.attemptID(index), slot: slot))
@@ -149,7 +149,7 @@ extension Scheduler {
         if end.outcome == .cancelled || end.outcome == .timedOut { publish(.cancelling, operation) }
     }
 
-    /// Nothing of the attempt is alive.
+    /// No process of the attempt is left.
     mutating func treeGone(_ index: ExecutionIndex) {
         executions[index].isGone = true
         let resolution = executions[index].resolution

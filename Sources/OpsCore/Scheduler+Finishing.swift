@@ -43,7 +43,7 @@ struct ImpossibleEdge {
 }
 
 extension Scheduler {
-    /// Decides an end; the first decision stands. It is told by `recordFinishes`.
+    /// Decides an end; the first decision remains. `recordFinishes` records it.
     mutating func decide(
         _ operation: OperationIndex, _ outcome: Outcome, _ cause: Cause?, root: OperationID? = nil,
         rootOutcome: Outcome? = nil
@@ -195,7 +195,7 @@ extension Scheduler {
         giveBack(holding, assigned)
     }
 
-    /// Nothing of an attempt is alive that has not ended yet: the pool has room again, its queue and its group have not.
+    /// Handles an unfinished attempt without processes: frees its slot of the pool, but not of its queue and group.
     mutating func freeSlot(of index: ExecutionIndex) {
         let slot = executions[index].slot
         guard let slot else { return }

@@ -33,7 +33,7 @@ extension Scheduler {
         return broken
     }
 
-    /// 5. What is eligible stands in exactly one lane, its own, and every lane knows its first member.
+    /// 5. Every eligible operation is in exactly one lane, its own, and every lane knows its first member.
     private func checkLanes(_ rows: [OperationIndex]) -> [String] {
         var broken: [String] = []
         var members: [LaneIndex: Int32] = [:]
@@ -76,7 +76,7 @@ extension Scheduler {
         return broken
     }
 
-    /// 7. Every effective priority is the highest of what waits for the operation and its own, and somebody's own.
+    /// 7. An effective priority is the maximum of its own and its waiters', and is some operation's own.
     private func checkPriorities(_ rows: [OperationIndex]) -> [String] {
         guard priorities.isUsed else {
             return rows.filter { table[$0].effective != 0 }.map { "7: \(table[$0].id) has a priority" }
@@ -120,7 +120,7 @@ extension Scheduler {
         return broken
     }
 
-    /// 10. Nothing of a turn outlives it.
+    /// 10. No data of a turn remains after it.
     private func checkScratch(_ rows: [OperationIndex]) -> [String] {
         let broken = rows.filter { !table[$0].traits.isDisjoint(with: [.finishPending, .visited, .priorityInDoubt]) }
             .map {

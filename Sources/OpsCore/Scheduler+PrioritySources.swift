@@ -17,7 +17,7 @@ extension Scheduler {
         for node in unfounded(from: node) { fallBack(node) }
     }
 
-    /// Returns whether what a node counts for is somebody's own.
+    /// Returns whether the priority of a node is some operation's own priority.
     func isFounded(_ node: WaitNode, _ proven: inout Set<WaitNode>) -> Bool {
         priority(of: node) == .min || walk(from: node, &proven) || unfounded(from: node).isEmpty
     }

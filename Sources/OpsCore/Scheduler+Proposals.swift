@@ -155,7 +155,7 @@ extension Scheduler {
 }
 
 extension Revival {
-    /// Returns whether an operation is among those that come back; they stand in the order of their ids.
+    /// Returns whether an operation is among those that return; they are in the order of their ids.
     func brings(_ id: OperationID) -> Bool {
         var (low, high) = (0, operations.count)
         while low < high {

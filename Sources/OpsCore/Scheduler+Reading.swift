@@ -65,7 +65,7 @@ extension Scheduler {
 
     public func hasQueue(_ name: String) -> Bool { queues.find(name) != nil }
 
-    /// Returns the order of a queue; nil where there is none of that name.
+    /// Returns the order of a queue; nil if there is no such queue.
     public func order(ofQueue name: String) -> QueueOrder? { queues.find(name).map { queues[$0].order } }
 
     /// In the order of the alphabet.

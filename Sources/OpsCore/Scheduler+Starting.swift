@@ -133,7 +133,7 @@ extension Scheduler {
         return index
     }
 
-    /// As `leaveLane`, for the member that has just been taken from the front; the lane goes on with the next.
+    /// As `leaveLane`, for the member that has just been taken from the front; the lane continues with the next one.
     private mutating func leaveLaneForStart(_ operation: OperationIndex, _ lane: LaneIndex) {
         leaveLane(operation)
         table[operation].overtaken = 0

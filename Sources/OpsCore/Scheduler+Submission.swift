@@ -1,5 +1,5 @@
 extension Scheduler {
-    /// Takes a whole submission or nothing of it.
+    /// Accepts or refuses a submission as a whole.
     mutating func submit(_ submission: Submission) throws(Rejection) -> Acceptance {
         try submission.checkSizes()
         try checkRoom(for: submission.operations.count, of: submission.user)

@@ -286,7 +286,7 @@ extension Scheduler {
         }
     }
 
-    /// Follows the ends to those that come of them.
+    /// Follows the ends to those that they cause.
     private func finish(_ walk: inout ConsequenceWalk) {
         while !walk.isOver, let (operation, outcome) = walk.ends.popLast() {
             let row = table[operation]

@@ -23,7 +23,7 @@ public enum Acceptance: Equatable, Sendable {
     case done(Int)
 }
 
-/// Why a request was refused. Nothing of it was done.
+/// Reason why a request was refused. It has changed nothing.
 public enum Rejection: Error, Equatable, Sendable {
     case unknownOperation(OperationID)
     case unknownQueue(String)
@@ -43,7 +43,7 @@ public enum Rejection: Error, Equatable, Sendable {
     case alreadyFinished(OperationID)
     case notFinished(OperationID)
     case notExecuting(OperationID)
-    /// Only `completion: notify` ends by somebody's word.
+    /// Only an operation with `completion: notify` can be finished explicitly.
     case endsByItsExit(OperationID)
     /// Executing, and the request is for what waits (the verb tells which).
     case alreadyStarted(OperationID)
@@ -54,7 +54,7 @@ public enum Rejection: Error, Equatable, Sendable {
     case needsFreeze(OperationID)
     case noSuchEdge(OperationID, on: OperationID)
     case tooMany(what: String, limit: Int)
-    /// An ordinary user has so many unfinished operations, and asks for more than the limit leaves.
+    /// An ordinary user has this number of unfinished operations, and the request would exceed the limit.
     case tooManyOfUser(UInt32, unfinished: Int, more: Int, limit: Int)
 }
 

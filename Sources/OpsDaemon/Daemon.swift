@@ -5,14 +5,14 @@ internal import OpsSystemd
 
 /// opsd: one thread, one loop, one turn after the other. Read this file first.
 ///
-/// Whatever happens (a client's call, a word of the runner, a deadline) is told to the scheduler as an event at once;
+/// Everything that happens (a client's call, a report of the runner, a deadline) is passed to the scheduler as an event;
 /// answers wait. When every waiting event has been handled, `endTurn` lets the scheduler decide, commits all of it in one
 /// transaction, and only then answers, orders and publishes. Load makes turns larger, not slower.
 ///
 /// - `Turn`: what waits for the commit.
 /// - `Daemon+Turn`: the turn itself.
 /// - `Daemon+Staging`: starts that the runner makes by itself.
-/// - `LongTurn`: a turn so large that it is decided and committed beside the loop.
+/// - `LongTurn`: a turn so large that it is processed and committed outside the loop.
 /// - `Daemon+Storage`: what happens when the disk says no.
 /// - `EffectPerformer`, `RunnerLink`: orders to the world, and its answers.
 /// - `Schedules/`: runs by the calendar.

@@ -1,8 +1,8 @@
 internal import OpsCore
 internal import OpsSystemd
 
-/// Ends the daemon when nobody has needed it for a while, where the configuration says so and the service manager keeps
-/// the socket: the next call starts it again.
+/// Ends the daemon when it has been idle for a while, if the configuration says so and the service manager keeps the
+/// socket: the next call starts it again.
 final class IdleExit {
     private let loop: EventLoop
     private let log: DaemonLog
@@ -18,8 +18,8 @@ final class IdleExit {
         self.stop = stop
     }
 
-    /// Decides at the end of a turn whether opsd ends, after so many nanoseconds without work. No client is accepted after
-    /// this, so a client that calls from now on waits in the socket.
+    /// Decides at the end of a turn whether opsd exits, after this number of nanoseconds without work. No client is
+    /// accepted after this, so a client that calls from now on waits in the socket.
     func turnEnded(after limit: Int64) {
         if !isIdle() {
             hasPassed = false

@@ -1,8 +1,8 @@
 internal import Glibc
 
 extension Store {
-    /// Opens the database of a state directory, makes it when there is none, and brings an older one up to date.
-    /// Refused, and untouched: a damaged file, a foreign one, one of a later version, one that another process holds.
+    /// Opens the database of a state directory; creates it if it does not exist, and migrates an older one. Refused,
+    /// and untouched: a damaged file, a foreign one, one of a later version, one that another process holds.
     public static func open(directory: String, boot: String) throws(StoreError) -> Store {
         let lock = try StateLock(directory: directory)
         let path = directory + "/" + fileName

@@ -70,7 +70,7 @@ public final class OpsQueue: Sendable {
     /// been added before.
     ///
     /// A key ties them to this program: where it was given before, nothing is stored, and the operations are those
-    /// of that time. So a program that was killed goes on where it was.
+    /// of that time. So a program that was killed continues where it was.
     public func addOperations(
         _ operations: [OpsOperation], key: String? = nil, waitUntilFinished: Bool = false
     ) throws(ClientError) {

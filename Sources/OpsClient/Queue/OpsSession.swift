@@ -91,7 +91,7 @@ final class OpsSession: Sendable {
         }
     }
 
-    /// Goes on after a stream that was too slow, or a daemon that restarts: the rows say what was missed.
+    /// Continues after a stream that was too slow, or a restart of the daemon: the rows contain what was missed.
     private func catchUp() {
         usleep(Self.pause)
         do throws(ClientError) {

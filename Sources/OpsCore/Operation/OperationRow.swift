@@ -1,7 +1,7 @@
 /// The state of an unfinished operation. State that few operations have is kept in tables beside this one.
 struct OperationRow {
-    /// Order of operations of equal priority: the id in the lower 40 bits; above them the estimated path, negated so that
-    /// a longer one gives a lower number. Without an estimate it is the id: nobody passes others by having one.
+    /// Order of operations of equal priority: the id in the lower 40 bits; above them the estimated path, negated so
+    /// that a longer one gives a lower number. Without an estimate it is the id, so an estimate never overtakes others.
     private var rank: UInt64
     var origin: OperationOrigin
     /// Wall instant at which it became ready, what ageing counts from.

@@ -5,7 +5,7 @@ public enum Outcome: UInt8, Sendable, CaseIterable {
     /// store this is `skipped` with the mark "not needed".
     case notNeeded
 
-    /// True for an end that went wrong by itself: nobody cancelled the operation, and it was not skipped.
+    /// True for a failure of the operation itself: it was neither cancelled nor skipped.
     public var isFailure: Bool { self == .failed || self == .timedOut || self == .interrupted }
 
     /// True if this outcome fails a group, and counts for a wait and for a retry.
@@ -53,7 +53,7 @@ public enum Cause: Hashable, Sendable {
     case refused(String)
     /// Ended by the engine of an executor, in its words.
     case engine(String)
-    /// Succeeded without an attempt: a condition was false that says so.
+    /// Succeeded without an attempt, because a condition with `succeed` was false.
     case upToDate
 
     /// The operation at which a cascade of skips began, and its outcome.

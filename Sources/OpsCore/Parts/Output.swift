@@ -25,12 +25,12 @@ struct Output {
         transition.reports.reserveCapacity(transition.reports.count + more)
     }
 
-    /// Takes back the last such effect of this turn, if there is one.
+    /// Removes the last such effect of this turn, if there is one.
     mutating func withdraw(_ effect: Effect) {
         if let index = transition.effects.lastIndex(of: effect) { transition.effects.remove(at: index) }
     }
 
-    /// Takes back every effect of this turn that `matches`.
+    /// Removes every effect of this turn that `matches`.
     mutating func withdraw(where matches: (Effect) -> Bool) { transition.effects.removeAll(where: matches) }
 
     mutating func withdrawAll(_ effect: Effect) { transition.effects.removeAll { $0 == effect } }

@@ -20,7 +20,7 @@ struct Category {
     var parkedAtRate = LaneHeap()
     var groupsParkedAtRate = LaneHeap()
     var parkedAtRateCount = 0
-    /// Someone set its capacity: it stays although nobody uses it.
+    /// True if its capacity was set: it stays even if it is unused.
     var isSet = false
     /// Category sets that name it.
     var users: Int32 = 0

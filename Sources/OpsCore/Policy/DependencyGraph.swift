@@ -1,5 +1,5 @@
-/// Edges between unfinished operations, in one flat pool: each stands in the list of what waits for `on`
-/// (both ways, so that a cancelled operation leaves at once) and in the list of what `from` waits for.
+/// Edges between unfinished operations, in one flat pool: each is in the list of operations that wait for `on` (both
+/// ways, so that a cancelled operation leaves at once) and in the list of what `from` waits for.
 struct DependencyGraph {
     struct Edge {
         fileprivate var fromAndWhen: UInt32

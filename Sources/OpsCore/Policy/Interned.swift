@@ -1,4 +1,4 @@
-/// Values that many operations share, kept once and counted; a value nobody uses is forgotten.
+/// Values that many operations share, stored once and reference-counted; an unused value is removed.
 struct Interned<Value: Hashable, Index: Handle> {
     private var values: [Value] = []
     private var users: [Int32] = []
@@ -9,7 +9,7 @@ struct Interned<Value: Hashable, Index: Handle> {
         @inline(__always) _read { yield values.span[index.offset] }
     }
 
-    /// The index of a value, which has one user more. `isNew`: nobody used it before.
+    /// Returns the index of a value and counts one more use. `isNew`: it was not used before.
     mutating func retain(_ value: Value) -> (index: Index, isNew: Bool) {
         if let index = known[value] {
             users[index.offset] += 1

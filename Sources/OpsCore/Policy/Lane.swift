@@ -92,7 +92,7 @@ struct ReadyMembers {
 
     var entries: Int { line.count - head + heap.count }
 
-    /// All entries in order, each member once, where nothing stands in the heap.
+    /// All entries in order, each member once, if the heap is empty.
     var onlyLine: ArraySlice<Entry>? { heap.isEmpty ? line[head...] : nil }
 
     var first: Entry? {

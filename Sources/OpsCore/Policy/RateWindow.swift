@@ -47,7 +47,7 @@ struct RateWindow {
         trim()
     }
 
-    /// Counts an unconfirmed start at this instant. One that began before the rate was set adds to it all the same.
+    /// Counts an unconfirmed start at this instant. A start that began before the rate was set counts too.
     mutating func confirm(_ instant: Int64) {
         unconfirmed = max(0, unconfirmed - 1)
         add(instant)

@@ -1,4 +1,4 @@
-/// A unit of one category, from its naming until nobody holds it any more.
+/// A unit of one category, from its naming until it has no holder any more.
 struct UnitIndex: Hashable {
     fileprivate let offset: Int32
 }
@@ -69,7 +69,7 @@ struct UnitTable {
         return assigned
     }
 
-    /// Takes shares again that were taken before a restart. A unit that nobody lists any more drains.
+    /// Takes shares again that were taken before a restart. A unit that is no longer listed drains.
     mutating func restore(_ names: [String]) -> [UnitIndex] {
         names.map { name in
             let unit = entry(of: name)

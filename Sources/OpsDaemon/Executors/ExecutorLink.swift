@@ -3,8 +3,8 @@ internal import OpsExecutor
 internal import OpsSystem
 internal import OpsSystemd
 
-/// Connection to one executor beside the runner: commands out, reports in. While it is down, operations of this executor
-/// stay ready, and what is in flight goes on.
+/// Connection to one executor beside the runner: commands out, reports in. While it is down, operations of this
+/// executor stay ready, and attempts in flight continue.
 final class ExecutorLink {
     private let configuration: ExecutorConfiguration
     private unowned let daemon: Daemon

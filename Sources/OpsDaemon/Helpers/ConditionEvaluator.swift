@@ -7,7 +7,7 @@ internal import OpsWire
 /// Finds out whether the conditions of operations are true. The scheduler says of which, and how many at once.
 ///
 /// What could hang (a path on a dead server, a peer, a command) is asked by a helper as the operation's own user, so
-/// nobody learns more through opsd than they could see themselves, and the loop never waits.
+/// a user learns nothing through opsd that they could not see themselves, and the loop never waits.
 final class ConditionEvaluator {
     private final class Evaluation {
         let operation: OperationID
@@ -17,7 +17,7 @@ final class ConditionEvaluator {
         let deadline = Clock.read().monotonic + Limits.evaluation
         var index = 0
         var helper: Attempt?
-        /// Its dependencies are being read beside the loop.
+        /// True while its dependencies are read outside the loop.
         var isReading = false
         init(_ operation: OperationID, _ token: Int64, _ details: Details) {
             self.operation = operation
@@ -130,7 +130,7 @@ final class ConditionEvaluator {
         }
     }
 
-    /// Looks at the dependencies, of which there may be very many: then beside the loop.
+    /// Evaluates the dependencies, outside the loop if there are very many.
     private func askDependencies(_ evaluation: Evaluation) throws -> Asking {
         let operation = evaluation.operation
         let end = Clock.read().monotonic + DaemonLimits.dependenciesInTheLoop

@@ -20,7 +20,7 @@ final class HelperProcesses {
         /// User of its processes; nil: it was started by an earlier opsd.
         var uid: UInt32?
         var ending: Ending?
-        /// When its time is over; nil: it has been told to end, as often as there was somebody to tell.
+        /// Deadline; nil: it has been told to end, if a runner was connected.
         var deadline: Int64?
         let end: (Ending) -> Void
     }
@@ -71,7 +71,7 @@ final class HelperProcesses {
         terminate(attempt)
     }
 
-    /// While the line is down nobody hears of it; `runnerIsHere` says it again.
+    /// While the connection is down nothing is sent; `runnerIsHere` repeats it.
     private func terminate(_ attempt: Attempt) {
         running[attempt]?.deadline = nil
         runner.send(.terminate(attempt, grace: Self.grace))

@@ -82,7 +82,7 @@ final class ObserverRunner {
         }
     }
 
-    /// Starts the observer, which gives the slot back at its end. Returns false if there is none to start.
+    /// Starts the observer, which frees its slot at its end. Returns false if there is none to start.
     private func begin(_ order: Order, of user: UInt32) throws -> Bool {
         guard let texts = try daemon.history.texts(of: order.operation),
             let record = try daemon.history.recordAlone(of: order.operation)

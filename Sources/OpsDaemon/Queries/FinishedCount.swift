@@ -28,7 +28,7 @@ struct FinishedCount {
         self.count = count
     }
 
-    /// Takes in that so many were removed.
+    /// Subtracts removed operations.
     mutating func remove(_ number: Int) { if let count { self.count = count - number } }
 
     /// Something else changed it: the operations are counted again.

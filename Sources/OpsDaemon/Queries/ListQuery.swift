@@ -6,7 +6,7 @@ internal import OpsWire
 struct ListQuery: Query {
     struct Answer: Sendable {
         var rows: [OperationRow]
-        /// From where the list goes on.
+        /// Position at which the list continues.
         var cursor: SelectionCursor?
         var isLast: Bool
     }
@@ -29,7 +29,7 @@ struct ListQuery: Query {
         }
     }
 
-    /// `isReversed`: what the cursor finds is told the other way round.
+    /// `isReversed`: the rows of the cursor are sent in reverse order.
     init(_ cursor: SelectionCursor, count: Int, isReversed: Bool = false, rows: OperationRows) {
         self.cursor = cursor
         self.count = count

@@ -21,7 +21,7 @@ final class QueryQueue {
 
     private struct Entry {
         let exchange: Exchange
-        /// Reads a slice beside the loop.
+        /// Reads a slice outside the loop.
         let start: () -> Void
     }
 
@@ -53,7 +53,7 @@ final class QueryQueue {
         begin(query, of: exchange, then: answer)
     }
 
-    /// Puts a long answer in bytes beside the loop, when it is its user's turn.
+    /// Encodes a long answer outside the loop, when it is its user's turn.
     func encode(
         _ exchange: Exchange, _ make: @escaping @Sendable () -> [UInt8], then send: @escaping ([UInt8]) -> Void
     ) {

@@ -37,7 +37,7 @@ final class SchedulerQueries {
         }
     }
 
-    /// Asks a copy of the scheduler, beside the loop where it is large, then answers in the loop.
+    /// Queries a copy of the scheduler, outside the loop if it is large, then answers in the loop.
     func askCopy<Value: Sendable>(
         _ exchange: Exchange, _ question: @escaping @Sendable (consuming Scheduler) throws -> Value,
         then answer: @escaping (Value) throws -> Void
@@ -71,7 +71,7 @@ final class SchedulerQueries {
         work.schedule()
     }
 
-    /// Goes on with the questions that wait.
+    /// Continues with the waiting queries.
     private func proceed() {
         guard !isAnswering else { return }
         isAnswering = true

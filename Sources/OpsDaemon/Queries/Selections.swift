@@ -99,7 +99,7 @@ struct Selections {
 
     /// Returns the beginnings of the names to which a mistyped name is compared.
     private static func beginnings(of name: String) -> [String] { [String(name.prefix(2)), String(name.prefix(1))] }
-    /// So many of each.
+    /// Number of rows of each.
     private static let candidates = 500
 
     // MARK: Many

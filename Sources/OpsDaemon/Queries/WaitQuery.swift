@@ -13,7 +13,7 @@ struct WaitStart: Sendable {
     var waitsForAny: Bool
     var sequence: Int64
 
-    /// Bytes that a wait takes as long as it goes on.
+    /// Memory of a wait while it is unfinished, in bytes.
     var heldBytes: Int { scope.heldBytes + ended.count * 8 + (untold.count + unsuccessful.count) * 2 * 16 }
 
     /// Takes in what has happened since. `isIn` says whether an operation is in a queue.

@@ -6,7 +6,7 @@ internal import OpsSystemd
 struct Caller: Equatable, Sendable {
     let user: UInt32
     let group: UInt32
-    /// Looked up once for a connection; nil where the user database knows nothing of the user.
+    /// Looked up once for a connection; nil if the user database does not have the user.
     let account: Account?
 
     /// The login name, or the number where there is none.

@@ -3,7 +3,7 @@ internal import OpsWire
 
 /// An edit of chosen operations, before it is laid over what each of them has.
 struct Edits: Sendable {
-    /// A key that says nothing of its operation.
+    /// A key that does not apply to its operation.
     struct Refusal: Error {
         let id: OperationID
         let key: String
@@ -24,7 +24,7 @@ struct Edits: Sendable {
         return .edit(together(core))
     }
 
-    /// Refuses a key that says nothing of its operation, as at submission.
+    /// Refuses a key that does not apply to its operation, as at submission.
     private func requireMeaning(_ core: Scheduler) throws(Refusal) {
         for id in ids {
             guard let found = edit.meaningless(forGroup: core.isGroup(id)) else { continue }

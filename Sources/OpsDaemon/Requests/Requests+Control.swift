@@ -2,7 +2,7 @@ internal import OpsCore
 internal import OpsStore
 internal import OpsWire
 
-/// Verbs that change selected operations: the store is asked which ones beside the loop, and the scheduler is told in it.
+/// Verbs that change selected operations: the store finds them outside the loop, and the scheduler changes them in it.
 extension Requests {
     /// Asks the store, then changes something: the client's next call waits for both.
     func change<Q: Query>(_ exchange: Exchange, after query: Q, _ body: @escaping (Q.Answer) throws -> Void) {
@@ -64,7 +64,7 @@ extension Requests {
         }
     }
 
-    /// Answers with operations; many of them are put in bytes beside the loop.
+    /// Answers with operations; many of them are encoded outside the loop.
     private func reply(_ ids: [OperationID], _ touched: Int, _ exchange: Exchange) {
         let make: @Sendable () -> [UInt8] = {
             Reply.frame(

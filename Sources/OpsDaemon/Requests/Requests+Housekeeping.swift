@@ -45,7 +45,7 @@ extension Requests {
             then: { bytes in exchange.reply(.with { $0.bytes = bytes } as BackupReply) })
     }
 
-    /// Returns the size of the copy. Its place may be bad or full: the database is well all the same.
+    /// Returns the size of the copy. An error there does not concern the database: its destination may be bad or full.
     private static func backUp(
         _ history: History, to path: String, replacesAnything: Bool
     ) throws(ControlError) -> Int64 {
@@ -63,7 +63,7 @@ extension Requests {
         }
     }
 
-    /// Reads all of the database, beside the loop.
+    /// Reads all of the database, outside the loop.
     func check(_ exchange: Exchange) throws {
         try daemon.authorization.requirePrivilege(exchange.caller, to: "check the database")
         readBeside(

@@ -25,7 +25,7 @@ extension Requests {
         }
     }
 
-    /// Sends rows. What is long is put in bytes beside the loop; `then` is called when it has been sent.
+    /// Sends rows. Many rows are encoded outside the loop; `then` is called when they have been sent.
     func send(
         _ rows: [OperationRow], _ exchange: Exchange, isLast: Bool, then done: @escaping () -> Void = {}
     ) {
@@ -74,7 +74,7 @@ extension Requests {
         }
     }
 
-    /// Sends a reply, put in bytes beside the loop where it is long.
+    /// Sends a reply; a long one is encoded outside the loop.
     private func send(_ reply: ShowReply, length: Int, _ exchange: Exchange) {
         guard length > DaemonLimits.operationsInTheLoop else { return exchange.reply(reply) }
         queries.encode(exchange, { Reply.frame(reply) }, then: { exchange.reply(frame: $0) })
@@ -104,7 +104,7 @@ extension Requests {
             then: { [unowned self] in self.send(self.whyReply(id, $0), exchange) })
     }
 
-    /// Sends an explanation, put in bytes beside the loop where it is long.
+    /// Sends an explanation; a long one is encoded outside the loop.
     private func send(_ reply: WhyReply, _ exchange: Exchange) {
         let length = reply.waitingFor.reduce(0) { $0 + $1.ids.count }
         guard length > DaemonLimits.operationsInTheLoop else { return exchange.reply(reply) }

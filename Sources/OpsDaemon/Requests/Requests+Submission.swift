@@ -48,7 +48,7 @@ extension Requests {
             })
     }
 
-    /// Reads parts beside the loop.
+    /// Reads parts outside the loop.
     private func read(_ parts: SubmissionParts, _ exchange: Exchange, then reply: @escaping () -> Void) {
         exchange.pauseReading()
         parts.step(beside: parsing) { [unowned self] step in
@@ -167,7 +167,7 @@ extension Requests {
         daemon.request(event, texts: texts, of: exchange, names: { names[Int($0)] }, then: accept)
     }
 
-    /// Answers a submission; a long list is put in bytes beside the loop.
+    /// Answers a submission; a long list is encoded outside the loop.
     private func reply(
         _ graph: GraphID, _ first: OperationID, _ count: Int, _ order: SubmissionOrder, _ exchange: Exchange,
         isExisting: Bool = false, names: @escaping @Sendable (Int) -> String?

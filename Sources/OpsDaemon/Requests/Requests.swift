@@ -10,7 +10,7 @@ private struct Incoming: Sendable {
     /// Nil: it is for the service that describes the interface.
     let request: Result<ControlRequest?, any Error>
 
-    /// Throws where it is no call at all; of a call that is not understood its client is told.
+    /// Throws if it is not a call. A call that is not understood gets an error as its answer.
     init(_ frame: [UInt8]) throws(JSONError) {
         let call = try Call(frame: frame)
         self.call = call
@@ -126,7 +126,7 @@ final class Requests {
         ask(exchange, SingleStep { try Selections($0).query(selection) }, then: body)
     }
 
-    /// Reads all of the database beside the loop, with a connection and a thread of its own.
+    /// Reads all of the database outside the loop, with its own connection and thread.
     func readBeside<Value: Sendable>(
         _ exchange: Exchange, _ body: @escaping @Sendable (History) throws -> Value,
         then answer: @escaping (Value) -> Void

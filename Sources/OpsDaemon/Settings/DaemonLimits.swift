@@ -12,9 +12,9 @@ enum DaemonLimits {
     /// Nanoseconds in which a message must come whole, answers that wait must be read on, and a submission that has begun
     /// must go on.
     static let idle: Int64 = 30_000_000_000
-    /// A message of more bytes is read beside the loop.
+    /// Largest message that is parsed in the loop, in bytes.
     static let bytesReadInTheLoop = 256 << 10
-    /// A request about more operations is decided and stored beside the loop.
+    /// Largest number of operations of a request that is processed in the loop.
     static let operationsInTheLoop = 2000
     /// Nanoseconds in which the dependencies of one operation are read in the loop; very many are read beside it.
     static let dependenciesInTheLoop: Int64 = 4_000_000
@@ -29,7 +29,7 @@ enum DaemonLimits {
     static let eventBytesKept = 8 << 20
     /// Events a watcher may be behind before it is sent away.
     static let eventsBehind: Int64 = 1_000_000
-    /// Nanoseconds that what nobody waits for may wait for its commit.
+    /// Longest delay of a commit that no client is waiting for, in nanoseconds.
     static let patience: Int64 = 20_000_000
     /// Nanoseconds in which what the runner tells is gathered for one commit while it has enough staged launches.
     static let gathering: Int64 = 10_000_000

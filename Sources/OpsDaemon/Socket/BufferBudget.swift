@@ -1,7 +1,7 @@
 internal import OpsWire
 
 /// Bytes that opsd holds for all clients of one user: messages on their way in, submissions in parts, answers that are
-/// being made and answers that nobody has read yet.
+/// being made, and answers that have not been read.
 final class BufferBudget {
     var limit: Int
     fileprivate(set) var used = 0
@@ -33,7 +33,8 @@ final class BufferShare {
 
     deinit { budget.used -= bytes }
 
-    /// Takes so many bytes in place of those before. Returns false, and changes nothing, where that is more than is left.
+    /// Replaces the reserved number of bytes. Returns false, and changes nothing, if that is more than the budget
+    /// allows.
     func resize(to bytes: Int) -> Bool {
         guard bytes <= self.bytes || budget.used - self.bytes + bytes <= budget.limit else { return false }
         set(bytes)

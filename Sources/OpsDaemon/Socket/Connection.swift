@@ -4,7 +4,7 @@ internal import OpsWire
 
 /// One client: bytes in, calls out; replies in, bytes out. What waits in either direction is bounded.
 ///
-/// Calls are taken in order, and answered in it: one whose answer goes on after its turn keeps the next from being taken.
+/// Calls are processed and answered in order: a call whose answer continues after its turn delays the next one.
 final class Connection {
     let caller: Caller
     let user: ConnectedUsers.User
@@ -21,7 +21,7 @@ final class Connection {
     /// Calls taken whose answer waits for the end of the turn.
     private var unanswered = 0
     private var isHandling = false
-    /// Keeps the next call from being taken: the call that goes on, or the large message that is being read.
+    /// The unfinished call, or the large message being read, that delays the next call.
     private var holder: AnyObject?
     /// The last reply of all, when the owed ones have been made.
     private var lastWords: [UInt8]?
@@ -103,7 +103,7 @@ final class Connection {
         takeCalls()
     }
 
-    /// Hands the calls that are here to the server, until one goes on or the output is full.
+    /// Passes the received calls to the server, until one continues after its turn or the output is full.
     func takeCalls() {
         guard !isHandling, !isClosed else { return }
         isHandling = true
@@ -295,6 +295,6 @@ protocol ReplyStream: AnyObject {
     func resume()
     /// It stopped because the connection had no room.
     var wantsRoom: Bool { get }
-    /// Nobody reads any more.
+    /// Called when the client no longer reads.
     func readerLeft()
 }

@@ -18,7 +18,7 @@ final class Exchange {
     }
 
     var caller: Caller { connection.caller }
-    /// Nobody reads what is answered.
+    /// True if the answer is not read.
     var isAbandoned: Bool { connection.isClosed || isRefused }
     var hasRoom: Bool { connection.hasRoom }
     /// All that was answered so far has left.
@@ -75,7 +75,7 @@ final class Exchange {
         end()
     }
 
-    /// Takes so many bytes more of the user's budget until the call is answered.
+    /// Reserves more bytes of the user's budget until the call is answered.
     func reserve(_ bytes: Int) throws(ControlError) {
         guard share.resize(to: share.bytes + bytes) else { throw connection.user.budget.refusal }
     }

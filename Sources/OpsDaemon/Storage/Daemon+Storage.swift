@@ -18,7 +18,7 @@ extension Daemon {
         .storageUnavailable(outage.map { "\($0.error)" } ?? "the database cannot be read")
     }
 
-    /// The disk failed. Nothing of the present turn has had an effect: forget all of it but what the world told.
+    /// Handles a disk failure. The current turn has had no effect: drops all of it except the reports from outside.
     func fall(_ error: StoreError) {
         guard outage == nil, !putOff({ [unowned self] in self.fall(error) }) else { return }
         log.write(

@@ -110,7 +110,7 @@ final class Retention {
         besides(logs, "logs beyond log-total are not removed") { (log) throws(SystemError) in try log.remove() }
     }
 
-    /// Removes things beside the loop, which may take long, and says the first error.
+    /// Removes things outside the loop, since it may take long, and logs the first error.
     private func besides<Thing: Sendable>(
         _ things: [Thing], _ trouble: String, _ remove: @escaping @Sendable (Thing) throws(SystemError) -> Void
     ) {

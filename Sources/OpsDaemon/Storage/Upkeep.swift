@@ -1,16 +1,16 @@
 internal import OpsStore
 internal import OpsSystem
 
-/// Gives back what a busy time has left on the disk and in memory: a little at a time, when nobody has needed the disk for a while.
+/// Releases unused disk space and memory after a busy time, in small steps, when the disk has been idle for a while.
 /// Its alarm is set only while there is something left to do, so an idle daemon sleeps.
 final class Upkeep {
     private unowned let daemon: Daemon
     private lazy var alarm = Alarm(daemon) { [unowned self] in self.tidy() }
     /// Number of commits when the alarm was set.
     private var commits = 0
-    /// The write-ahead log is being moved into the database beside the loop.
+    /// True while the write-ahead log is copied into the database outside the loop.
     private(set) var isMovingLog = false
-    /// A large request has left blocks of all sizes that nobody uses; glibc keeps them until it is asked.
+    /// True if a large request has left unused memory blocks, which glibc keeps until it is asked to return them.
     private(set) var hasFreeMemory = false
     /// True while those blocks are being returned beside the loop.
     private(set) var isReturningMemory = false

@@ -80,7 +80,7 @@ final class Publisher {
         }
     }
 
-    /// Returns the follower that is told next, and makes the next portion current where all have been told.
+    /// Returns the next follower to update; when all have been updated, continues with the next portion.
     private func nextFollower() -> Int? {
         while true {
             if let number = current?.followers.removeFirst() { return number }

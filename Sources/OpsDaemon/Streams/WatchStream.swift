@@ -5,7 +5,7 @@ internal import OpsWire
 /// The event stream of one client: what the store has first, then what becomes durable, each once and in order.
 ///
 /// It takes a block of events when all it took before has left, so next to nothing is buffered for a slow reader; one
-/// that is too far behind is told where to resume.
+/// that is too far behind gets the position at which to resume.
 final class WatchStream: ReplyStream {
     private unowned let audience: Audience
     private let exchange: Exchange

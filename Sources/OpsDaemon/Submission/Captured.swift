@@ -33,7 +33,7 @@ struct Captured {
 
     /// Returns JSON, with the defaults of the submission laid over. The variables that opsd sets are left out: the shell of
     /// a submission from inside an operation has those of that operation.
-    /// - Parameter stored: Variables that opsd sets all the same.
+    /// - Parameter stored: Variables that opsd sets in any case.
     func environment(under defaults: StringMap, and stored: StringMap = StringMap()) -> String {
         var result = variables
         result.lay(defaults)

@@ -30,7 +30,7 @@ extension ReservedVariables {
 }
 
 extension StringMap {
-    /// Removes the variables that opsd sets, and those that are none.
+    /// Removes the variables that opsd sets, and invalid entries.
     /// - Parameter keepsStored: Keeps those that opsd stores with a submission.
     mutating func removeReservedVariables(keepsStored: Bool = false) {
         entries.removeAll {

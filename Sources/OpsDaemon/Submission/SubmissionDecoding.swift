@@ -9,7 +9,7 @@ final class SubmissionDecoding: ReplyStream {
     private unowned let requests: Requests
     private var decoder: GraphDecoder
     private var isStreaming = false
-    /// It is read beside the loop, or has been to its end.
+    /// True if it is read outside the loop, or has been read completely.
     private var isBeside = false
     let wantsRoom = false
 
@@ -59,7 +59,7 @@ final class SubmissionDecoding: ReplyStream {
         exchange.goOn(with: self)
     }
 
-    /// Goes on after a slice.
+    /// Continues after a slice.
     private func proceed(hasMore: Bool) {
         guard exchange.share.resize(to: decoder.heldBytes) else {
             return requests.fail(exchange, exchange.connection.user.budget.refusal)
@@ -140,13 +140,13 @@ final class SubmissionParts {
     /// Result of reading a slice.
     enum Step { case hasMore, isDone, hasNoRoom }
 
-    /// True if it is read beside the loop: a single operation may name very many others.
+    /// True if it is read outside the loop: a single operation may name very many others.
     var isLarge: Bool { decoder.heldBytes > DaemonLimits.bytesReadInTheLoop }
 
     /// Reads a slice.
     func step() -> Step { take(hasMore: decoder.step(maxOperations: SubmissionDecoding.slice)) }
 
-    /// Reads a slice beside the loop. No other call of the connection is taken meanwhile.
+    /// Reads a slice outside the loop. No other call of the connection is taken meanwhile.
     func step(beside thread: SideWork, then: @escaping (Step) -> Void) {
         let moved = Transferred(decoder)
         decoder = GraphDecoder(now: decoder.now)

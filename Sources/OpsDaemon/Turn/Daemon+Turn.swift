@@ -147,7 +147,7 @@ extension Daemon {
         if turnIsDue { wakeUp() }
     }
 
-    /// Somebody waits for its commit: not while the runner has enough staged launches.
+    /// True if the turn must be committed now; not while the runner has enough staged launches.
     private var turnIsDue: Bool {
         !turn.afterwards.isEmpty || turn.hasEvents && core?.hasEnoughStaged != true
     }
@@ -235,7 +235,8 @@ extension Scheduler.Counts {
 }
 
 extension Event {
-    /// Nobody waits for it to be stored: a start that was ordered has happened, an operation tells how far it is.
+    /// True if no client waits for its commit: a commanded start has happened, an operation reports its
+    /// progress.
     var isPatient: Bool {
         switch self {
         case .launched: true

@@ -3,7 +3,7 @@ internal import OpsStore
 internal import OpsSystem
 internal import OpsWire
 
-/// Requests and facts that wait while a turn with many operations is decided and stored beside the loop.
+/// Requests and reports that wait while a turn with many operations is processed and stored outside the loop.
 ///
 /// A submission of a hundred thousand operations takes the better part of a second to decide and commit, and so does
 /// the end of one operation that a hundred thousand others wait for. A side thread does that with a copy of the
@@ -87,7 +87,7 @@ extension Daemon {
         }
     }
 
-    /// Tells the scheduler beside the loop what has been kept for it, and lets it decide all that this turn may.
+    /// Passes the kept events to the scheduler outside the loop, and lets it start what this turn allows.
     func decideBeside() {
         do throws(StoreError) {
             // Events of this turn that came before.
@@ -145,7 +145,7 @@ extension Daemon {
             })
     }
 
-    /// Lets the outcome of a long turn take effect, then whatever has waited for it.
+    /// Performs the effects of a long turn, then handles everything that has waited for it.
     private func endLongTurn(_ outcome: () -> Void) {
         let kept = longTurn ?? LongTurn()
         longTurn = nil

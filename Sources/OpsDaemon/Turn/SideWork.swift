@@ -12,7 +12,7 @@ final class SideWork {
         self.log = log
     }
 
-    /// Does `job` beside the loop, then `tell` in it. Where no thread can be had it is done here: late, but done.
+    /// Runs `job` outside the loop, then `tell` in it. If no thread can be created, runs both here.
     func run<Value: Sendable>(_ job: @escaping @Sendable () -> Value, then tell: @escaping (Value) -> Void) {
         do throws(SystemError) {
             let thread = if let made = self.thread { made } else { try SideThread(loop) }

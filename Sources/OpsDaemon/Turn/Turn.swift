@@ -12,11 +12,11 @@ struct Turn {
     var afterwards: [(_ isCommitted: Bool) -> Void] = []
     /// The scheduler was told something: its `endTurn` has work.
     var hasEvents = false
-    /// It was told only what nobody waits for: that may wait a moment for the commit of something else.
+    /// True if no client waits for this turn's events: their commit may wait a moment and be shared.
     var hasPatientEvents = false
     /// About how many operations its facts decide or move.
     var weight = 0
-    /// Facts of this turn that nobody will tell again, should the commit fail.
+    /// Facts of this turn that would not be reported again if the commit fails.
     var facts: [Event] = []
 
     /// The scheduler may know of things that the store does not know yet.

@@ -53,7 +53,7 @@ struct OutputDirectories {
         return try !Files.removeDirectoryIfEmpty(directory.path)
     }
 
-    /// Removes the directories that nobody has used.
+    /// Removes unused directories.
     mutating func removeEmpty() throws(SystemError) {
         for path in empty.values.joined() { _ = try Files.removeDirectoryIfEmpty(path) }
         empty = [:]

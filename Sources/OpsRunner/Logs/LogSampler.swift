@@ -28,7 +28,7 @@ struct LogSampler {
 
     init() {}
 
-    /// Goes on with the logs that the program before this one had open.
+    /// Continues with the logs that the previous program had open.
     init(resuming open: [(attempt: Attempt, files: [LogFile])]) throws(SystemError) {
         for (attempt, files) in open {
             logs[attempt] = try files.map { (file) throws(SystemError) in

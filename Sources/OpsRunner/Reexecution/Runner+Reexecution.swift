@@ -2,7 +2,7 @@ internal import OpsExecutor
 internal import OpsSystem
 internal import OpsSystemd
 
-/// Upgrade in place: the process goes on as the program that is now installed.
+/// Upgrade in place: the process executes the program that is now installed.
 extension Runner {
     /// Becomes the installed program. Returns only if that failed; then nothing has changed. opsd connects again and finds
     /// the same instance.

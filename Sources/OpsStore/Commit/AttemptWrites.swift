@@ -60,7 +60,7 @@ struct AttemptWrites {
         all.append(added)
     }
 
-    /// False when the turn tells nothing of the attempt before.
+    /// False if the turn has no earlier fact about the attempt.
     mutating func finish(_ id: OperationID, _ finish: AttemptWrite.Finish) -> Bool {
         guard let position = positions[id] else { return false }
         all[position].finish = finish

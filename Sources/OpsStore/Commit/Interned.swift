@@ -1,6 +1,6 @@
 internal import OpsCore
 
-/// Which row stands for a value that many operations share. A memory of the tables, dropped when a commit fails.
+/// Cache of the rows that store values shared by many operations. It is dropped when a commit fails.
 struct Interned {
     var queues: [String: Int64] = [:]
     var policies: [Policy: Int64] = [:]

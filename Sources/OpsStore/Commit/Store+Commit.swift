@@ -1,7 +1,7 @@
 public import OpsCore
 
 extension Store {
-    /// Stores a turn in one transaction. On the disk when it returns; when it throws, nothing of it has happened.
+    /// Stores a turn in one transaction. When it returns, the turn is on disk; when it throws, nothing was changed.
     /// - Parameter records: Instants of schedules that do not run.
     public func commit(
         _ transition: Transition, submissions: [SubmissionTexts] = [], records: [ScheduleWrite] = []

@@ -58,7 +58,7 @@ extension Store {
         }
     }
 
-    /// Stores that a graph goes on after the end that its observers were told of.
+    /// Stores that a graph continues after an end that was reported to its observers.
     public func restartObservers(of graph: GraphID, at instant: Int64) throws(StoreError) {
         try change { () throws(StoreError) in
             let row = try kept("UPDATE graphObserver SET told = 0, since = ?2 WHERE graph = ?1")

@@ -58,7 +58,7 @@ struct StagedRows {
     }
 }
 
-/// Starts that are staged, and what becomes of them.
+/// Staged starts and their results.
 extension Store {
     func stage(_ attempt: AttemptID, _ runner: String) throws(StoreError) {
         interned.staged.add(StagedRow(attempt: attempt, runner: try row(ofRunner: runner), isAssumedStarted: false))

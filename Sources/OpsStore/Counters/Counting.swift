@@ -1,8 +1,8 @@
 internal import OpsCore
 
 /// Brings the counters up to date with the events that came since they were asked for last. Nothing is counted while
-/// nobody asks, and no commit is made larger: the events are there anyway, and pruning counts them before it removes them.
-/// Drive it with `step`, a little in each turn.
+/// metrics are not requested, and no commit is larger: the events exist anyway, and pruning counts them before it
+/// removes them. Drive it with `step`, a little in each turn.
 public final class Counting {
     private let store: Store
     /// Nothing is to be done where counters were never asked for.
@@ -17,7 +17,7 @@ public final class Counting {
         self.isForPruning = isForPruning
     }
 
-    /// Goes on for at most `limit` events. Returns the counters once they are up to date and stored.
+    /// Counts at most `limit` further events. Returns the counters once they are up to date and stored.
     public func step(limit: Int64 = 2000) throws(StoreError) -> Counters? {
         if store.needsRecovery { try store.recover() }
         guard let position else {

@@ -12,7 +12,7 @@ extension History {
         return reports
     }
 
-    /// The newest event of a kind that an operation has among the last so many of all.
+    /// Returns the newest event of a kind of an operation, searched among a number of the latest events.
     public func newestEvent(
         _ kind: Report.Kind, of operation: OperationID, product: OperationID? = nil, amongLast count: Int64
     ) throws(StoreError) -> Report? {

@@ -1,13 +1,13 @@
 public import OpsCore
 
-/// A selection that is read a little at a time: each step looks at a bounded number of operations, however few of them are
-/// selected. Between two steps nothing of the database is held.
+/// A selection that is read a little at a time: each step looks at a bounded number of operations, however few of them
+/// are selected. Between two steps no read transaction is open.
 public struct SelectionCursor: Sendable {
     public enum Order: Sendable { case oldestFirst, newestFirst }
 
     public let selection: Selection
     private let sql: String
-    /// No more are selected.
+    /// True if there are no more selected operations.
     public private(set) var isAtEnd = false
     private let order: Order
     /// In the order of ids and apart from each other.
@@ -133,7 +133,7 @@ public struct SelectionCursor: Sendable {
         return low
     }
 
-    /// The same ids in order and without overlap, so that nothing is told twice.
+    /// Returns the same ids in order and without overlap, so that no row is sent twice.
     public static func apart(_ ranges: [ClosedRange<Int64>]) -> [ClosedRange<Int64>] {
         var result: [ClosedRange<Int64>] = []
         for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {

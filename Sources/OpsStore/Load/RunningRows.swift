@@ -17,7 +17,7 @@ struct RunningRows {
         resolutions = try database.prepare("SELECT outcome, \(CauseRow.columns) FROM ending WHERE operation = ?1")
     }
 
-    /// Nil for a group that nobody has decided to end: it has no attempt.
+    /// Returns nil for a group whose end is not decided: it has no attempt.
     func running(_ row: Snapshot.Row) throws(StoreError) -> Snapshot.Running? {
         let resolution = try resolution(row.id)
         if row.flags.contains(.group) {

@@ -21,7 +21,7 @@ extension Store {
 }
 
 extension History {
-    /// The same, beside the loop.
+    /// Does the same outside the loop.
     public func results(
         for id: OperationID, of owner: UInt32?, atMost limit: Int
     ) throws(StoreError) -> [DependencyResult]? {

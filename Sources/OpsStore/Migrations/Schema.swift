@@ -18,7 +18,7 @@ enum Schema {
         }
     }
 
-    /// Everything that the migrations make is there; what somebody has added does no harm.
+    /// Returns true if everything that the migrations create exists; additions do not matter.
     static func expectComplete(_ database: Database) throws(StoreError) {
         if let missing = expected.subtracting(try objects(of: database)).min() {
             throw StoreError(.corrupt, "the \(missing) is missing", file: database.path)

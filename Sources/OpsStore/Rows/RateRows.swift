@@ -2,7 +2,7 @@ internal import OpsCore
 
 /// Starts of categories with a rate as rows.
 extension Store {
-    /// Stores a start, and forgets those that count no more.
+    /// Stores a start, and removes those that no longer count.
     func storeStart(of category: String, at instant: Int64, expired: Int64) throws(StoreError) {
         let insert = statements.setting.addRatedStart
         insert.bind(1, category)
@@ -21,7 +21,7 @@ extension Store {
         try statements.setting.forgetRatedStarts.run()
     }
 
-    /// Reads the starts that count. How long ago those of an earlier boot were nobody knows: before this boot.
+    /// Reads the starts that count. Those of an earlier boot have an unknown age: they count as made at boot.
     func loadRatedStarts(_ snapshot: inout Snapshot) throws(StoreError) {
         let rows = try database.prepare(
             """

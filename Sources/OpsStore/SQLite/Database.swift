@@ -6,7 +6,7 @@ internal import Glibc
 final class Database {
     enum Access {
         case readOnly, readWrite
-        /// Reads and writes; makes the file when there is none.
+        /// Reads and writes; creates the file if it does not exist.
         case create
         /// The same, where a symbolic link is refused: for a copy in a directory that others may write.
         case createInPlace

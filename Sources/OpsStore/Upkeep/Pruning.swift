@@ -1,8 +1,8 @@
 public import OpsCore
 
 /// Housekeeping under way: old graphs go, whole and only when all of them has finished; then the events of that time,
-/// then texts and policies that nobody refers to any more. Ids and sequence numbers are never given out again.
-/// Drive it with `step`, a little in each turn.
+/// then texts and policies without references. Ids and sequence numbers are never used again. Drive it with `step`, a
+/// little in each turn.
 public final class Pruning {
     private let store: Store
     /// Graphs that ended before this instant.
@@ -184,7 +184,7 @@ public final class Pruning {
         return try !blocked.step() || blocked.bool(0)
     }
 
-    /// Takes up to `limit` operations from the end of a graph. 0: nothing of it is left, or it has come to life again.
+    /// Takes up to `limit` operations from the end of a graph. 0: none is left, or the graph was reopened.
     private func remove(_ graph: Int64, _ limit: Int, _ attempts: inout [AttemptID]) throws(StoreError) -> Int {
         let latest = try store.kept("SELECT first, count FROM submission WHERE graph = ?1 ORDER BY first DESC LIMIT 1")
         latest.bind(1, graph)

@@ -41,7 +41,7 @@ extension Store {
         log.isMoved = try database.checkpoint(.passive)
     }
 
-    /// The same, and the log's room goes back to the file system, unless somebody reads from it.
+    /// Does the same, and truncates the log unless another connection reads from it.
     func cutLog() throws(StoreError) {
         if isLogBeingMoved { return }
         log.frames = 0

@@ -47,7 +47,7 @@ public enum UnusedDirectory {
 }
 
 extension Files {
-    /// Makes a directory, and those above it, that every user can pass through and nobody else can list or change.
+    /// Creates a directory, and those above it, that every user can enter, but only this user can list or change.
     public static func makeTraversableDirectories(_ path: String) throws(SystemError) {
         if unsafe mkdir(path, 0o711) == 0 {
             // The mask of this process may have taken more away.

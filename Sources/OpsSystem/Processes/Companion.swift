@@ -1,7 +1,7 @@
 internal import COpsSpawn
 internal import Glibc
 
-/// A program that this process starts and talks to: one socket is its standard input and output.
+/// A program that this process starts and communicates with: one socket is its standard input and output.
 public struct Companion: Sendable {
     public let pid: Int32
 

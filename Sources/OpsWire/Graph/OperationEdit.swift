@@ -51,7 +51,8 @@ public struct OperationEdit: Equatable, Sendable {
     /// True if any key of a policy changes.
     public var changesPolicy: Bool { changedPolicy != nil }
 
-    /// The first changed key that says nothing of a group, or of what is none, and why.
+    /// Returns the first changed key that does not apply to a group, or to an operation that is not a group, and the
+    /// reason.
     public func meaningless(forGroup isGroup: Bool) -> (key: String, reason: String)? {
         guard isGroup else {
             return has(.limit) ? ("limit", "is not a group; only groups have a limit") : nil

@@ -1,6 +1,6 @@
 // Methods and types of schedules.
 
-/// Adds a schedule. opsd stores it as it came, so this is its stored form too.
+/// Adds a schedule. opsd stores it unchanged, so this is its stored form too.
 public struct AddScheduleRequest: WireRequest {
     public typealias Reply = AddScheduleReply
     public static let method = "AddSchedule"

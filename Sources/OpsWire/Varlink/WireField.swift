@@ -184,7 +184,7 @@ public struct StringMap: WireField, ExpressibleByDictionaryLiteral {
     }
 }
 
-/// JSON that is handed on as it came: an object, or with `Elements` an array of objects.
+/// JSON that is passed on unchanged: an object, or with `Elements` an array of objects.
 public struct RawJSON: WireField {
     public var bytes: [UInt8]
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
@@ -198,7 +198,7 @@ public struct RawJSON: WireField {
     public func write(to writer: inout JSONWriter) { writer.raw(bytes) }
 }
 
-/// An array of objects that is handed on as it came.
+/// An array of objects that is passed on unchanged.
 public struct RawElements: WireField {
     /// With its brackets.
     public var bytes: [UInt8]
