@@ -133,12 +133,15 @@ extension Scheduler {
     public var hasPutOff: Bool { budget.hasPutOff }
     public var counts: Counts { registry.counts }
 
-    /// The attempt of an operation that has processes; nil: it has none.
-    public func process(of id: OperationID) -> AttemptID? {
+    /// The attempt of an operation that has processes, and the executor whose they are; nil: it has none.
+    public func process(of id: OperationID) -> (attempt: AttemptID, executor: String?)? {
         guard let index = unfinished(id).flatMap({ table[$0].execution }), !table[executions[index].operation].isGroup,
             !executions[index].isGone
         else { return nil }
-        return registry.attemptID(index)
+        let executor = executions[index].executor
+        // The job may wait in the engine.
+        if executor != nil, executions[index].process == nil { return nil }
+        return (registry.attemptID(index), executor.map { executors[$0].name })
     }
     public var workers: Int32 { capacity.workers }
     public var isSuspended: Bool { capacity.isSuspended }

@@ -295,14 +295,14 @@ extension Scheduler {
     }
 
     /// Orders may have been lost with the connection: all of them may be repeated.
-    private mutating func repeatOrders(_ index: ExecutionIndex) {
+    mutating func repeatOrders(_ index: ExecutionIndex) {
         let operation = executions[index].operation
         if executions[index].isCancelling {
             terminate(index)
         } else if !table[operation].traits.isDisjoint(with: .frozen) {
-            emit(.freeze(registry.attemptID(index)))
+            emit(.freeze(registry.attemptID(index)), for: index)
         } else {
-            emit(.thaw(registry.attemptID(index)))
+            emit(.thaw(registry.attemptID(index)), for: index)
         }
     }
 

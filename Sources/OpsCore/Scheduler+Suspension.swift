@@ -162,7 +162,6 @@ extension Scheduler {
 
     private mutating func freeze(_ operation: OperationIndex, _ trait: Traits) -> Bool {
         guard let index = execution(of: operation), !table[operation].isGroup, !executions[index].isGone,
-            executions[index].executor == nil,
             !executions[index].isCancelling,
             !table[operation].traits.contains(trait)
         else { return false }
@@ -172,7 +171,7 @@ extension Scheduler {
         stopTimeout(index)
         record(.frozen(table[operation].operationID, isFrozen: true))
         publish(.suspended, operation)
-        emit(.freeze(registry.attemptID(index)))
+        emit(.freeze(registry.attemptID(index)), for: index)
         return true
     }
 
@@ -184,7 +183,7 @@ extension Scheduler {
         continueTimeout(index)
         record(.frozen(table[operation].operationID, isFrozen: false))
         publish(.resumed, operation)
-        emit(.thaw(registry.attemptID(index)))
+        emit(.thaw(registry.attemptID(index)), for: index)
         return true
     }
 }

@@ -221,11 +221,37 @@ import Testing
         #expect(world.executing == [1, 2])
     }
 
-    @Test func `a freeze leaves operations of executors alone`() {
+    @Test func `a frozen attempt is frozen again when its job starts, and its timeout stands still`() {
+        var world = world()
+        world.add {
+            $0.executor = "slurm"
+            $0.timeout = World.second
+        }
+        world.turn()
+        world.after(report(.accepted(first, job: "7")))
+        #expect(world.after(.suspend(.operations([1]), freeze: true)) == ["frozen 1 true"])
+        #expect(world.last.effects == [command(.freeze(first))])
+        world.after(report(.launched(first, process(world))))
+        #expect(world.last.effects == [command(.freeze(first))])
+        world.pass(seconds: 5)
+        #expect(world.after(.tick) == [])
+        world.after(.resume(.operations([1])))
+        #expect(world.last.effects == [command(.thaw(first))])
+        world.pass(seconds: 2)
+        #expect(world.after(.tick) == ["cancelling 1 timedOut"])
+    }
+
+    @Test func `a connection repeats that an attempt is frozen`() {
         var world = world()
         world.add { $0.executor = "slurm" }
         world.turn()
-        #expect(world.after(.suspend(.daemon, freeze: true)) == ["suspended true"])
+        world.after(report(.accepted(first, job: "7")))
+        let process = process(world)
+        world.after(report(.launched(first, process)))
+        world.after(report(.runnerLost))
+        world.after(.suspend(.daemon, freeze: true))
+        world.after(report(connection([first: .running(process)])))
+        #expect(world.last.effects == [command(.freeze(first))])
     }
 
     @Test func `an attempt in flight is restored with its job`() {
@@ -251,7 +277,7 @@ import Testing
         world.after(report(connection([AttemptID(2, 1): .running(Process(pid: 0, startTicks: 0, at: start))])))
         #expect(
             world.last.effects == [
-                command(.submit(first, job: "4711", priority: 0)),
+                command(.submit(first, job: "4711", priority: 0)), command(.thaw(AttemptID(2, 1))),
                 command(.terminate(AttemptID(2, 1), grace: Policy().grace)),
             ])
     }

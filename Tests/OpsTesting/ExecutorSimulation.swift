@@ -31,10 +31,18 @@ public struct ExecutorSimulation {
             if random.chance(5), let id = store.unfinished.map(\.id).randomElement(using: &random) {
                 try turn([.cancel([id], by: "ann", reason: nil, force: false)])
             }
+            if random.chance(10), let id = store.unfinished.map(\.id).randomElement(using: &random) {
+                try turn([
+                    random.chance(50) ? .suspend(.operations([id]), freeze: true) : .resume(.operations([id]))
+                ])
+            }
             try step()
         }
         for round in 0..<3000 where !store.unfinished.isEmpty {
-            if round % 20 == 0 { try connect() }
+            if round % 20 == 0 {
+                try connect()
+                try turn([.resume(.operations(store.unfinished.map(\.id)))])
+            }
             try step()
         }
         let left = store.unfinished.map { "\($0.id) \($0.state)" }

@@ -26,6 +26,8 @@ public struct FakeEngine: Sendable {
         var number: Int
         var attempt: AttemptID
         var state = State.held
+        /// Its processes are stopped: it does not end by itself.
+        var isFrozen = false
     }
 
     let fault: Fault
@@ -53,6 +55,7 @@ public struct FakeEngine: Sendable {
         case .held:
             break
         case .released: try start(place, at: now)
+        case .running where jobs[place].isFrozen: break
         case .running: end(place, random.chance(70) ? 0 : 1, at: now)
         }
     }
@@ -122,6 +125,16 @@ public struct FakeEngine: Sendable {
             jobs.remove(at: place)
             truth[attempt] = .lost
             finish(attempt, .cancelled, "ended", at: now)
+        case .freeze(let attempt):
+            // Its end may have been decided later in the same turn.
+            let running = store.has(attempt.operation) ? store[attempt.operation].running : nil
+            if let running, running.attempt == attempt, !running.isOver,
+                store[attempt.operation].resolution == nil
+            {
+                try require(store[attempt.operation].isFrozen, .legalEffect, "\(attempt) is frozen")
+            }
+            setFrozen(attempt, true)
+        case .thaw(let attempt): setFrozen(attempt, false)
         case .acknowledge(let attempt):
             let running = store.has(attempt.operation) ? store[attempt.operation].running : nil
             try require(
@@ -129,6 +142,13 @@ public struct FakeEngine: Sendable {
                 "\(attempt) is acknowledged, its end is not stored")
             (exits[attempt], lostEnds[attempt]) = (nil, nil)
         default: throw Violation(.legalEffect, "\(effect) for an executor")
+        }
+    }
+
+    /// A job that has not started has no processes to stop.
+    private mutating func setFrozen(_ attempt: AttemptID, _ isFrozen: Bool) {
+        for place in jobs.indices where jobs[place].attempt == attempt && jobs[place].state == .running {
+            jobs[place].isFrozen = isFrozen
         }
     }
 

@@ -146,6 +146,10 @@ extension Scheduler {
         table[operation].traits.insert(.hasStarted)
         settleStartEdges(of: operation)
         if executions[index].resolution == nil { armTimeout(index) }
+        if !table[operation].traits.isDisjoint(with: .frozen) {
+            stopTimeout(index)
+            emit(.freeze(attempt), for: index)
+        }
         if table[operation].traits.contains(.hasObservers), policy(of: operation)?.observers.contains(.start) == true {
             emit(.observeStart(table[operation].operationID))
         }
@@ -212,7 +216,7 @@ extension Scheduler {
         // The updates that it sent come before its end.
         if let update = inventory.updates[attempt] { updated(attempt, update) }
         switch entry {
-        case .running: break
+        case .running: return repeatOrders(index)
         case .accepted(let job): return accepted(index, job)
         case .exited(let exit): take(.exited(attempt, exit, treeIsGone: false), of: index)
         case .gone(let exit): take(.exited(attempt, exit, treeIsGone: true), of: index)
