@@ -18,9 +18,26 @@ extension Requests {
             throw invalid("signal", "must be a number from 1 to 64, not \(request.signal)")
         }
         one(request.ref, exchange) { [unowned self] id in
-            guard let attempt = self.daemon.ask({ $0.process(of: id) }) ?? nil else { throw Rejection.notExecuting(id) }
-            self.daemon.runner.send(.signal(Attempt(attempt), number: number))
+            guard let process = self.daemon.ask({ $0.process(of: id) }) else { throw Rejection.notExecuting(id) }
+            let command = ExecutorCommand.signal(Attempt(process.attempt), number: number)
+            if let name = process.executor {
+                try self.requireProcesses(on: name, id)
+                self.daemon.executors.send(command, to: name)
+            } else {
+                self.daemon.runner.send(command)
+            }
             self.daemon.afterCommit { exchange.reply(Nothing()) }
+        }
+    }
+
+    private func requireProcesses(on executor: String, _ id: OperationID) throws {
+        let kind = daemon.configuration.executors.first { $0.name == executor }?.kind
+        guard kind != .transfer else {
+            throw ControlError.wrongState(id: id.rawValue, message: "a transfer has no process that takes signals")
+        }
+        guard daemon.executors.isConnected(executor) else {
+            throw ControlError.wrongState(
+                id: id.rawValue, message: "executor \(executor) is not connected; try again when it is")
         }
     }
 
