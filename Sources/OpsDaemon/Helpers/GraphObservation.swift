@@ -81,9 +81,9 @@ final class GraphObservation {
                 try settle(moments, of: graph)
                 ran[graph] = nil
             }
-            for graph in touched {
-                touched.remove(graph)
+            while let graph = touched.first {
                 try look(at: graph)
+                touched.remove(graph)
             }
         } catch {
             daemon.fall(error)

@@ -85,6 +85,8 @@ extension Requests {
         guard instants.count <= Backfill.mostInstants else {
             throw invalid("to", "there are more than \(Backfill.mostInstants) instants; write an earlier one")
         }
+        // Turns later; a call that follows is answered after it.
+        exchange.pauseReading()
         daemon.schedules.backfill(schedule, instants, isSerial: isSerial) { result in
             switch result {
             case .failure(let error): exchange.fail(error)

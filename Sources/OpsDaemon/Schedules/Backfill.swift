@@ -42,7 +42,9 @@ final class Backfill {
         let daemon = schedules.daemon
         if daemon.putOff({ [self] in proceed() }) { return }
         daemon.settleBeforeReading()
-        guard daemon.outage == nil, daemon.longTurn == nil else { return finish(.failure(daemon.unavailable)) }
+        // A long turn may just have begun.
+        if daemon.putOff({ [self] in proceed() }) { return }
+        guard daemon.outage == nil else { return finish(.failure(daemon.unavailable)) }
         guard schedules.all.contains(where: { $0.id == schedule.id }) else {
             return finish(.failure(.notFound(kind: "schedule", name: schedule.name, nearest: nil)))
         }

@@ -72,21 +72,26 @@ final class RunFinish {
     }
 
     private func look() {
-        do {
-            for graph in touched {
+        do throws(StoreError) {
+            while let graph = touched.first {
+                try look(at: graph)
                 touched.remove(graph)
-                guard let run = watched[graph] else { continue }
-                let state = try daemon.history.run(of: run.run)
-                if state.isUnfinished {
-                    watched[graph]?.left = state.unfinished
-                } else {
-                    end(run, state)
-                }
             }
         } catch {
-            daemon.log.error("schedules: \(error)")
+            daemon.fall(error)
         }
-        if !ended.isEmpty, alarm.instant == nil { alarm.set(after: Self.gathering) }
+        // What could not be read is read again after the outage.
+        if !ended.isEmpty || !touched.isEmpty, alarm.instant == nil { alarm.set(after: Self.gathering) }
+    }
+
+    private func look(at graph: GraphID) throws(StoreError) {
+        guard let run = watched[graph] else { return }
+        let state = try daemon.history.run(of: run.run)
+        if state.isUnfinished {
+            watched[graph]?.left = state.unfinished
+        } else {
+            end(run, state)
+        }
     }
 
     private func end(_ watched: Watched, _ state: ScheduleRun) {
@@ -108,6 +113,7 @@ final class RunFinish {
             alarm.set(after: Self.gathering)
             return
         }
+        if !touched.isEmpty { check.schedule() }
         do {
             try daemon.store.settle(ended)
             let touched = Set(ended.map(\.schedule))
