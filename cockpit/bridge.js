@@ -54,7 +54,7 @@ async function exchange(method, parameters, more, signal, each) {
     });
     channel.addEventListener("close", (_, options) => {
       if (options.problem === "not-found") found = null;
-      end(more && !options.problem ? null : new Failure(options.problem === "access-denied"
+      end(new Failure(options.problem === "access-denied"
         ? "This user may not open the socket of opsd." : "opsd does not answer.", "Gone"));
     });
     signal?.addEventListener("abort", () => end(new DOMException("aborted", "AbortError")));

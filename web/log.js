@@ -74,6 +74,13 @@ export function logView({ id, attempt, isRunning, isError }) {
       failure = null;
     } catch (error) {
       if (error.name === "AbortError") return;
+      if (error.name === "Gone" || error.status === 502) {
+        // opsd restarts; the operation and its output go on meanwhile.
+        isLive = false;
+        failure = new Error("opsd does not answer. The output goes on here when it is back.");
+        setTimeout(() => mine === stopper && !mine.signal.aborted && read(offset), 1000);
+        return draw();
+      }
       failure = isError && error.name === "WrongState" ? new Error("Standard error is in the same output.") : error;
     }
     draw();

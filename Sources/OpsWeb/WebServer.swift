@@ -50,6 +50,7 @@ public final class WebServer {
         http = try HTTPServer(
             on: listener, loop: loop, admit: { [unowned self] in self.admit($0) },
             handle: { [unowned self] in self.handle($0) })
+        hub.willTell = { [bridge] in bridge.forgetShared() }
     }
 
     /// Serves until a signal ends the process.
@@ -231,8 +232,18 @@ public final class WebServer {
             var upstream: Upstream?
             let made = try Upstream(call.forwarded(more: true), to: daemonPath, loop: loop) { [weak stream] event in
                 guard let stream else { return }
-                guard case .reply(let message) = event else { return stream.end() }
+                guard case .reply(let message) = event else {
+                    // The daemon has gone: the page reads on from here when it is back.
+                    stream.append(Array(#"{"error":"Gone"}"#.utf8) + [UInt8(ascii: "\n")])
+                    return stream.end()
+                }
                 stream.append(message + [UInt8(ascii: "\n")])
+                // A refusal, and the last piece of a log.
+                do {
+                    if try !ReceivedReply(frame: message, isTolerant: true).continues { stream.end() }
+                } catch {
+                    stream.end()
+                }
                 if stream.count > Self.streamBuffer { upstream?.pause(true) }
             }
             upstream = made

@@ -48,7 +48,7 @@ final class Bridge {
             return {}
         }
         // A change makes replies stale that are under way: later readers ask again.
-        if !isReading { shared = [:] }
+        if !isReading { forgetShared() }
         let pending = Pending(message, isShared: isReading)
         pending.waiters = [(waiter, done)]
         if isReading { shared[message] = pending }
@@ -81,8 +81,13 @@ final class Bridge {
         return .problem(502, "opsd is not reachable at \(path) (\(reason)); start it, and the page goes on by itself")
     }
 
+    /// Shares no reading call that was made up to now: whoever asks from here on sees what has changed.
+    func forgetShared() { shared = [:] }
+
     private func finish(_ pending: Pending, _ response: HTTPResponse) {
         remove(pending)
+        // Calls that were made while the change was under way may have been answered before it.
+        if !pending.isShared { forgetShared() }
         for (_, done) in pending.waiters { done(response) }
         startNext()
     }

@@ -27,6 +27,9 @@ final class EventHub {
     static let beat: Int64 = 15_000_000_000
     static let readerLimit = 256
 
+    /// Called before tabs are told of events, because of which they read again.
+    var willTell: () -> Void = {}
+
     init(path: String, loop: EventLoop) throws(SystemError) {
         self.path = path
         self.loop = loop
@@ -117,6 +120,7 @@ final class EventHub {
             return
         }
         if isConnected, let history {
+            if readers.values.contains(where: { $0.cursor != history.head && $0.stream.count == 0 }) { willTell() }
             var messages: [Int64: [UInt8]] = [:]
             for reader in readers.values where reader.cursor != history.head && reader.stream.count == 0 {
                 let cursor = reader.cursor ?? history.head
