@@ -53,7 +53,10 @@ import Testing
         let finished = try event(try #require(try wait(for: 1, in: ends).first))
         #expect(finished["type"] as? String == "finish" && finished["outcome"] as? String == "failed")
         #expect(finished["operations"] as? Int == 3 && finished["unsuccessful"] as? Int == 2)
-        // A restart repeats neither.
+        // A restart repeats neither, once their ends are stored: those of observers that start later come after them.
+        let other = machine.state + "/other"
+        _ = try machine.submit("--observer", "finish=echo x >> \(other)", "--", "true")
+        _ = try wait(for: 1, in: other)
         try machine.killDaemon()
         try machine.start()
         let next = try machine.submit("--observer", "finish=true", "--", "true")
