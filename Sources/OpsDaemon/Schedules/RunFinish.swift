@@ -80,7 +80,7 @@ final class RunFinish {
         } catch {
             daemon.fall(error)
         }
-        // What could not be read is read again after the outage.
+        // A read that failed is repeated after the outage.
         if !ended.isEmpty || !touched.isEmpty, alarm.instant == nil { alarm.set(after: Self.gathering) }
     }
 

@@ -81,7 +81,7 @@ final class Bridge {
         return .problem(502, "opsd is not reachable at \(path) (\(reason)); start it, and the page goes on by itself")
     }
 
-    /// Shares no reading call that was made up to now: whoever asks from here on sees what has changed.
+    /// Shares no reading call that was made up to now: later readers see the change.
     func forgetShared() { shared = [:] }
 
     private func finish(_ pending: Pending, _ response: HTTPResponse) {
