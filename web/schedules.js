@@ -48,6 +48,9 @@ const next = (schedule) => schedule.paused ? h("span.state.tone-held", {}, h("i"
 const last = (schedule) => !schedule.last ? ""
   : schedule.last.outcome ? state({ outcome: schedule.last.outcome }) : state({ state: "executing" });
 
+/** Returns the name of a schedule with its user where several users have one of that name. */
+const reference = ({ name, user }, all) => all.some((other) => other.name === name && other.user !== user) ? `${name}@${user}` : name;
+
 function all(main) {
   let schedules = null, failure = null;
   const strips = new Map();
@@ -55,7 +58,9 @@ function all(main) {
     try {
       ({ schedules } = await call("ListSchedules"));
       draw();
-      await Promise.all(schedules.slice(0, mostStrips).map(async ({ name }) => {
+      const read = schedules;
+      await Promise.all(read.slice(0, mostStrips).map(async (schedule) => {
+        const name = reference(schedule, read);
         strips.set(name, (await call("ScheduleRuns", { name, limit: stripLength })).runs);
       }));
       failure = null;
@@ -71,9 +76,9 @@ function all(main) {
       !schedules ? null : schedules.length
         ? table("Schedules", [["Name", "c-schedule"], ["Runs at", "wide"], ["Next", "c-time"], ["Last", "c-state"], ["Missed", "c-small number wide"], ["Latest instants", "c-strip wide"]],
           schedules.map((schedule) => ({ key: `${schedule.user} ${schedule.name}`, cells: [
-            h("a.name", { href: `/schedule/${encodeURIComponent(schedule.name)}` }, schedule.name), expressions(schedule),
+            h("a.name", { href: `/schedule/${encodeURIComponent(reference(schedule, schedules))}` }, reference(schedule, schedules)), expressions(schedule),
             next(schedule), last(schedule), schedule.missed ? h("span.tone-failed", {}, schedule.missed.toLocaleString()) : "0",
-            strip(strips.get(schedule.name) ?? [])] })))
+            strip(strips.get(reference(schedule, schedules)) ?? [])] })))
         : empty("This daemon has no schedules. Add one with", "opsctl schedule add nightly --at '0 3 * * 1-5' -- make"));
   }
   return { title: "Schedules", ready: refresh.run(), changed: () => refresh.again(), leave: () => refresh.end() };

@@ -74,7 +74,7 @@ extension Scheduler {
             decideTree(operation, Resolution(outcome: .failed, cause: cause), below: below)
         case .skip: skip(operation, Skip(cause: cause, outcome: .notNeeded))
         case .wait:
-            let again = now.monotonic + max(condition.every, 1)
+            let again = now.monotonic + max(condition.every, Limits.evaluationPause)
             conditions.rest(operation, until: again)
             timers.set(.recheck, of: id.rawValue, at: again)
         }

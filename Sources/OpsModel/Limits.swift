@@ -37,4 +37,8 @@ public enum Limits {
     public static let nice: ClosedRange<Int64> = -20...19
     /// Longest time in which all conditions of an operation are evaluated, in nanoseconds: others wait for their turn.
     public static let evaluation: Int64 = 600_000_000_000
+    /// Shortest time in nanoseconds after which a false condition is evaluated again. Each answer is an event on disk.
+    public static let evaluationPause: Int64 = 1_000_000_000
+    /// Bytes of the graph of a schedule, which is read at each of its instants.
+    public static let scheduleBytes = 256 << 10
 }

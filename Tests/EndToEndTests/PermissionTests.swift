@@ -57,6 +57,24 @@ struct PermissionTests {
         }
     }
 
+    @Test func `schedules of one name are told apart by their users`() throws {
+        let house = try House()
+        defer { house.close() }
+        for user in [Self.ann, Self.bob] {
+            let added = try house.run(user, ["schedule", "add", "nightly", "--at", "@daily", "--", "true"])
+            #expect(added.status == 0, "\(added.err)")
+        }
+        let unclear = try house.machine.ctl("schedule", "pause", "nightly")
+        #expect(
+            unclear.status == 5 && unclear.err.contains("nightly@\(Self.bob), nightly@\(Self.ann)"), "\(unclear.err)")
+        try house.machine.ok("schedule", "pause", "nightly@\(Self.bob)")
+        let rows = try house.machine.ok("schedule", "ls", "--json").objects
+        #expect(rows.filter { $0["paused"] as? Bool == true }.map { $0["user"] as? String } == [Self.bob])
+        #expect(try house.machine.ctl("schedule", "show", "nightly@root").status == 4)
+        #expect(try house.run(Self.ann, ["schedule", "rm", "nightly"]).status == 0)
+        try house.machine.ok("schedule", "rm", "nightly")
+    }
+
     @Test func `a thousand observers of one user do not keep another's from running`() throws {
         let house = try House()
         defer { house.close() }

@@ -16,6 +16,10 @@ extension Requests {
                 "name",
                 "a schedule's name is 1 to \(Limits.nameBytes) letters, digits and _.:/-; not \"\(request.name)\"")
         }
+        let graph = request.operations.bytes.count + (request.defaults?.bytes.count ?? 0)
+        guard graph <= Limits.scheduleBytes else {
+            throw ControlError.tooLarge(what: "the graph of a schedule", limit: Limits.scheduleBytes)
+        }
         let caller = exchange.caller
         let now = Moment.now().wall
         let instant = UnixTime(flooringNanoseconds: now)

@@ -114,10 +114,21 @@ final class Schedules {
         refresh()
     }
 
-    /// Returns the schedule of a name: the caller's own, or the only one of that name.
-    func find(_ name: String, for uid: UInt32) throws(ControlError) -> Schedule {
-        let named = all.filter { $0.name == name }
+    /// Returns the schedule of a name: the caller's own, or the only one of that name. `NAME@USER` names that of a user.
+    func find(_ reference: String, for uid: UInt32) throws(ControlError) -> Schedule {
+        let parts = reference.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let name = parts[0]
+        var named = all.filter { $0.name == name }
+        if parts.count == 2 {
+            named.removeAll { $0.stored.user != parts[1] && "\($0.stored.uid)" != parts[1] }
+            if let schedule = named.first { return schedule }
+            throw .notFound(kind: "schedule", name: reference, nearest: nil)
+        }
         if let own = named.first(where: { $0.stored.uid == uid }) ?? (named.count == 1 ? named[0] : nil) { return own }
+        if named.count > 1 {
+            let names = named.map { "\(name)@\($0.stored.user)" }.sorted().joined(separator: ", ")
+            throw .wrongState(id: nil, message: "several users have a schedule \(name); name one of \(names)")
+        }
         throw .notFound(kind: "schedule", name: name, nearest: Nearest.name(to: name, among: all.map(\.name)))
     }
 

@@ -196,7 +196,7 @@ extension KeyEntry {
                         .init(
                             "every", .duration(canBeZero: false), default: "`\"10s\"`",
                             "How long a true result remains valid; with `wait`, also the time after which a "
-                                + "false condition is evaluated again."
+                                + "false condition is evaluated again, after a second at the earliest."
                         ),
                         .init(
                             "timeout", .duration(canBeZero: false), default: "`\"10s\"`",

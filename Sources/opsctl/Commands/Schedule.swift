@@ -32,6 +32,8 @@ enum ScheduleVerb {
                 + "elapsed time instead.",
             "Every instant has one record, stored in the same commit as its run: after a crash or a restart "
                 + "nothing runs twice and nothing is forgotten.",
+            "Each user has names of their own. If several users have a schedule of one name, NAME@USER says "
+                + "which is meant.",
         ],
         examples: [
             .init("Every night", "opsctl schedule add backup --at '0 3 * * *' -- ./backup"),
