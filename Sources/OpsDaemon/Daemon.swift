@@ -34,7 +34,7 @@ public final class Daemon {
     var turn = Turn()
     /// Set while the disk takes nothing.
     var outage: Outage?
-    /// Set while a large request is decided beside the loop.
+    /// Set while a large request is decided outside the loop.
     var longTurn: LongTurn?
     /// Treatment of executing operations before the daemon ends, during which nothing starts; nil while no end is
     /// requested.

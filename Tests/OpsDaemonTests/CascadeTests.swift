@@ -93,7 +93,7 @@ import Testing
         #expect(try finished(client) == many + 1)
     }
 
-    @Test func `a cancel of one operation that many wait for is decided beside the loop`() throws {
+    @Test func `a cancel of one operation that many wait for is decided outside the loop`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         _ = try client.submit(#"[{"command":["true"],"held":true}]"#)
@@ -105,7 +105,7 @@ import Testing
         #expect(try finished(client) == many + 1)
     }
 
-    @Test func `timers that are due together are decided beside the loop`() throws {
+    @Test func `timers that are due together are decided outside the loop`() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon
         let client = try fixture.connect()
@@ -115,7 +115,7 @@ import Testing
         #expect(try finished(client) == many)
     }
 
-    @Test func `a group with many children starts beside the loop`() throws {
+    @Test func `a group with many children starts outside the loop`() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon
         let client = try fixture.connect()
@@ -128,7 +128,7 @@ import Testing
         #expect(daemon.core?.counts.pending == 0)
     }
 
-    @Test func `a question about many operations is answered beside the loop`() throws {
+    @Test func `a question about many operations is answered outside the loop`() throws {
         let (fixture, client) = try fixture(when: "failed")
         let other = try fixture.connect()
         try client.send(

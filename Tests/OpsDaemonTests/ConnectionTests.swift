@@ -237,7 +237,7 @@ extension ConnectionTests {
         let server = try #require(fixture.daemon.server)
         server.closeIdle(at: Clock.read().monotonic)
         #expect(server.connectionCount == 2)
-        // Rows are read beside the loop: the reader owes nothing before there are more than it has room for.
+        // Rows are read outside the loop: the reader owes nothing before there are more than it has room for.
         try fixture.turn {
             server.closeIdle(at: Clock.read().monotonic + DaemonLimits.idle)
             return server.connectionCount == 1

@@ -42,7 +42,7 @@ import Testing
             try client.call(.with { $0.ref = "\(id)" } as ShowRequest).operation
         }
 
-        /// Hears the runner's orders until an operation has ended: its results may be read beside the loop.
+        /// Hears the runner's orders until an operation has ended: its results may be read outside the loop.
         func listen(untilEnd id: Int64) throws {
             try runner.listen()
             for _ in 0..<500 where try operation(id).outcome == nil { try runner.listen() }

@@ -7,7 +7,7 @@ import Testing
 @testable import OpsDaemon
 @testable import OpsStore
 
-/// Requests so large that they are decided and stored beside the loop.
+/// Requests so large that they are decided and stored outside the loop.
 @Suite struct LongTurnTests {
     /// Each after the one before it, so that nothing of it but the first is ready.
     private func chain(_ count: Int) -> String {
@@ -57,7 +57,7 @@ import Testing
         #expect(try Database(copy, .readOnly).integer("SELECT count(*) FROM operation") == Int64(count))
     }
 
-    @Test func `a submission that shrinks while it is read beside the loop is answered once`() throws {
+    @Test func `a submission that shrinks while it is read outside the loop is answered once`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         let blanks = String(repeating: " ", count: 2 * DaemonLimits.bytesReadInTheLoop)
@@ -143,7 +143,7 @@ import Testing
         #expect(try client.submit(chain(large)).first == 1)
     }
 
-    /// It is read and put in bytes beside the loop; what was asked behind it is answered behind it.
+    /// It is read and put in bytes outside the loop; what was asked behind it is answered behind it.
     @Test func aLargeGraphIsAnsweredInItsOrder() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()

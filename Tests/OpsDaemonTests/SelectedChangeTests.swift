@@ -9,7 +9,7 @@ import Testing
 
 @testable import OpsDaemon
 
-/// Requests that change or follow selected operations: they are looked up beside the loop, and acted on as they are then.
+/// Requests that change or follow selected operations: they are looked up outside the loop, and acted on as they are then.
 @Suite struct SelectedChangeTests {
     /// A query that keeps those behind it waiting until the gate is opened.
     private struct Gate: Query {
@@ -19,7 +19,7 @@ import Testing
         let loop: ObjectIdentifier
 
         func proceed(_ history: History) throws -> Bool? {
-            if ObjectIdentifier(history) == loop { throw StoreError(.interrupted, "beside the loop", file: "") }
+            if ObjectIdentifier(history) == loop { throw StoreError(.interrupted, "outside the loop", file: "") }
             isOpen.wait()
             return true
         }

@@ -1,7 +1,7 @@
 internal import OpsCore
 internal import OpsStore
 
-/// A question for which much of the database may have to be read: answered a little at a time, in the loop or beside it.
+/// A question for which much of the database may have to be read: answered a little at a time, in the loop or outside it.
 protocol Query: Sendable {
     associatedtype Answer: Sendable
 
@@ -31,7 +31,7 @@ struct QueryLimits: Sendable {
     var slice: Int64 = 10_000_000
     /// All in all. What takes longer is refused.
     var total: Int64 = 10_000_000_000
-    /// In one turn of the loop, for all queries together; beyond that they are answered beside it.
+    /// In one turn of the loop, for all queries together; beyond that they are answered outside it.
     var inLoop: Int64 = 4_000_000
 }
 

@@ -16,7 +16,7 @@ enum DaemonLimits {
     static let bytesReadInTheLoop = 256 << 10
     /// Largest number of operations of a request that is processed in the loop.
     static let operationsInTheLoop = 2000
-    /// Nanoseconds in which the dependencies of one operation are read in the loop; very many are read beside it.
+    /// Nanoseconds in which the dependencies of one operation are read in the loop; very many are read outside it.
     static let dependenciesInTheLoop: Int64 = 4_000_000
     /// Number of rows in one reply of a stream.
     static let rowsInABatch = 256

@@ -12,7 +12,7 @@ final class Upkeep {
     private(set) var isMovingLog = false
     /// True if a large request has left unused memory blocks, which glibc keeps until it is asked to return them.
     private(set) var hasFreeMemory = false
-    /// True while those blocks are being returned beside the loop.
+    /// True while those blocks are being returned outside the loop.
     private(set) var isReturningMemory = false
 
     /// Nanoseconds without a commit.

@@ -47,7 +47,7 @@ extension Daemon {
         longTurn?.facts.append(fact)
     }
 
-    /// Puts a large request to the scheduler beside the loop. `prepare` is called there, with the scheduler as it is; what
+    /// Puts a large request to the scheduler outside the loop. `prepare` is called there, with the scheduler as it is; what
     /// it throws is the answer.
     func requestBeside(
         _ exchange: Exchange, names: @escaping (Int32) -> String?,
@@ -129,7 +129,7 @@ extension Daemon {
         then take: @escaping (Verdict) -> Void
     ) throws(StoreError) {
         guard let core else { return endLongTurn {} }
-        // Rows that are committed beside the loop are not shown before the scheduler knows of them.
+        // Rows that are committed outside the loop are not shown before the scheduler knows of them.
         try history.pinSnapshot()
         longTurn?.isGathering = false
         let lent = Transferred((core: core, store: store))
@@ -170,7 +170,7 @@ private enum Verdict: Sendable {
     case committed(Transferred<Scheduler>, Acceptance?, Transition)
 }
 
-/// Beside the loop, which meanwhile touches neither the store nor this copy of the scheduler: every use of the store
+/// Outside the loop, which meanwhile touches neither the store nor this copy of the scheduler: every use of the store
 /// outside of `settle` is put off.
 private func decide(
     _ core: consuming Scheduler, _ store: Store, _ facts: [Event], _ prepare: ((Scheduler) throws -> LargeRequest)?

@@ -80,14 +80,14 @@ class Methods:
         order: str | None = None,
         observers: Mapping[str, Any] | None = None,
     ) -> SubmitReply:
-        """Stores a graph atomically. "operations" are objects with the keys of an operation; "defaults" may hold
-        any of them. "inside": the id of the operation within which this is called (its OPS_ID); "child":
-        becomes a child of that one. "key": an earlier submission with the same key is answered instead
-        ("existing"); "unlessActive": likewise while that one is unfinished. "dryRun" checks only. "list" asks
-        for one Submitted for each operation. "order": "longestPath" starts the longest estimated path first
-        among operations of equal priority; "submission" (and null) leaves it to the order of each queue.
-        "observers": {"finish": [argv], "failure": [argv]}, run once each when the whole graph has finished
-        and at its first failure.
+        """Stores a graph atomically. "operations" are objects with the keys of an operation; "defaults" may have
+        any of them. "inside": the id of the operation that makes this call (its OPS_ID); "child": the new
+        operations become its children. "key": if there is an earlier submission with this key, returns that
+        one ("existing"); "unlessActive": the same, but only while that one is unfinished. "dryRun" only
+        checks. "list" requests a Submitted for each operation. "order": "longestPath" starts the longest
+        estimated path first among operations of equal priority; with "submission" (and null) the order of
+        each queue applies. "observers": {"finish": [argv], "failure": [argv]} run once each, when the whole
+        graph has finished and at its first failure.
         """
         return self._call("Submit", {
             "name": name,
@@ -119,8 +119,9 @@ class Methods:
         order: str | None = None,
         observers: Mapping[str, Any] | None = None,
     ) -> None:
-        """A submission too large for one message: begin (the parameters of Submit without operations), any
-        number of parts on the same connection, then commit. Dropping the connection drops it.
+        """A submission that is too large for one message: begin (with the parameters of Submit except
+        operations), any number of parts on the same connection, then commit. If the connection closes before,
+        nothing is stored.
         """
         self._call("BeginSubmission", {"name": name, "defaults": defaults, "capture": None if capture is None else capture.to_json(), "inside": inside, "child": child, "key": key, "unlessActive": unless_active, "dryRun": dry_run, "list": list, "order": order, "observers": observers}, _nothing)
 
@@ -139,8 +140,8 @@ class Methods:
         limit: int | None = None,
         newest: bool | None = None,
     ) -> ListReply:
-        """Rows in the order of ids. With "more", in batches as they are read; without, the first "limit" (at
-        most 1000). "newest" takes the last ones. No selection: everything the caller may see.
+        """Rows in the order of ids. With "more": all rows, in batches; without: the first "limit" rows (at most
+        1000). "newest" returns the last ones. Without a selection: everything that the caller may see.
         """
         return self._call("List", {
             "selection": None if selection is None else selection.to_json(),
@@ -155,8 +156,8 @@ class Methods:
         limit: int | None = None,
         newest: bool | None = None,
     ) -> Iterator[ListReply]:
-        """Rows in the order of ids. With "more", in batches as they are read; without, the first "limit" (at
-        most 1000). "newest" takes the last ones. No selection: everything the caller may see.
+        """Rows in the order of ids. With "more": all rows, in batches; without: the first "limit" rows (at most
+        1000). "newest" returns the last ones. Without a selection: everything that the caller may see.
         """
         return self._stream("List", {
             "selection": None if selection is None else selection.to_json(),
@@ -169,26 +170,26 @@ class Methods:
         return self._call("Show", {"ref": ref}, ShowReply.from_json)
 
     def list_graphs(self, *, limit: int | None = None, name: str | None = None) -> ListGraphsReply:
-        """Graphs, the newest last: the newest "limit" (100 unless given, at most 1000), all of them or those of
-        one name. "unsuccessful": of "finished", operations that count as failures.
+        """Graphs, the newest last: the newest "limit" (default 100, at most 1000) of all, or of those with one
+        name. "unsuccessful": number of finished operations that count as failures.
         """
         return self._call("ListGraphs", {"limit": limit, "name": name}, ListGraphsReply.from_json)
 
     def why(self, ref: str, *, what_if: str | None = None) -> WhyReply:
-        """What an operation waits for; "whatIf" ("cancel 7", "finish 7", "resume", "capacity gpu 3", ...)
-        answers from a copy.
+        """Explains what an operation waits for. With "whatIf" ("cancel 7", "finish 7", "resume", "capacity gpu
+        3", ...) the answer is that after such a change, which is not made.
         """
         return self._call("Why", {"ref": ref, "whatIf": what_if}, WhyReply.from_json)
 
     def status(self) -> StatusReply:
-        """With "more": again after every change, at most ten times a second. "runnerAnswers" is false while
-        opsd-runner has been silent for several seconds; "detail" says for how long.
+        """With "more": again after every change, at most ten times a second. "runnerAnswers" is false if opsd-
+        runner has been silent for several seconds; "detail" says for how long.
         """
         return self._call("Status", {}, StatusReply.from_json)
 
     def status_stream(self) -> Iterator[StatusReply]:
-        """With "more": again after every change, at most ten times a second. "runnerAnswers" is false while
-        opsd-runner has been silent for several seconds; "detail" says for how long.
+        """With "more": again after every change, at most ten times a second. "runnerAnswers" is false if opsd-
+        runner has been silent for several seconds; "detail" says for how long.
         """
         return self._stream("Status", {}, StatusReply.from_json)
 
@@ -205,11 +206,12 @@ class Methods:
         until: str | None = None,
         times: bool | None = None,
     ) -> LogReply:
-        """An attempt's output from a byte offset, base64; negative "lines" and null "attempt": the newest
-        attempt. "follow" (with "more"): goes on until the operation ends; waits for one that has not started.
-        "dropped": bytes at the front that the cap took away. "since" and "until" (RFC 3339): the lines that
-        were written between these instants, to within a second. "times": for each reply the instants at which
-        its bytes were written, each with the offset from which on it holds.
+        """Output of an attempt from a byte offset, or its last "lines" lines, in base64. A null "attempt" is the
+        newest one. "follow" (with "more"): continues until the operation ends, and waits for one that has not
+        started. "dropped": number of bytes at the front that were dropped because of the log limit. "since"
+        and "until" (RFC 3339): the lines that were written between these instants, to within a second.
+        "times": the instants at which the bytes of each reply were written, each with the offset from which
+        it applies.
         """
         return self._call("Log", {
             "ref": ref,
@@ -236,11 +238,12 @@ class Methods:
         until: str | None = None,
         times: bool | None = None,
     ) -> Iterator[LogReply]:
-        """An attempt's output from a byte offset, base64; negative "lines" and null "attempt": the newest
-        attempt. "follow" (with "more"): goes on until the operation ends; waits for one that has not started.
-        "dropped": bytes at the front that the cap took away. "since" and "until" (RFC 3339): the lines that
-        were written between these instants, to within a second. "times": for each reply the instants at which
-        its bytes were written, each with the offset from which on it holds.
+        """Output of an attempt from a byte offset, or its last "lines" lines, in base64. A null "attempt" is the
+        newest one. "follow" (with "more"): continues until the operation ends, and waits for one that has not
+        started. "dropped": number of bytes at the front that were dropped because of the log limit. "since"
+        and "until" (RFC 3339): the lines that were written between these instants, to within a second.
+        "times": the instants at which the bytes of each reply were written, each with the offset from which
+        it applies.
         """
         return self._stream("Log", {
             "ref": ref,
@@ -255,9 +258,9 @@ class Methods:
         }, LogReply.from_json)
 
     def wait(self, selection: Selection, *, any: bool | None = None, timeout: str | None = None) -> WaitReply:
-        """Answers when all selected operations (or, with "any", one) are finished. With "more", each end as it
-        comes; the last reply has remaining = 0 (or, with "any", may have more). A queue or graph alone: until
-        nothing in it is unfinished.
+        """Answers when all selected operations (with "any": one of them) have finished. With "more": a reply for
+        each end; the last one has remaining = 0 (with "any" it may be more). If only a queue or graph is
+        selected: until nothing in it is unfinished.
         """
         return self._call("Wait", {
             "selection": selection.to_json(),
@@ -272,9 +275,9 @@ class Methods:
         any: bool | None = None,
         timeout: str | None = None,
     ) -> Iterator[WaitReply]:
-        """Answers when all selected operations (or, with "any", one) are finished. With "more", each end as it
-        comes; the last reply has remaining = 0 (or, with "any", may have more). A queue or graph alone: until
-        nothing in it is unfinished.
+        """Answers when all selected operations (with "any": one of them) have finished. With "more": a reply for
+        each end; the last one has remaining = 0 (with "any" it may be more). If only a queue or graph is
+        selected: until nothing in it is unfinished.
         """
         return self._stream("Wait", {
             "selection": selection.to_json(),
@@ -298,8 +301,8 @@ class Methods:
         }, CancelReply.from_json)
 
     def suspend(self, *, selection: Selection | None = None, freeze: bool | None = None) -> SuspendReply:
-        """No selection: the whole daemon. A selection of only "graph" or only "queue" sets the flag of that
-        level.
+        """Without a selection: the whole daemon. A selection of only a graph or a queue suspends or resumes that
+        as a whole.
         """
         return self._call("Suspend", {
             "selection": None if selection is None else selection.to_json(),
@@ -325,9 +328,7 @@ class Methods:
         self._call("Signal", {"ref": ref, "signal": signal}, _nothing)
 
     def note(self, ref: str, *, text: str | None = None) -> None:
-        """A note of the owner beside an operation, whatever its state; null or empty takes it away. At most 4
-        KiB.
-        """
+        """Attaches a note to an operation, in any state; null or empty removes it. At most 4 KiB."""
         self._call("Note", {"ref": ref, "text": text}, _nothing)
 
     def set(self, selection: Selection, changes: Mapping[str, Any]) -> SetReply:
@@ -359,8 +360,8 @@ class Methods:
         executor: str | None = None,
     ) -> SetQueueReply:
         """Parameters: "limit": -1 for none. "aging": "off" or a duration. "order": "submission" or
-        "longestPath". "create": true must not exist, false must exist. "executor": of operations that are
-        submitted from now on and name none; "none" for this machine.
+        "longestPath". "create": true: it must not exist; false: it must exist. "executor": for later
+        submissions that name none; "none" is this machine.
         """
         return self._call("SetQueue", {
             "name": name,
@@ -380,7 +381,7 @@ class Methods:
         return self._call("ListExecutors", {}, ListExecutorsReply.from_json)
 
     def list_categories(self) -> ListCategoriesReply:
-        """In the order of names; of more than 1000 those that were named first."""
+        """In the order of names; of more than 1000 only those that were first used."""
         return self._call("ListCategories", {}, ListCategoriesReply.from_json)
 
     def set_category(
@@ -394,9 +395,9 @@ class Methods:
         rate: str | None = None,
         unlimited: bool | None = None,
     ) -> SetCategoryReply:
-        """Parameters: "capacity" makes it a category that only counts, "unlimited" one without a capacity,
-        "units" one whose units have names. "export": a second variable for the units that a process is
-        assigned; "" removes it. "rate": the limit of its starts within an interval, "60/1m"; "" removes it.
+        """Parameters: "capacity" makes it a category of unnamed units, "unlimited" one without a capacity,
+        "units" one with named units. "export": a second variable for the assigned units; "" removes it.
+        "rate": the limit of starts in an interval, "60/1m"; "" removes it.
         """
         return self._call("SetCategory", {
             "name": name,
@@ -409,7 +410,7 @@ class Methods:
         }, SetCategoryReply.from_json)
 
     def graph(self, graph: str) -> GraphReply:
-        """Parameters: "trace": the trace id that its operations find in TRACEPARENT."""
+        """Parameters: "trace": the trace id that its operations have in TRACEPARENT."""
         return self._call("Graph", {"graph": graph}, GraphReply.from_json)
 
     def stats(self, *, selection: Selection | None = None) -> StatsReply:
@@ -419,9 +420,9 @@ class Methods:
         }, StatsReply.from_json)
 
     def prune(self, *, older_than: str | None = None, selection: Selection | None = None) -> PruneReply:
-        """Removes graphs of which everything has finished: longer ago than "olderThan", and everything is
-        selected. At least one of both must be given. Without a selection only root and the daemon's user may;
-        with one, others remove their own.
+        """Removes graphs whose operations have all finished, longer ago than "olderThan", and are all selected.
+        At least one of the two must be given. Without a selection only root and the daemon's user may call
+        it; with one, other users remove their own graphs.
         """
         return self._call("Prune", {
             "olderThan": older_than,
@@ -429,8 +430,8 @@ class Methods:
         }, PruneReply.from_json)
 
     def backup(self, path: str, *, force: bool | None = None) -> BackupReply:
-        """A consistent copy of the database, while everything goes on. Only an earlier copy is replaced, with
-        force anything that has this name; nothing inside the state directory is.
+        """Makes a consistent copy of the database while operations run. It replaces only an earlier copy, with
+        "force" any file; never a file inside the state directory.
         """
         return self._call("Backup", {"path": path, "force": force}, BackupReply.from_json)
 
@@ -443,8 +444,9 @@ class Methods:
         self._call("SetWorkers", {"workers": workers}, _nothing)
 
     def metrics(self) -> MetricsReply:
-        """Numbers for monitoring, beside those of Status. Queues in the order in which they were made, removed
-        ones too. "commits" and "turns" only grow, as what queues count: also while the daemon is restarted.
+        """Figures for monitoring, in addition to Status. Queues in the order of their creation, including
+        removed ones. "commits" and "turns" never decrease, like the counters of queues, even if the daemon is
+        restarted.
         """
         return self._call("Metrics", {}, MetricsReply.from_json)
 
@@ -482,11 +484,11 @@ class Methods:
     ) -> AddScheduleReply:
         """Adds a schedule: a graph that is submitted at each instant of its expressions. "overlap": skip,
         queueOne, queueAll, cancel or allow; "catchUp": none, last or all of the instants missed within
-        "window"; "keep": number of finished runs of which the graph is kept. "replace": a schedule of this
-        name is brought up to date. "dryRun" checks only. "change": added, updated, or none where everything
-        but "capture" is as it was. "onPath": in place of "at", a run for each new or changed file of this
-        pattern, once it has not changed for "settle", or one for all of them ("batch"); all are looked at
-        every "poll". "onExec": a run for each new line that this command prints, "every" so often.
+        "window"; "keep": number of finished runs whose graph is kept. "replace": updates a schedule of this
+        name. "dryRun" only checks. "change": added, updated, or none if everything except "capture" is
+        unchanged. "onPath", instead of "at": a run for each new or changed file of this pattern, when it has
+        not changed for "settle", or one run for all of them ("batch"); files are checked every "poll".
+        "onExec": a run for each new line that this command prints; it runs every "every".
         """
         return self._call("AddSchedule", {
             "name": name,
@@ -524,7 +526,7 @@ class Methods:
         return self._call("ScheduleRuns", {"name": name, "limit": limit}, ScheduleRunsReply.from_json)
 
     def run_schedule(self, name: str) -> RunScheduleReply:
-        """Starts a run now, beside the calendar."""
+        """Starts a run now."""
         return self._call("RunSchedule", {"name": name}, RunScheduleReply.from_json)
 
     def pause_schedule(self, name: str, paused: bool) -> None:
@@ -538,8 +540,8 @@ class Methods:
         after: str | None = None,
         limit: int | None = None,
     ) -> ScheduleInstantsReply:
-        """The next instants of a schedule, strictly after one (now): "limit" of them (10; at most 1000).
-        "local": in the zone of the schedule; "start": with the spread.
+        """The next instants of a schedule, strictly after one (default: now): "limit" of them (10; at most
+        1000). "local": in the zone of the schedule; "start": with the spread.
         """
         return self._call("ScheduleInstants", {
             "name": name,
@@ -548,7 +550,7 @@ class Methods:
         }, ScheduleInstantsReply.from_json)
 
     def why_schedule(self, name: str) -> WhyScheduleReply:
-        """What a schedule waits for, and what became of its latest instant."""
+        """Explains what a schedule waits for, and the result of its latest instant."""
         return self._call("WhySchedule", {"name": name}, WhyScheduleReply.from_json)
 
     def backfill_schedule(self, name: str, from_: str, to: str, *, overlap: str | None = None) -> BackfillScheduleReply:
@@ -563,7 +565,7 @@ class Methods:
         }, BackfillScheduleReply.from_json)
 
     def forget_trigger(self, name: str, key: str) -> None:
-        """Forgets a file or a line that has triggered a run: it may do so again."""
+        """Removes a file or a line that has triggered a run, so that it can trigger another."""
         self._call("ForgetTrigger", {"name": name, "key": key}, _nothing)
 
     def remove_schedule(self, name: str) -> None:
@@ -598,14 +600,14 @@ class AsyncMethods:
         order: str | None = None,
         observers: Mapping[str, Any] | None = None,
     ) -> SubmitReply:
-        """Stores a graph atomically. "operations" are objects with the keys of an operation; "defaults" may hold
-        any of them. "inside": the id of the operation within which this is called (its OPS_ID); "child":
-        becomes a child of that one. "key": an earlier submission with the same key is answered instead
-        ("existing"); "unlessActive": likewise while that one is unfinished. "dryRun" checks only. "list" asks
-        for one Submitted for each operation. "order": "longestPath" starts the longest estimated path first
-        among operations of equal priority; "submission" (and null) leaves it to the order of each queue.
-        "observers": {"finish": [argv], "failure": [argv]}, run once each when the whole graph has finished
-        and at its first failure.
+        """Stores a graph atomically. "operations" are objects with the keys of an operation; "defaults" may have
+        any of them. "inside": the id of the operation that makes this call (its OPS_ID); "child": the new
+        operations become its children. "key": if there is an earlier submission with this key, returns that
+        one ("existing"); "unlessActive": the same, but only while that one is unfinished. "dryRun" only
+        checks. "list" requests a Submitted for each operation. "order": "longestPath" starts the longest
+        estimated path first among operations of equal priority; with "submission" (and null) the order of
+        each queue applies. "observers": {"finish": [argv], "failure": [argv]} run once each, when the whole
+        graph has finished and at its first failure.
         """
         return await self._call("Submit", {
             "name": name,
@@ -637,8 +639,9 @@ class AsyncMethods:
         order: str | None = None,
         observers: Mapping[str, Any] | None = None,
     ) -> None:
-        """A submission too large for one message: begin (the parameters of Submit without operations), any
-        number of parts on the same connection, then commit. Dropping the connection drops it.
+        """A submission that is too large for one message: begin (with the parameters of Submit except
+        operations), any number of parts on the same connection, then commit. If the connection closes before,
+        nothing is stored.
         """
         await self._call("BeginSubmission", {
             "name": name,
@@ -669,8 +672,8 @@ class AsyncMethods:
         limit: int | None = None,
         newest: bool | None = None,
     ) -> ListReply:
-        """Rows in the order of ids. With "more", in batches as they are read; without, the first "limit" (at
-        most 1000). "newest" takes the last ones. No selection: everything the caller may see.
+        """Rows in the order of ids. With "more": all rows, in batches; without: the first "limit" rows (at most
+        1000). "newest" returns the last ones. Without a selection: everything that the caller may see.
         """
         return await self._call("List", {
             "selection": None if selection is None else selection.to_json(),
@@ -685,8 +688,8 @@ class AsyncMethods:
         limit: int | None = None,
         newest: bool | None = None,
     ) -> AsyncIterator[ListReply]:
-        """Rows in the order of ids. With "more", in batches as they are read; without, the first "limit" (at
-        most 1000). "newest" takes the last ones. No selection: everything the caller may see.
+        """Rows in the order of ids. With "more": all rows, in batches; without: the first "limit" rows (at most
+        1000). "newest" returns the last ones. Without a selection: everything that the caller may see.
         """
         return self._stream("List", {
             "selection": None if selection is None else selection.to_json(),
@@ -699,26 +702,26 @@ class AsyncMethods:
         return await self._call("Show", {"ref": ref}, ShowReply.from_json)
 
     async def list_graphs(self, *, limit: int | None = None, name: str | None = None) -> ListGraphsReply:
-        """Graphs, the newest last: the newest "limit" (100 unless given, at most 1000), all of them or those of
-        one name. "unsuccessful": of "finished", operations that count as failures.
+        """Graphs, the newest last: the newest "limit" (default 100, at most 1000) of all, or of those with one
+        name. "unsuccessful": number of finished operations that count as failures.
         """
         return await self._call("ListGraphs", {"limit": limit, "name": name}, ListGraphsReply.from_json)
 
     async def why(self, ref: str, *, what_if: str | None = None) -> WhyReply:
-        """What an operation waits for; "whatIf" ("cancel 7", "finish 7", "resume", "capacity gpu 3", ...)
-        answers from a copy.
+        """Explains what an operation waits for. With "whatIf" ("cancel 7", "finish 7", "resume", "capacity gpu
+        3", ...) the answer is that after such a change, which is not made.
         """
         return await self._call("Why", {"ref": ref, "whatIf": what_if}, WhyReply.from_json)
 
     async def status(self) -> StatusReply:
-        """With "more": again after every change, at most ten times a second. "runnerAnswers" is false while
-        opsd-runner has been silent for several seconds; "detail" says for how long.
+        """With "more": again after every change, at most ten times a second. "runnerAnswers" is false if opsd-
+        runner has been silent for several seconds; "detail" says for how long.
         """
         return await self._call("Status", {}, StatusReply.from_json)
 
     def status_stream(self) -> AsyncIterator[StatusReply]:
-        """With "more": again after every change, at most ten times a second. "runnerAnswers" is false while
-        opsd-runner has been silent for several seconds; "detail" says for how long.
+        """With "more": again after every change, at most ten times a second. "runnerAnswers" is false if opsd-
+        runner has been silent for several seconds; "detail" says for how long.
         """
         return self._stream("Status", {}, StatusReply.from_json)
 
@@ -735,11 +738,12 @@ class AsyncMethods:
         until: str | None = None,
         times: bool | None = None,
     ) -> LogReply:
-        """An attempt's output from a byte offset, base64; negative "lines" and null "attempt": the newest
-        attempt. "follow" (with "more"): goes on until the operation ends; waits for one that has not started.
-        "dropped": bytes at the front that the cap took away. "since" and "until" (RFC 3339): the lines that
-        were written between these instants, to within a second. "times": for each reply the instants at which
-        its bytes were written, each with the offset from which on it holds.
+        """Output of an attempt from a byte offset, or its last "lines" lines, in base64. A null "attempt" is the
+        newest one. "follow" (with "more"): continues until the operation ends, and waits for one that has not
+        started. "dropped": number of bytes at the front that were dropped because of the log limit. "since"
+        and "until" (RFC 3339): the lines that were written between these instants, to within a second.
+        "times": the instants at which the bytes of each reply were written, each with the offset from which
+        it applies.
         """
         return await self._call("Log", {
             "ref": ref,
@@ -766,11 +770,12 @@ class AsyncMethods:
         until: str | None = None,
         times: bool | None = None,
     ) -> AsyncIterator[LogReply]:
-        """An attempt's output from a byte offset, base64; negative "lines" and null "attempt": the newest
-        attempt. "follow" (with "more"): goes on until the operation ends; waits for one that has not started.
-        "dropped": bytes at the front that the cap took away. "since" and "until" (RFC 3339): the lines that
-        were written between these instants, to within a second. "times": for each reply the instants at which
-        its bytes were written, each with the offset from which on it holds.
+        """Output of an attempt from a byte offset, or its last "lines" lines, in base64. A null "attempt" is the
+        newest one. "follow" (with "more"): continues until the operation ends, and waits for one that has not
+        started. "dropped": number of bytes at the front that were dropped because of the log limit. "since"
+        and "until" (RFC 3339): the lines that were written between these instants, to within a second.
+        "times": the instants at which the bytes of each reply were written, each with the offset from which
+        it applies.
         """
         return self._stream("Log", {
             "ref": ref,
@@ -785,9 +790,9 @@ class AsyncMethods:
         }, LogReply.from_json)
 
     async def wait(self, selection: Selection, *, any: bool | None = None, timeout: str | None = None) -> WaitReply:
-        """Answers when all selected operations (or, with "any", one) are finished. With "more", each end as it
-        comes; the last reply has remaining = 0 (or, with "any", may have more). A queue or graph alone: until
-        nothing in it is unfinished.
+        """Answers when all selected operations (with "any": one of them) have finished. With "more": a reply for
+        each end; the last one has remaining = 0 (with "any" it may be more). If only a queue or graph is
+        selected: until nothing in it is unfinished.
         """
         return await self._call("Wait", {
             "selection": selection.to_json(),
@@ -802,9 +807,9 @@ class AsyncMethods:
         any: bool | None = None,
         timeout: str | None = None,
     ) -> AsyncIterator[WaitReply]:
-        """Answers when all selected operations (or, with "any", one) are finished. With "more", each end as it
-        comes; the last reply has remaining = 0 (or, with "any", may have more). A queue or graph alone: until
-        nothing in it is unfinished.
+        """Answers when all selected operations (with "any": one of them) have finished. With "more": a reply for
+        each end; the last one has remaining = 0 (with "any" it may be more). If only a queue or graph is
+        selected: until nothing in it is unfinished.
         """
         return self._stream("Wait", {
             "selection": selection.to_json(),
@@ -839,8 +844,8 @@ class AsyncMethods:
         }, CancelReply.from_json)
 
     async def suspend(self, *, selection: Selection | None = None, freeze: bool | None = None) -> SuspendReply:
-        """No selection: the whole daemon. A selection of only "graph" or only "queue" sets the flag of that
-        level.
+        """Without a selection: the whole daemon. A selection of only a graph or a queue suspends or resumes that
+        as a whole.
         """
         return await self._call("Suspend", {
             "selection": None if selection is None else selection.to_json(),
@@ -869,9 +874,7 @@ class AsyncMethods:
         await self._call("Signal", {"ref": ref, "signal": signal}, _nothing)
 
     async def note(self, ref: str, *, text: str | None = None) -> None:
-        """A note of the owner beside an operation, whatever its state; null or empty takes it away. At most 4
-        KiB.
-        """
+        """Attaches a note to an operation, in any state; null or empty removes it. At most 4 KiB."""
         await self._call("Note", {"ref": ref, "text": text}, _nothing)
 
     async def set(self, selection: Selection, changes: Mapping[str, Any]) -> SetReply:
@@ -903,8 +906,8 @@ class AsyncMethods:
         executor: str | None = None,
     ) -> SetQueueReply:
         """Parameters: "limit": -1 for none. "aging": "off" or a duration. "order": "submission" or
-        "longestPath". "create": true must not exist, false must exist. "executor": of operations that are
-        submitted from now on and name none; "none" for this machine.
+        "longestPath". "create": true: it must not exist; false: it must exist. "executor": for later
+        submissions that name none; "none" is this machine.
         """
         return await self._call("SetQueue", {
             "name": name,
@@ -924,7 +927,7 @@ class AsyncMethods:
         return await self._call("ListExecutors", {}, ListExecutorsReply.from_json)
 
     async def list_categories(self) -> ListCategoriesReply:
-        """In the order of names; of more than 1000 those that were named first."""
+        """In the order of names; of more than 1000 only those that were first used."""
         return await self._call("ListCategories", {}, ListCategoriesReply.from_json)
 
     async def set_category(
@@ -938,9 +941,9 @@ class AsyncMethods:
         rate: str | None = None,
         unlimited: bool | None = None,
     ) -> SetCategoryReply:
-        """Parameters: "capacity" makes it a category that only counts, "unlimited" one without a capacity,
-        "units" one whose units have names. "export": a second variable for the units that a process is
-        assigned; "" removes it. "rate": the limit of its starts within an interval, "60/1m"; "" removes it.
+        """Parameters: "capacity" makes it a category of unnamed units, "unlimited" one without a capacity,
+        "units" one with named units. "export": a second variable for the assigned units; "" removes it.
+        "rate": the limit of starts in an interval, "60/1m"; "" removes it.
         """
         return await self._call("SetCategory", {
             "name": name,
@@ -953,7 +956,7 @@ class AsyncMethods:
         }, SetCategoryReply.from_json)
 
     async def graph(self, graph: str) -> GraphReply:
-        """Parameters: "trace": the trace id that its operations find in TRACEPARENT."""
+        """Parameters: "trace": the trace id that its operations have in TRACEPARENT."""
         return await self._call("Graph", {"graph": graph}, GraphReply.from_json)
 
     async def stats(self, *, selection: Selection | None = None) -> StatsReply:
@@ -963,9 +966,9 @@ class AsyncMethods:
         }, StatsReply.from_json)
 
     async def prune(self, *, older_than: str | None = None, selection: Selection | None = None) -> PruneReply:
-        """Removes graphs of which everything has finished: longer ago than "olderThan", and everything is
-        selected. At least one of both must be given. Without a selection only root and the daemon's user may;
-        with one, others remove their own.
+        """Removes graphs whose operations have all finished, longer ago than "olderThan", and are all selected.
+        At least one of the two must be given. Without a selection only root and the daemon's user may call
+        it; with one, other users remove their own graphs.
         """
         return await self._call("Prune", {
             "olderThan": older_than,
@@ -973,8 +976,8 @@ class AsyncMethods:
         }, PruneReply.from_json)
 
     async def backup(self, path: str, *, force: bool | None = None) -> BackupReply:
-        """A consistent copy of the database, while everything goes on. Only an earlier copy is replaced, with
-        force anything that has this name; nothing inside the state directory is.
+        """Makes a consistent copy of the database while operations run. It replaces only an earlier copy, with
+        "force" any file; never a file inside the state directory.
         """
         return await self._call("Backup", {"path": path, "force": force}, BackupReply.from_json)
 
@@ -987,8 +990,9 @@ class AsyncMethods:
         await self._call("SetWorkers", {"workers": workers}, _nothing)
 
     async def metrics(self) -> MetricsReply:
-        """Numbers for monitoring, beside those of Status. Queues in the order in which they were made, removed
-        ones too. "commits" and "turns" only grow, as what queues count: also while the daemon is restarted.
+        """Figures for monitoring, in addition to Status. Queues in the order of their creation, including
+        removed ones. "commits" and "turns" never decrease, like the counters of queues, even if the daemon is
+        restarted.
         """
         return await self._call("Metrics", {}, MetricsReply.from_json)
 
@@ -1026,11 +1030,11 @@ class AsyncMethods:
     ) -> AddScheduleReply:
         """Adds a schedule: a graph that is submitted at each instant of its expressions. "overlap": skip,
         queueOne, queueAll, cancel or allow; "catchUp": none, last or all of the instants missed within
-        "window"; "keep": number of finished runs of which the graph is kept. "replace": a schedule of this
-        name is brought up to date. "dryRun" checks only. "change": added, updated, or none where everything
-        but "capture" is as it was. "onPath": in place of "at", a run for each new or changed file of this
-        pattern, once it has not changed for "settle", or one for all of them ("batch"); all are looked at
-        every "poll". "onExec": a run for each new line that this command prints, "every" so often.
+        "window"; "keep": number of finished runs whose graph is kept. "replace": updates a schedule of this
+        name. "dryRun" only checks. "change": added, updated, or none if everything except "capture" is
+        unchanged. "onPath", instead of "at": a run for each new or changed file of this pattern, when it has
+        not changed for "settle", or one run for all of them ("batch"); files are checked every "poll".
+        "onExec": a run for each new line that this command prints; it runs every "every".
         """
         return await self._call("AddSchedule", {
             "name": name,
@@ -1068,7 +1072,7 @@ class AsyncMethods:
         return await self._call("ScheduleRuns", {"name": name, "limit": limit}, ScheduleRunsReply.from_json)
 
     async def run_schedule(self, name: str) -> RunScheduleReply:
-        """Starts a run now, beside the calendar."""
+        """Starts a run now."""
         return await self._call("RunSchedule", {"name": name}, RunScheduleReply.from_json)
 
     async def pause_schedule(self, name: str, paused: bool) -> None:
@@ -1082,8 +1086,8 @@ class AsyncMethods:
         after: str | None = None,
         limit: int | None = None,
     ) -> ScheduleInstantsReply:
-        """The next instants of a schedule, strictly after one (now): "limit" of them (10; at most 1000).
-        "local": in the zone of the schedule; "start": with the spread.
+        """The next instants of a schedule, strictly after one (default: now): "limit" of them (10; at most
+        1000). "local": in the zone of the schedule; "start": with the spread.
         """
         return await self._call("ScheduleInstants", {
             "name": name,
@@ -1092,7 +1096,7 @@ class AsyncMethods:
         }, ScheduleInstantsReply.from_json)
 
     async def why_schedule(self, name: str) -> WhyScheduleReply:
-        """What a schedule waits for, and what became of its latest instant."""
+        """Explains what a schedule waits for, and the result of its latest instant."""
         return await self._call("WhySchedule", {"name": name}, WhyScheduleReply.from_json)
 
     async def backfill_schedule(
@@ -1114,7 +1118,7 @@ class AsyncMethods:
         }, BackfillScheduleReply.from_json)
 
     async def forget_trigger(self, name: str, key: str) -> None:
-        """Forgets a file or a line that has triggered a run: it may do so again."""
+        """Removes a file or a line that has triggered a run, so that it can trigger another."""
         await self._call("ForgetTrigger", {"name": name, "key": key}, _nothing)
 
     async def remove_schedule(self, name: str) -> None:

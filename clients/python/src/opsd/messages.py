@@ -107,9 +107,8 @@ class StatusReplyState(OpenEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which operations a method is about: what all given members have in common; refs are united. A ref may also
-    be a range of ids, "10-20": those of them that exist. At least one member must be given; "all" names
-    everything the caller may see.
+    """Selects operations: those that match all given members, and any of the refs. A ref may also be a range of
+    ids, "10-20". At least one member must be given; "all" selects everything that the caller may see.
     """
 
     refs: list[str] | None = None
@@ -152,7 +151,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capture:
-    """What a submitting process is: laid under the operations' own keys."""
+    """Recorded properties of the submitting process; keys of an operation override them."""
 
     environment: dict[str, str]
     directory: str
@@ -179,8 +178,8 @@ class Capture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One problem of a submission: where (the operation's place in the flattened graph, its name, its key) and
-    what.
+    """A problem of a submission: its position (index of the operation in the flattened graph, its name, its key)
+    and a message.
     """
 
     index: int | None = None
@@ -237,7 +236,7 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryUse:
-    """Parameters: "assigned": the named units that the present or the last attempt holds or held."""
+    """Parameters: "assigned": the named units that the current attempt holds, or the last one held."""
 
     name: str
     mode: CategoryUseMode
@@ -291,9 +290,9 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One operation, as `show --json` and `ls --json` print it. `result` and `environment` are told to its owner
-    and root alone. "notNeeded": skipped although nothing went wrong. Such an operation fails no group, and no
-    wait or retry counts it.
+    """One operation, as `show --json` and `ls --json` print it. `result` and `environment` are sent only to its
+    owner and root. "notNeeded": skipped because it was not needed. Such an operation does not count as a
+    failure of a group, wait or retry.
     """
 
     id: int
@@ -392,9 +391,9 @@ class Operation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Details:
-    """What else an operation was given, and the process and the user that it runs as. The keys are those of an
+    """The other keys of an operation, its process and the user that it runs as. The keys are those of an
     operation in a graph. "output": log, split, journal, null or files; then "stdout" and "stderr" name them.
-    "executor": absent for this machine. "job": the job of the last attempt in the engine of its executor.
+    "executor": absent for this machine. "job": the job of the last attempt in its executor's engine.
     """
 
     pid: int | None = None
@@ -447,8 +446,9 @@ class Details:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """Parameters: "scaled": the values of this attempt that "retry.scale" multiplies, by the present settings of
-    the operation. "outputs": its output directory, while it runs and once it has left something there.
+    """Parameters: "scaled": the values of this attempt that "retry.scale" multiplies, according to the current
+    settings of the operation. "outputs": its output directory, while the attempt runs, and afterwards if it
+    has left files there.
     """
 
     attempt: int
@@ -483,8 +483,8 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    """Parameters: "ids": of more than 1000 the first; "text" tells how many they are. "at": the instant of the
-    next possible start, of a rate.
+    """Parameters: "ids": of more than 1000 only the first; "text" has their number. "at": the instant of the
+    next possible start, for a rate.
     """
 
     kind: ReasonKind
@@ -539,8 +539,8 @@ class Queue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryUnit:
-    """A named unit. "holders": of more than 1000 the first. "draining": it was removed from the list, and nobody
-    else gets it.
+    """A named unit. "holders": of more than 1000 only the first. "draining": it was removed from the list, and
+    no other operation gets it.
     """
 
     name: str
@@ -559,7 +559,7 @@ class CategoryUnit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Executor:
-    """Executor beside this machine. "inFlight": its attempts that have not ended."""
+    """An executor other than this machine. "inFlight": number of its unfinished attempts."""
 
     name: str
     kind: str
@@ -583,9 +583,9 @@ class Executor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Category:
-    """Parameters: "capacity" is null where only a rate limits. "holders" and "waiting": of more than 1000 the
-    first. "units": empty for a category that only counts. "share": how many operations may hold one unit at
-    once. "rate": "60/1m", at most 60 starts within each interval of a minute.
+    """Parameters: "capacity" is null if only a rate limits it. "holders" and "waiting": of more than 1000 only
+    the first. "units": empty for a category without named units. "share": number of operations that may hold
+    a unit at once. "rate": "60/1m" is at most 60 starts in any minute.
     """
 
     name: str
@@ -614,8 +614,8 @@ class Category:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Parameters: "scheduled": ready but for an instant that lies ahead; "held": waiting for resume. Neither is
-    counted in the others.
+    """Parameters: "scheduled": waiting only for an instant in the future; "held": waiting for resume. The other
+    numbers include neither.
     """
 
     pending: int
@@ -640,8 +640,8 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One line of the event stream. "schedule", "nominal" and "count": of instants that were decided together,
-    from the first on; "graph" is the run of one that fired.
+    """One line of the event stream. "schedule", "nominal" and "count": instants that were processed together,
+    and the first of them; "graph" is the run that "fired" started.
     """
 
     seq: int
@@ -702,7 +702,7 @@ class LogTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """How one operation that a Wait was about ended."""
+    """The end of an operation that a Wait selected."""
 
     id: int
     name: str | None = None
@@ -762,7 +762,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Histogram:
-    """Durations in seconds: "counts" has one member more than "bounds", the number of those above the last
+    """Durations in seconds. "counts" has one more member than "bounds": the number of durations above the last
     bound.
     """
 
@@ -806,9 +806,9 @@ class OutcomeCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueMetrics:
-    """A queue for monitoring. "finished", "waiting" (from ready to the last start) and "running" only grow, and
-    count what was pruned, too. "readySince": of the operation that has been ready for longest, those that are
-    held apart.
+    """A queue for monitoring. "finished", "waiting" (from ready to the last start) and "running" never decrease,
+    and include pruned operations. "readySince": that of the operation that has been ready for longest, except
+    held ones.
     """
 
     name: str
@@ -843,8 +843,8 @@ class QueueMetrics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryMetrics:
-    """Parameters: "used": units in use, all of them where an exclusive holder has it, at least one where shared
-    holders have it.
+    """Parameters: "used": units in use; all of them if the holder is exclusive, at least one if the holders
+    share it.
     """
 
     name: str
@@ -941,9 +941,8 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """A schedule: "at" are its calendar expressions, "zone" the time zone in which they are read. "next": when
-    it runs next; "missed": number of instants that came while nothing could be started, and were not caught
-    up.
+    """A schedule: "at" are its calendar expressions, "zone" the time zone in which they are read. "next": its
+    next run; "missed": number of instants that came while nothing could be started, and were not caught up.
     """
 
     name: str
@@ -1030,7 +1029,7 @@ class ScheduleRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleNext:
-    """An instant of a schedule that is to come."""
+    """A future instant of a schedule."""
 
     nominal: str
     local: str
@@ -1691,7 +1690,7 @@ class ExpectedMore(CallError):
 
 
 class InvalidOperation(CallError):
-    """A graph or an operation is not acceptable; nothing was stored. All problems at once."""
+    """A graph or an operation is invalid; nothing was stored. "problems" has all of them."""
 
     name_on_wire = "org.opsd.Control.InvalidOperation"
     problems: list[Problem]
@@ -1717,8 +1716,8 @@ class NotFound(CallError):
 
 
 class Cycle(CallError):
-    """The operations of the cycle in order, the first repeated at the end. "category" ties it when one of them
-    holds that until others of them have ended, which want it too.
+    """The operations of the cycle in order, the first repeated at the end. "category": one of them holds it
+    until others have ended that need it too.
     """
 
     name_on_wire = "org.opsd.Control.Cycle"
@@ -1780,9 +1779,8 @@ class TooLarge(CallError):
 
 
 class Busy(CallError):
-    """A limit of connections, outstanding work, buffered bytes or unfinished operations; "message" says which
-    and what to do. A submission that was coming in parts is gone; a message that was not yet whole ends the
-    connection.
+    """A limit of connections, outstanding work, buffered bytes or unfinished operations is reached; "message"
+    says which, and what to do. A submission in parts is dropped; an incomplete message ends the connection.
     """
 
     name_on_wire = "org.opsd.Control.Busy"
