@@ -132,10 +132,12 @@ let package = Package(
         .testTarget(
             name: "OpsCalendarTests", dependencies: ["OpsCalendar", "calendar-probe"], exclude: ["Fixtures"],
             swiftSettings: strict),
-        .target(name: "OpsTesting", dependencies: ["OpsCore"], path: "Tests/OpsTesting", swiftSettings: strict),
+        .target(
+            name: "OpsTesting", dependencies: ["OpsCore", "OpsCalendar"], path: "Tests/OpsTesting",
+            swiftSettings: strict),
         tests("OpsModelTests", ["OpsModel"]),
         tests("OpsCoreTests", ["OpsCore", "OpsTesting"]),
-        tests("SimulationTests", ["OpsCore", "OpsTesting", "simulate"]),
+        tests("SimulationTests", ["OpsCore", "OpsCalendar", "OpsTesting", "simulate"]),
         tests(
             "OpsStoreTests",
             ["OpsStore", "OpsCore", "OpsTesting", "CSQLite", "FaultVFS", "store-writer", "TestSupport"]),
@@ -174,6 +176,7 @@ let package = Package(
         tests(
             "OpsDaemonTests",
             [
+                "OpsCalendar",
                 "OpsDaemon", "OpsCore", "OpsStore", "OpsWire", "OpsSystem", "OpsSystemd", "OpsExecutor",
                 "LaunchRecording", "TestSupport",
             ]),

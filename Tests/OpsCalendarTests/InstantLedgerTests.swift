@@ -140,6 +140,16 @@ import Testing
         #expect(Set((0..<200).map { short.start(of: at($0 * 10)).seconds - at($0 * 10).seconds }) == Set(0...3))
     }
 
+    @Test func `an instant whose delay is under way is decided before the calendar changes`() throws {
+        var ledger = try ledger { $0.spread = 9 }
+        let delayed = try #require((1..<50).first { ledger.start(of: at($0 * 10)) > at($0 * 10) }) * 10
+        #expect(settle(&ledger, at: delayed - 1).last != nil)
+        #expect(ledger.decision(at: at(delayed), unfinished: 0) == nil)
+        let decision = ledger.decision(at: at(delayed), unfinished: 0, endingDelays: true)
+        #expect(decision == .run(at(delayed), cancelling: false))
+        #expect(ledger.decision(at: at(delayed - 1), unfinished: 0, endingDelays: true) == nil)
+    }
+
     @Test func `a clock that is turned back neither repeats a run nor stops the schedule`() throws {
         var ledger = try ledger { $0.overlap = .allow }
         #expect(settle(&ledger, at: 0) == ["run 0"])

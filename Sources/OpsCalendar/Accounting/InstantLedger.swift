@@ -90,15 +90,19 @@ public struct InstantLedger: Sendable {
     // MARK: - Decisions
 
     /// Decides about the first due instant and those after it that share its record; nil if none is due.
-    /// - Parameter unfinished: Number of unfinished runs of this schedule.
-    public func decision(at now: UnixTime, unfinished: Int) -> Decision? {
-        guard let first = nextNominal, start(of: first) <= now else { return nil }
-        if isPaused(first) { return .record(stretch(.paused, from: first, at: now) { isPaused($0) }) }
+    /// - Parameters:
+    ///   - unfinished: Number of unfinished runs of this schedule.
+    ///   - endingDelays: Instants that have come are due although their delay is under way: the schedule is about to get
+    ///     another calendar, which may not know them.
+    public func decision(at now: UnixTime, unfinished: Int, endingDelays: Bool = false) -> Decision? {
+        let isDue = { (instant: UnixTime) in (endingDelays ? instant : start(of: instant)) <= now }
+        guard let first = nextNominal, isDue(first) else { return nil }
+        if isPaused(first) { return .record(stretch(.paused, from: first) { isDue($0) && isPaused($0) }) }
         if isMissed(first) {
-            return .record(stretch(.missed, from: first, at: now) { isMissed($0) && !isPaused($0) })
+            return .record(stretch(.missed, from: first) { isDue($0) && isMissed($0) && !isPaused($0) })
         }
         if policy.overlap.skips(unfinished) {
-            return .record(stretch(.skipped, from: first, at: now) { !isMissed($0) && !isPaused($0) })
+            return .record(stretch(.skipped, from: first) { isDue($0) && !isMissed($0) && !isPaused($0) })
         }
         return .run(first, cancelling: policy.overlap == .cancel && unfinished > 0)
     }
@@ -106,13 +110,13 @@ public struct InstantLedger: Sendable {
     private func isPaused(_ instant: UnixTime) -> Bool { start(of: instant) <= position.pausedThrough }
     private func isMissed(_ instant: UnixTime) -> Bool { instant < caughtUpFrom && start(of: instant) < missedBefore }
 
-    /// Returns one record of `first` and the due instants after it with the same result.
+    /// Returns one record of `first` and the instants after it with the same result.
     private func stretch(
-        _ result: InstantRecord.Result, from first: UnixTime, at now: UnixTime, while isAlike: (UnixTime) -> Bool
+        _ result: InstantRecord.Result, from first: UnixTime, while isAlike: (UnixTime) -> Bool
     ) -> InstantRecord {
         var (last, count) = (first, 1)
         while count < Self.instantsPerDecision, let next = recurrences.next(after: last),
-            next <= policy.until ?? .latest, !position.ranAhead.contains(next), start(of: next) <= now, isAlike(next)
+            next <= policy.until ?? .latest, !position.ranAhead.contains(next), isAlike(next)
         {
             (last, count) = (next, count + 1)
         }
@@ -186,15 +190,24 @@ public struct InstantLedger: Sendable {
         if position.pausedThrough < .latest { resume(at: now) }
     }
 
-    /// Returns a record of instants that did not run without those after `end`; nil if none is left.
+    /// Returns a record of instants that did not run without those after `end`; nil if none is left. A record of an earlier
+    /// calendar, whose instants are not known any more, ends with `end` and has a share of its count.
     public func shortened(_ record: InstantRecord, to end: UnixTime) -> InstantRecord? {
         guard record.through > end else { return record }
-        var (last, count) = (UnixTime?.none, 0)
+        guard record.nominal <= end else { return nil }
+        var (last, count, total) = (record.nominal, 0, 0)
         var next = UnixTime?.some(record.nominal)
-        while let instant = next, instant <= end {
-            (last, count) = (instant, count + 1)
-            next = recurrences.next(after: instant)
+        while let instant = next, instant <= record.through, total <= record.count {
+            if instant <= end { (last, count) = (instant, count + 1) }
+            total += 1
+            next = instant == record.through ? nil : recurrences.next(after: instant)
         }
-        return last.map { InstantRecord(record.result, from: record.nominal, through: $0, count: count) }
+        if total == record.count, next == nil {
+            return InstantRecord(record.result, from: record.nominal, through: last, count: count)
+        }
+        let share =
+            Double(end.seconds - record.nominal.seconds) / Double(record.through.seconds - record.nominal.seconds)
+        let some = 1 + Int(Double(record.count - 1) * share)
+        return InstantRecord(record.result, from: record.nominal, through: end, count: some)
     }
 }

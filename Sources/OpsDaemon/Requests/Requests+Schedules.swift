@@ -37,7 +37,13 @@ extension Requests {
         }
         try schedules.check(definition, caller)
         if let present {
-            let schedule = request.dryRun == true ? present : try schedules.update(present, definition)
+            guard let schedule = request.dryRun == true ? present : try schedules.update(present, definition) else {
+                return schedules.afterDueInstants { [unowned self] in
+                    do {
+                        try self.change(exchange) { try self.addSchedule(request, exchange) }
+                    } catch { self.fail(exchange, error) }
+                }
+            }
             return reply(try ScheduleRow(schedule, daemon.history), "updated", definition, exchange)
         }
         var stored = StoredSchedule(
@@ -47,7 +53,7 @@ extension Requests {
         stored.position.boot = schedules.boot
         let schedule: Schedule
         if request.dryRun == true {
-            schedule = try Schedule(stored, last: nil, runs: [], boot: schedules.boot)
+            schedule = try Schedule(stored, boot: schedules.boot)
         } else {
             guard let id = try daemon.store.add(stored) else { throw Self.exists(request.name) }
             stored.id = id

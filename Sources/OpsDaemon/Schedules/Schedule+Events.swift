@@ -43,7 +43,15 @@ extension Schedule {
 
     /// The instant at which a decision is next due.
     var nextStart: UnixTime? {
-        [ledger.nextStart, nextEvent.map { ledger.start(of: $0.nominal) }].compactMap { $0 }.min()
+        guard let event = nextEvent else { return nextOfCalendar }
+        let start = ledger.start(of: event.nominal)
+        return nextOfCalendar.map { min($0, start) } ?? start
+    }
+
+    /// Returns whether an instant has come that has no record, be its delay under way or not.
+    func hasCome(by now: UnixTime) -> Bool {
+        if let event = nextEvent, ledger.start(of: event.nominal) <= now { return true }
+        return ledger.nextNominal.map { $0 <= now } ?? false
     }
 
     /// Notes the end of a run.

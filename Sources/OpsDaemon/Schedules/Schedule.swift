@@ -7,7 +7,9 @@ internal import OpsWire
 final class Schedule {
     let stored: StoredSchedule
     let definition: ScheduleDefinition
-    var ledger: InstantLedger
+    var ledger: InstantLedger { didSet { nextOfCalendar = ledger.nextStart } }
+    /// Instant at which a decision about the calendar is next due: each turn asks all schedules for it.
+    private(set) var nextOfCalendar: UnixTime?
     /// Records of runs that have not finished.
     var unfinished: [ScheduleInstant] = []
     /// Graphs of finished runs that are kept, the oldest first; nil: not read yet.
@@ -30,9 +32,13 @@ final class Schedule {
 
     /// - Parameters:
     ///   - last: The newest record.
-    ///   - runs: The newest records of runs, the newest first.
+    ///   - run: The newest record of a run.
+    ///   - ahead: Records behind the instant up to which every instant has one.
     ///   - boot: The current boot of the machine.
-    init(_ stored: StoredSchedule, last: ScheduleInstant?, runs: [ScheduleInstant], boot currentBoot: String) throws {
+    init(
+        _ stored: StoredSchedule, last: ScheduleInstant? = nil, run: ScheduleInstant? = nil,
+        ahead: [ScheduleInstant] = [], boot currentBoot: String
+    ) throws {
         self.stored = stored
         self.currentBoot = currentBoot
         let start = UnixTime(flooringNanoseconds: stored.addedAt)
@@ -45,11 +51,10 @@ final class Schedule {
             position.pausedThrough = UnixTime(seconds: through)
         }
         if let last, last.through == stored.position.accounted { position.last = InstantRecord(last) }
-        position.ranAhead = Set(
-            runs.filter { $0.origin == .calendar && $0.nominal > stored.position.accounted }
-                .map { UnixTime(seconds: $0.nominal) })
+        position.ranAhead = Set(ahead.filter { $0.result == .run }.map { UnixTime(seconds: $0.nominal) })
         ledger = InstantLedger(definition.recurrences, definition.policy, name: stored.name, at: position)
-        latest = runs.first
+        nextOfCalendar = ledger.nextStart
+        latest = run
         boot = stored.position.boot
     }
 

@@ -16,8 +16,16 @@ final class Schedules {
     private lazy var alarm = Alarm(daemon, .wall) { [unowned self] in self.startDue() }
     /// Timer that checks whether the clock was changed.
     private lazy var clockCheck = Alarm(daemon) { [unowned self] in self.startDue() }
-    /// Earliest instant at which a schedule needs a decision.
+    /// Earliest instant at which a schedule needs a decision; `isStale`: it is looked for at the end of the turn.
     private var next: UnixTime?
+    private var isStale = false
+    /// Changes of schedules that wait until due instants have been decided, a few in each turn.
+    private var changes: [() -> Void] = []
+    private lazy var nextChanges = DeferredWork(daemon.loop) { [unowned self] in
+        let changes = self.changes
+        self.changes = []
+        for change in changes { change() }
+    }
     /// Monotonic instant at which the time zone files were last read.
     var zonesReadAt = Clock.read().monotonic
     /// Difference of the two clocks, in nanoseconds.
@@ -27,6 +35,8 @@ final class Schedules {
 
     /// Maximum number of schedules that start a run in one turn.
     private static let startsInATurn = 100
+    /// Maximum number of runs that are stored, one by one, in the turn of a changed definition.
+    private static let settledInATurn = 20
     /// Nanoseconds after which a late start counts as an absence; also the interval between two checks of the clock.
     static let absence: Int64 = 60_000_000_000
     /// Largest adjustment of the clock, in nanoseconds, that does not count as a change.
@@ -52,6 +62,7 @@ final class Schedules {
         for stored in try daemon.history.schedules() {
             do {
                 let schedule = try open(stored)
+                try turnBack(schedule, to: now)
                 schedule.returned(at: now)
                 all.append(schedule)
             } catch let error as StoreError {
@@ -69,8 +80,9 @@ final class Schedules {
     private func open(_ stored: StoredSchedule) throws -> Schedule {
         let history = daemon.history
         let last = try history.instants(of: stored.id, limit: 1).first
-        let runs = try history.instants(of: stored.id, .run, limit: InstantLedger.longestCatchUp)
-        return try Schedule(stored, last: last, runs: runs, boot: boot)
+        let run = try history.instants(of: stored.id, .run, limit: 1).first
+        let ahead = try history.instants(of: stored.id, behind: stored.position.accounted)
+        return try Schedule(stored, last: last, run: run, ahead: ahead, boot: boot)
     }
 
     /// Adds a schedule that has been stored.
@@ -83,10 +95,11 @@ final class Schedules {
         return schedule
     }
 
-    /// Changes the definition of a schedule: a changed calendar applies from now on.
-    func update(_ schedule: Schedule, _ definition: ScheduleDefinition) throws -> Schedule {
+    /// Changes the definition of a schedule: a changed calendar applies from now on. Returns nil if instants of the old one are
+    /// still undecided: then nothing has changed, and the next turn may try again.
+    func update(_ schedule: Schedule, _ definition: ScheduleDefinition) throws -> Schedule? {
         let now = UnixTime(flooringNanoseconds: Moment.now().wall)
-        try settleDue(schedule, at: now)
+        guard try settleDue(schedule, at: now) else { return nil }
         var stored = schedule.stored
         stored.definition = definition.text
         stored.position = schedule.position(schedule.ledger)
@@ -134,14 +147,24 @@ final class Schedules {
 
     // MARK: - When they start
 
-    /// Finds the next instant after something has changed.
+    /// Notes that the next instant may have changed.
     func refresh() {
-        next = all.lazy.filter { !$0.isCommitting }.compactMap(\.nextStart).min()
+        isStale = true
         daemon.wakeUp()
+    }
+
+    /// Calls `change` in the next turn.
+    func afterDueInstants(_ change: @escaping () -> Void) {
+        changes.append(change)
+        nextChanges.schedule()
     }
 
     /// Sets the alarm, at the end of each turn.
     func setAlarm() {
+        if isStale {
+            isStale = false
+            next = all.lazy.filter { !$0.isCommitting }.compactMap(\.nextStart).min()
+        }
         if all.isEmpty, alarm.instant == nil { return }
         let isBlocked = daemon.outage != nil || daemon.longTurn != nil
         wasBlocked = wasBlocked || isBlocked
@@ -164,6 +187,7 @@ final class Schedules {
         let now = Moment.now()
         do {
             try rereadZones(now)
+            guard daemon.longTurn == nil else { return refresh() }
             try compareClocks(now)
             let instant = UnixTime(flooringNanoseconds: now.wall)
             var started = 0
@@ -187,24 +211,29 @@ final class Schedules {
         refresh()
     }
 
-    /// Processes due instants before the schedule changes, since they belong to the old definition.
-    private func settleDue(_ schedule: Schedule, at now: UnixTime) throws {
+    /// Decides and stores what has come before the schedule changes: the new definition knows nothing of it.
+    /// - Returns: False if there is more than one turn decides.
+    private func settleDue(_ schedule: Schedule, at now: UnixTime) throws -> Bool {
         daemon.settleBeforeReading()
-        for _ in 0..<Self.startsInATurn {
-            guard daemon.outage == nil, daemon.longTurn == nil, !schedule.isCommitting,
-                let due = schedule.nextStart, due <= now
-            else { break }
-            try decide(schedule, at: now)
+        for _ in 0..<Self.settledInATurn {
+            if daemon.outage != nil { throw daemon.unavailable }
+            guard daemon.longTurn == nil, !schedule.isCommitting else { return false }
+            try decide(schedule, at: now, endingDelays: true)
             if !schedule.isCommitting, daemon.longTurn == nil { try decideEvents(schedule, at: now) }
             daemon.settleBeforeReading()
+            if daemon.outage == nil, daemon.longTurn == nil, !schedule.isCommitting, !schedule.hasCome(by: now) {
+                return true
+            }
         }
         if daemon.outage != nil { throw daemon.unavailable }
+        return false
     }
 
-    /// Processes due instants of one schedule up to the next run.
-    private func decide(_ schedule: Schedule, at now: UnixTime) throws {
+    /// Decides due instants of one schedule up to the next run.
+    private func decide(_ schedule: Schedule, at now: UnixTime, endingDelays: Bool = false) throws {
         while daemon.longTurn == nil {
-            switch schedule.ledger.decision(at: now, unfinished: schedule.unfinished.count) {
+            let unfinished = schedule.unfinished.count
+            switch schedule.ledger.decision(at: now, unfinished: unfinished, endingDelays: endingDelays) {
             case nil: return
             case .record(let record): try store(record, of: schedule, note: nil)
             case .run(let nominal, let cancelling):
@@ -252,8 +281,7 @@ final class Schedules {
 
     private func turnBack(_ schedule: Schedule, to now: UnixTime) throws {
         guard now < schedule.ledger.position.accounted else { return }
-        let records = try daemon.history.instants(of: schedule.id, limit: InstantLedger.longestCatchUp)
-            .filter { $0.origin == .calendar && $0.through > now.seconds }
+        let records = try daemon.history.instants(of: schedule.id, behind: now.seconds)
         let ran = records.filter { $0.result == .run }.map { UnixTime(seconds: $0.nominal) }
         let shortened = records.filter { $0.result != .run }.compactMap { record in
             schedule.ledger.shortened(InstantRecord(record), to: now).map { ScheduleInstant($0, of: schedule.id) }

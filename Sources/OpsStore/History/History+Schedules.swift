@@ -59,6 +59,21 @@ extension History {
         return try instants(row)
     }
 
+    /// Returns the records of the calendar that reach behind an instant.
+    public func instants(of schedule: Int64, behind instant: Int64) throws(StoreError) -> [ScheduleInstant] {
+        // A record of several instants may begin before it: the last that does, as records do not overlap.
+        let row = try statement(
+            """
+            SELECT \(Self.instantColumns) FROM scheduleInstant
+            WHERE schedule = ?1 AND origin = 0 AND through > ?2 AND nominal >= coalesce((
+                SELECT max(nominal) FROM scheduleInstant
+                WHERE schedule = ?1 AND origin = 0 AND nominal <= ?2 AND result <> 0), ?2)
+            """)
+        row.bind(1, schedule)
+        row.bind(2, instant)
+        return try instants(row)
+    }
+
     /// Returns the records of runs whose outcome is not stored, of all schedules: few have finished.
     public func unsettledRuns() throws(StoreError) -> [ScheduleInstant] {
         try instants(

@@ -1,0 +1,140 @@
+import OpsCalendar
+import OpsExecutor
+import OpsSystem
+import OpsWire
+import Testing
+
+@testable import OpsDaemon
+@testable import OpsStore
+
+/// Schedules whose calendar, clock or storage changes while instants wait for their decision.
+@Suite struct ScheduleChangeTests {
+    private func request(_ name: String, at expression: String, _ change: (inout AddScheduleRequest) -> Void = { _ in })
+        -> AddScheduleRequest
+    {
+        .with {
+            $0.name = name
+            $0.at = [expression]
+            $0.zone = "UTC"
+            $0.operations = RawElements(Array(#"[{"command":["true"]}]"#.utf8))
+            change(&$0)
+        }
+    }
+
+    /// Stores a schedule as if it had been added some seconds ago, and opens it.
+    /// - Parameter accounted: Number of seconds from now up to which all instants have their record.
+    private func add(
+        _ request: AddScheduleRequest, secondsAgo: Int64, accounted: Int64? = nil, to fixture: Fixture
+    ) throws -> StoredSchedule {
+        let daemon = fixture.daemon
+        let now = Clock.read().wall
+        let start = (now / 1_000_000_000 - secondsAgo) * 1_000_000_000
+        var writer = JSONWriter()
+        request.write(to: &writer)
+        var stored = StoredSchedule(
+            uid: daemon.authorization.daemonUser, user: "\(daemon.authorization.daemonUser)", gid: 0,
+            name: request.name, definition: writer.text, addedAt: start)
+        if let accounted { stored.position.accounted = now / 1_000_000_000 + accounted }
+        stored.id = try #require(try daemon.store.add(stored))
+        return stored
+    }
+
+    /// Instants of the calendar that have a record, each as often as it has one.
+    private func accounted(_ stored: StoredSchedule, _ fixture: Fixture, every step: Int64) throws -> [Int64] {
+        try fixture.daemon.history.instants(of: stored.id, limit: 10_000)
+            .flatMap { record in Array(stride(from: record.nominal, through: record.through, by: Int(step))) }
+            .sorted()
+    }
+
+    @Test func `a change of the calendar loses none of several hundred due instants`() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let old = request("steady", at: "every 1s") {
+            $0.overlap = "allow"
+            $0.catchUp = "all"
+        }
+        let stored = try add(old, secondsAgo: 300, to: fixture)
+        try fixture.daemon.schedules.load()
+        let reply = try client.call(
+            request("steady", at: "@yearly") {
+                $0.overlap = "allow"
+                $0.catchUp = "all"
+                $0.replace = true
+            })
+        #expect(reply.change == "updated")
+        let instants = try accounted(stored, fixture, every: 1)
+        let first = stored.addedAt / 1_000_000_000
+        #expect(instants.count >= 300)
+        #expect(instants == Array((instants.first ?? 0)..<(instants.first ?? 0) + Int64(instants.count)))
+        #expect(instants.first == first || instants.first == first + 1)
+        let runs = try fixture.daemon.history.instants(of: stored.id, .run, limit: 10_000)
+        #expect(runs.count == instants.count)
+        #expect(Set(runs.compactMap(\.graph)).count == runs.count)
+    }
+
+    @Test func `a change of the calendar loses no instant whose delay is under way`() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let old = request("late", at: "every 10h") {
+            $0.overlap = "allow"
+            $0.spread = "9h"
+        }
+        // The instant at which the schedule counts from is the first, or the one after it.
+        let stored = try add(old, secondsAgo: 36_001, to: fixture)
+        try fixture.daemon.schedules.load()
+        _ = try client.call(
+            request("late", at: "@yearly") {
+                $0.overlap = "allow"
+                $0.replace = true
+            })
+        let instants = try accounted(stored, fixture, every: 36_000)
+        #expect(instants.last == stored.addedAt / 1_000_000_000 + 36_000)
+        #expect(Set(instants).count == instants.count)
+    }
+
+    @Test func `a clock that was turned back while no daemon ran stops no schedule`() throws {
+        let fixture = try Fixture()
+        _ = try add(request("steady", at: "every 1s"), secondsAgo: 10, accounted: 1_000_000, to: fixture)
+        try fixture.daemon.schedules.load()
+        let schedule = try #require(fixture.daemon.schedules.all.first)
+        let next = try #require(schedule.nextStart?.nanoseconds)
+        #expect(next < Clock.read().wall + 60_000_000_000)
+    }
+
+    @Test func `thousands of runs ahead of a clock that was turned back are known after a restart`() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        let stored = try add(request("steady", at: "every 1s"), secondsAgo: 10, accounted: 0, to: fixture)
+        try daemon.store.database.execute(
+            """
+            WITH RECURSIVE later(second) AS (SELECT 1 UNION ALL SELECT second + 1 FROM later WHERE second < 3000)
+            INSERT INTO scheduleInstant (schedule, nominal, origin, number, through, count, result, at)
+            SELECT id, accounted + second, 0, 0, accounted + second, 1, 0, 0 FROM schedule, later
+            """)
+        try daemon.schedules.load()
+        let schedule = try #require(daemon.schedules.all.first)
+        #expect(schedule.nextStart?.seconds == stored.position.accounted + 3001)
+    }
+
+    @Test func `instants that come while nothing can be stored run once each, afterwards`() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        let stored = try add(
+            request("steady", at: "every 1s") { $0.overlap = "allow" }, secondsAgo: 0, accounted: -1, to: fixture)
+        try daemon.schedules.load()
+        let runs = { try daemon.history.instants(of: stored.id, limit: 1000).filter { $0.result == .run } }
+        try fixture.turn { try !runs().isEmpty }
+        try daemon.store.database.execute("PRAGMA query_only = 1")
+        try fixture.turn { daemon.outage != nil }
+        let recovery = Clock.read().wall / 1_000_000_000 + 2
+        try fixture.turn { Clock.read().wall / 1_000_000_000 >= recovery }
+        try daemon.store.database.execute("PRAGMA query_only = 0")
+        try fixture.turn { try runs().contains { $0.nominal > recovery } }
+        let all = try daemon.history.instants(of: stored.id, limit: 1000)
+        #expect(all.allSatisfy { $0.result == .run && $0.count == 1 })
+        let instants = all.map(\.nominal).sorted()
+        let first = try #require(instants.first)
+        #expect(instants == Array(first..<first + Int64(instants.count)))
+        #expect(Set(all.compactMap(\.graph)).count == all.count)
+    }
+}
