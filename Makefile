@@ -99,8 +99,9 @@ lint: ## check the formatting, the scripts, what copies of a process refer to, a
 	@scripts/setup codespell python3-proselint=/usr/bin/proselint || :
 	scripts/lint-spelling
 
-simulate: setup ## run SEEDS=n random worlds, and every small one, through the scheduler
+simulate: setup ## run SEEDS=n random worlds, every small one, and SEEDS=n schedules
 	swift run -c release simulate $(SEEDS)
+	swift run -c release simulate schedules $(SEEDS)
 	swift run -c release simulate worlds
 
 torture: build ## crash, stop and starve the programs for MINUTES=n with SEED=s, then prove that every promise held

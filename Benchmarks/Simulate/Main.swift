@@ -5,6 +5,7 @@ internal import OpsTesting
 /// `simulate [SEEDS [FIRST]]` lives through that many seeds and stops at the first that breaks a promise;
 /// `simulate digests SEEDS` tells what each of these lives came to, in a number.
 /// `simulate trace SEED` prints one life, event by event.
+/// `simulate schedules [SEEDS [FIRST]]` lives through that many schedules instead.
 /// `simulate worlds` goes through every world of four operations, two categories and one slot or two: each graph
 /// without a cycle, each way to take the categories, each order of ends. None is left out for being like another.
 @main
@@ -15,7 +16,9 @@ struct Simulate {
         if arguments.first == "trace" { return print(lived(arguments.last.flatMap { UInt64($0) } ?? 1).history) }
         let numbers = CommandLine.arguments.dropFirst().compactMap { UInt64($0) }
         if CommandLine.arguments.dropFirst().first == "digests" { return tellDigests(of: numbers.first ?? 1) }
-        live(through: numbers.first ?? 1000, from: numbers.dropFirst().first ?? 1)
+        let (count, first) = (numbers.first ?? 1000, numbers.dropFirst().first ?? 1)
+        if arguments.first == "schedules" { return liveSchedules(through: count, from: first) }
+        live(through: count, from: first)
     }
 
     private static func live(through count: UInt64, from first: UInt64) {
