@@ -37,12 +37,12 @@ final class Schedule {
     ///   - boot: The current boot of the machine.
     init(
         _ stored: StoredSchedule, last: ScheduleInstant? = nil, run: ScheduleInstant? = nil,
-        ahead: [ScheduleInstant] = [], boot currentBoot: String
+        ahead: [ScheduleInstant] = [], boot currentBoot: String, _ zones: ZoneReader = ZoneReader()
     ) throws {
         self.stored = stored
         self.currentBoot = currentBoot
         let start = UnixTime(flooringNanoseconds: stored.addedAt)
-        definition = try ScheduleDefinition(stored: stored.definition, start: start)
+        definition = try ScheduleDefinition(stored: stored.definition, start: start, zones)
         var position = InstantLedger.Position(accounted: UnixTime(seconds: stored.position.accounted))
         position.runs = stored.position.runs
         if stored.position.isPaused {

@@ -24,13 +24,13 @@ struct ScheduleDefinition {
 
     /// Reads a request. `zone` is filled in where the request names none, so that the stored one always does.
     /// - Parameter start: Instant from which `every` counts, unless the request says `from`.
-    init(_ request: AddScheduleRequest, start: UnixTime) throws {
+    init(_ request: AddScheduleRequest, start: UnixTime, _ zones: ZoneReader = ZoneReader()) throws {
         var request = request
         let name = request.zone ?? ZoneFiles.machine
         request.zone = name
         request.dryRun = nil
         request.replace = nil
-        zone = try Self.rules(of: name)
+        zone = try Self.rules(of: name, zones)
         policy = try Self.policy(request)
         keep = request.keep ?? Self.usuallyKept
         guard 0...Self.mostKept ~= keep else {
@@ -68,7 +68,7 @@ struct ScheduleDefinition {
                 atBoot = true
                 continue
             }
-            let rules = if let own = expression.zoneName { try Self.rules(of: own) } else { zone }
+            let rules = if let own = expression.zoneName { try Self.rules(of: own, zones) } else { zone }
             all.append(Recurrence(expression, zone: rules, start: policy.from ?? start))
         }
         recurrences = Recurrences(all)
@@ -96,9 +96,9 @@ struct ScheduleDefinition {
         }
     }
 
-    private static func rules(of name: String) throws -> ZoneRules {
+    private static func rules(of name: String, _ zones: ZoneReader) throws -> ZoneRules {
         let rules: ZoneRules?
-        do { rules = try ZoneFiles.rules(of: name) } catch { throw problem("zone", "\"\(name)\": \(error)") }
+        do { rules = try zones.rules(of: name) } catch { throw problem("zone", "\"\(name)\": \(error)") }
         guard let rules else {
             throw problem("zone", "there is no time zone \"\(name)\"; write one such as UTC or Europe/Berlin")
         }
@@ -183,11 +183,11 @@ struct ScheduleDefinition {
 
 extension ScheduleDefinition {
     /// Reads a stored definition.
-    init(stored text: String, start: UnixTime) throws {
+    init(stored text: String, start: UnixTime, _ zones: ZoneReader = ZoneReader()) throws {
         let request = try scan(Array(text.utf8)) { (scanner) throws(InvalidParameter) in
             try AddScheduleRequest(from: &scanner)
         }
-        try self.init(request, start: start)
+        try self.init(request, start: start, zones)
     }
 
     /// The definition as it is stored.

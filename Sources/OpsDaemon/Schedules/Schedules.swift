@@ -60,8 +60,9 @@ final class Schedules {
         boot = try Boot.identifier()
         let now = UnixTime(flooringNanoseconds: Moment.now().wall)
         for stored in try daemon.history.schedules() {
+        let zones = ZoneReader()
             do {
-                let schedule = try open(stored)
+                let schedule = try open(stored, zones)
                 try turnBack(schedule, to: now)
                 schedule.returned(at: now)
                 all.append(schedule)
@@ -77,12 +78,12 @@ final class Schedules {
         refresh()
     }
 
-    private func open(_ stored: StoredSchedule) throws -> Schedule {
+    private func open(_ stored: StoredSchedule, _ zones: ZoneReader = ZoneReader()) throws -> Schedule {
         let history = daemon.history
         let last = try history.instants(of: stored.id, limit: 1).first
         let run = try history.instants(of: stored.id, .run, limit: 1).first
         let ahead = try history.instants(of: stored.id, behind: stored.position.accounted)
-        return try Schedule(stored, last: last, run: run, ahead: ahead, boot: boot)
+        return try Schedule(stored, last: last, run: run, ahead: ahead, boot: boot, zones)
     }
 
     /// Adds a schedule that has been stored.

@@ -25,3 +25,15 @@ enum ZoneFiles {
         return ZoneName.isValid(name) ? name : "UTC"
     }
 }
+
+/// Reads the file of each zone once, for many schedules.
+final class ZoneReader {
+    private var read: [String: ZoneRules?] = [:]
+
+    func rules(of name: String) throws -> ZoneRules? {
+        if let known = read[name] { return known }
+        let rules = try ZoneFiles.rules(of: name)
+        read[name] = .some(rules)
+        return rules
+    }
+}
