@@ -7,9 +7,6 @@ internal import OpsWire
 
 /// Schedules: who may change them is who may change their runs.
 extension Requests {
-    /// Maximum number of schedules of one ordinary user.
-    private static let mostSchedulesOfUser = 1000
-
     func addSchedule(_ request: AddScheduleRequest, _ exchange: Exchange) throws {
         guard NameSyntax.isName(request.name) else {
             throw invalid(
@@ -29,8 +26,9 @@ extension Requests {
         let own = schedules.all.filter { $0.stored.uid == caller.user }
         let present = own.first { $0.name == request.name }
         if let present, request.replace != true { throw Self.exists(present.name) }
-        guard present != nil || daemon.authorization.isPrivileged(caller) || own.count < Self.mostSchedulesOfUser else {
-            throw ControlError.tooLarge(what: "the schedules of \(caller.name)", limit: Self.mostSchedulesOfUser)
+        guard present != nil || daemon.authorization.isPrivileged(caller) || own.count < ScheduleLimits.schedulesOfUser
+        else {
+            throw ControlError.tooLarge(what: "the schedules of \(caller.name)", limit: ScheduleLimits.schedulesOfUser)
         }
         if let present, present.definition.isEqual(definition) {
             return reply(try ScheduleRow(present, daemon.history), "none", definition, exchange)

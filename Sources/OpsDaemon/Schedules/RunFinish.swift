@@ -24,10 +24,8 @@ final class RunFinish {
 
     /// Nanoseconds for which outcomes are collected before they are stored. After a crash they are determined again.
     private static let gathering: Int64 = 200_000_000
-    /// Maximum number of records of a schedule.
-    private static let mostRecords = 10_000
     /// Number of records after which the oldest are removed.
-    private static let recordsBetweenRemovals = 1000
+    static let recordsBetweenRemovals = 1000
 
     init(schedules: Schedules) { self.schedules = schedules }
 
@@ -136,6 +134,7 @@ final class RunFinish {
         schedule.keptGraphs = graphs
         guard schedule.recordsSinceRemoval >= Self.recordsBetweenRemovals else { return }
         schedule.recordsSinceRemoval = 0
-        try daemon.store.removeRecords(of: schedule.id, beyond: Self.mostRecords)
+        let own = schedules.all.count { $0.stored.uid == schedule.stored.uid }
+        try daemon.store.removeRecords(of: schedule.id, beyond: ScheduleLimits.records(ofEach: own))
     }
 }

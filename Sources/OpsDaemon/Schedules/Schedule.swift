@@ -14,8 +14,8 @@ final class Schedule {
     var unfinished: [ScheduleInstant] = []
     /// Graphs of finished runs that are kept, the oldest first; nil: not read yet.
     var keptGraphs: [GraphID]?
-    /// Number of records since the oldest were last removed.
-    var recordsSinceRemoval = 0
+    /// Number of records since the oldest were last removed. Nobody has counted those before the start of the daemon.
+    var recordsSinceRemoval = RunFinish.recordsBetweenRemovals
     /// Boot of the machine in which `@reboot` has run.
     var boot: String?
     let currentBoot: String

@@ -16,6 +16,7 @@ final class Schedules {
     private lazy var alarm = Alarm(daemon, .wall) { [unowned self] in self.startDue() }
     /// Timer that checks whether the clock was changed.
     private lazy var clockCheck = Alarm(daemon) { [unowned self] in self.startDue() }
+    private var allowance = RunAllowance()
     /// Earliest instant at which a schedule needs a decision; `isStale`: it is looked for at the end of the turn.
     private var next: UnixTime?
     private var isStale = false
@@ -59,8 +60,8 @@ final class Schedules {
     func load() throws {
         boot = try Boot.identifier()
         let now = UnixTime(flooringNanoseconds: Moment.now().wall)
-        for stored in try daemon.history.schedules() {
         let zones = ZoneReader()
+        for stored in try daemon.history.schedules() {
             do {
                 let schedule = try open(stored, zones)
                 try turnBack(schedule, to: now)
@@ -164,7 +165,7 @@ final class Schedules {
     func setAlarm() {
         if isStale {
             isStale = false
-            next = all.lazy.filter { !$0.isCommitting }.compactMap(\.nextStart).min()
+            next = all.lazy.filter { !$0.isCommitting }.compactMap { self.nextLook(at: $0) }.min()
         }
         if all.isEmpty, alarm.instant == nil { return }
         let isBlocked = daemon.outage != nil || daemon.longTurn != nil
@@ -172,6 +173,21 @@ final class Schedules {
         let instant = isBlocked ? nil : next?.nanoseconds
         if instant != alarm.instant { alarm.set(at: instant) }
         if clockCheck.instant == nil, !all.isEmpty { clockCheck.set(after: Self.absence) }
+    }
+
+    /// Returns the instant of a schedule's next decision, or of the end of a minute in which its user has had all runs.
+    private func nextLook(at schedule: Schedule) -> UnixTime? {
+        guard let start = schedule.nextStart, !allowance.isEmpty else { return schedule.nextStart }
+        let now = Moment.now()
+        guard let rest = allowance.rest(of: schedule.stored.uid, at: now.monotonic) else { return start }
+        return max(start, UnixTime(flooringNanoseconds: now.wall + rest - now.monotonic + 999_999_999))
+    }
+
+    /// Notes a run that is about to start. Returns false if its user has had all runs of this minute: it stays due.
+    func mayRun(_ schedule: Schedule) -> Bool {
+        let user = schedule.stored.uid
+        return daemon.authorization.isPrivileged(user: user)
+            || allowance.take(for: user, at: Clock.read().monotonic)
     }
 
     /// Processes due instants, and starts runs.
@@ -193,7 +209,7 @@ final class Schedules {
             let instant = UnixTime(flooringNanoseconds: now.wall)
             var started = 0
             for schedule in all where !schedule.isCommitting {
-                guard let due = schedule.nextStart, due <= instant else { continue }
+                guard let due = nextLook(at: schedule), due <= instant else { continue }
                 if instant.seconds - due.seconds > Self.absence / 1_000_000_000, !wasBlocked {
                     schedule.returned(at: instant)
                 }
@@ -238,6 +254,8 @@ final class Schedules {
             case nil: return
             case .record(let record): try store(record, of: schedule, note: nil)
             case .run(let nominal, let cancelling):
+                // A change waits for no minute.
+                guard endingDelays || mayRun(schedule) else { return }
                 let runs = cancelling ? schedule.unfinished : []
                 if try start(schedule, at: nominal, cancelling: runs) { return }
             }
@@ -257,6 +275,7 @@ final class Schedules {
     func store(_ write: ScheduleWrite, of schedule: Schedule, from nominal: UnixTime, count: Int) throws {
         var write = write
         write.instant.at = Moment.now().wall
+        schedule.recordsSinceRemoval += 1
         try daemon.store(write, of: DecidedInstants(schedule.name, from: nominal, count: count))
     }
 

@@ -106,17 +106,29 @@ final class Triggers {
         case .cannotStart, .lost: return watch.failed()
         }
         let (trigger, id, database) = (watch.trigger, watch.schedule.id, daemon.store.path)
-        let compare: @Sendable () -> Result<[TriggerKey], any Error> = {
+        let user = watch.schedule.stored.uid
+        let own = schedules.all.count { $0.stored.uid == user && $0.definition.trigger?.directory != nil }
+        let kept = ending == .code(0) && trigger.directory != nil ? ScheduleLimits.goneFiles(ofEach: own) : nil
+        let compare: @Sendable () -> Result<Comparison, any Error> = {
             Result {
                 let bytes = try Files.readIfPresent(path, limit: Int(Self.mostOutput)) ?? []
                 let keys = trigger.read(bytes, isComplete: isComplete)
-                return try History.open(path: database).newKeys(among: keys, of: id, limit: Self.keysInALook + 1)
+                let history = try History.open(path: database)
+                var found = Comparison(new: try history.newKeys(among: keys, of: id, limit: Self.keysInALook + 1))
+                // A list that was cut does not tell which files are gone.
+                if let kept, bytes.count < Self.mostOutput {
+                    found.gone = try history.goneKeys(
+                        of: id, present: Set(keys.map(\.key)), beyond: kept, limit: Self.keysInALook)
+                }
+                return found
             }
         }
         beside.run(compare) { [unowned self, weak watch] result in
             guard let watch, watches[id] === watch else { return }
             do {
-                let keys = try result.get()
+                let comparison = try result.get()
+                forgetGone(comparison.gone, of: watch.schedule)
+                let keys = comparison.new
                 watch.found(Array(keys.prefix(Self.keysInALook)), isCut: keys.count > Self.keysInALook)
                 if !watch.ready.isEmpty { work.schedule() }
             } catch {
@@ -124,6 +136,19 @@ final class Triggers {
                 watch.failed()
             }
         }
+    }
+
+    /// Removes keys of files that are gone, unless the store is busy: then the next look finds them.
+    private func forgetGone(_ keys: [String], of schedule: Schedule) {
+        guard !keys.isEmpty, daemon.outage == nil, daemon.longTurn == nil, daemon.core != nil else { return }
+        do throws(StoreError) { try daemon.store.forget(keys, of: schedule.id) } catch { daemon.fall(error) }
+    }
+
+    /// Result of a look.
+    private struct Comparison {
+        var new: [TriggerKey]
+        /// Keys of files that are gone, beyond the number that is kept.
+        var gone: [String] = []
     }
 
     // MARK: - Runs
@@ -164,6 +189,10 @@ final class Triggers {
             guard isOver != true, now >= policy.from ?? .earliest, now <= policy.until ?? .latest else {
                 watch.ready = []
                 return
+            }
+            guard schedules.mayRun(schedule) else {
+                watch.ready = []
+                return watch.failed(after: Self.retry)
             }
             left -= 1
             let taken = watch.trigger.isBatch ? watch.ready : [watch.ready[0]]

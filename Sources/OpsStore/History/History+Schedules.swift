@@ -115,6 +115,22 @@ extension History {
         return found
     }
 
+    /// Returns the oldest keys that are not among those of today, beyond a number of such, up to a limit.
+    public func goneKeys(
+        of schedule: Int64, present: Set<String>, beyond count: Int, limit: Int
+    ) throws(StoreError) -> [String] {
+        let number = try statement("SELECT count(*) FROM triggerKey WHERE schedule = ?1")
+        number.bind(1, schedule)
+        var stored = 0
+        while try number.step() { stored = Int(number.int(0)) }
+        guard stored > count else { return [] }
+        let row = try statement("SELECT key FROM triggerKey WHERE schedule = ?1 ORDER BY at, key")
+        row.bind(1, schedule)
+        var gone: [String] = []
+        while try row.step() { if !present.contains(row.text(0)) { gone.append(row.text(0)) } }
+        return Array(gone.dropLast(count).prefix(limit))
+    }
+
     /// Returns whether an instant of the calendar has a record of its own.
     public func hasRecord(at nominal: Int64, of schedule: Int64) throws(StoreError) -> Bool {
         try nextNumber(at: nominal, .calendar, of: schedule) > 0

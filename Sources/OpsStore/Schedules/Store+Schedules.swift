@@ -135,6 +135,18 @@ extension Store {
         return isThere
     }
 
+    /// Removes keys of files that are gone.
+    public func forget(_ keys: [String], of schedule: Int64) throws(StoreError) {
+        try change { () throws(StoreError) in
+            for key in keys {
+                let row = try kept("DELETE FROM triggerKey WHERE schedule = ?1 AND key = ?2")
+                row.bind(1, schedule)
+                row.bind(2, key)
+                try row.run()
+            }
+        }
+    }
+
     private func put(_ instant: ScheduleInstant) throws(StoreError) {
         let row = try kept(
             "INSERT OR REPLACE INTO scheduleInstant VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")

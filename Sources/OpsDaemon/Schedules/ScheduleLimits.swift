@@ -1,0 +1,51 @@
+/// Bounds on what the schedules of one user keep and start.
+enum ScheduleLimits {
+    /// Maximum number of schedules of one ordinary user.
+    static let schedulesOfUser = 1000
+    /// Maximum number of records of a schedule, and of all schedules of a user.
+    private static let records = 10_000
+    private static let recordsOfUser = 1_000_000
+    /// Number of records that each schedule may keep, however many schedules its user has.
+    private static let fewestRecords = 100
+    /// Maximum number of stored files of a trigger that are gone, and of all triggers of a user.
+    private static let goneFiles = 100_000
+    private static let goneFilesOfUser = 1_000_000
+
+    /// Returns the maximum number of records of each schedule of a user who has so many.
+    static func records(ofEach schedules: Int) -> Int {
+        max(fewestRecords, min(records, recordsOfUser / max(schedules, 1)))
+    }
+
+    /// Returns the maximum number of stored files that are gone, of each trigger of a user who has so many.
+    static func goneFiles(ofEach triggers: Int) -> Int { min(goneFiles, goneFilesOfUser / max(triggers, 1)) }
+}
+
+/// Runs that the schedules and triggers of each ordinary user have started within a minute.
+struct RunAllowance {
+    /// Maximum number of runs of a user in a minute.
+    static let runsInAMinute = 1000
+    private static let minute: Int64 = 60_000_000_000
+
+    private var minutes: [UInt32: (start: Int64, runs: Int)] = [:]
+
+    /// Notes a run, and returns true; false if the user has had all runs of this minute.
+    /// - Parameter now: Monotonic instant, in nanoseconds.
+    mutating func take(for user: UInt32, at now: Int64) -> Bool {
+        guard let current = minutes[user], now - current.start < Self.minute else {
+            minutes[user] = (now, 1)
+            return true
+        }
+        guard current.runs < Self.runsInAMinute else { return false }
+        minutes[user]?.runs += 1
+        return true
+    }
+
+    /// Returns the monotonic instant at which a user who has had all runs may start another; nil: at once.
+    func rest(of user: UInt32, at now: Int64) -> Int64? {
+        guard let current = minutes[user], current.runs >= Self.runsInAMinute else { return nil }
+        let end = current.start + Self.minute
+        return end > now ? end : nil
+    }
+
+    var isEmpty: Bool { minutes.isEmpty }
+}
