@@ -55,6 +55,30 @@ import Testing
         #expect(world.scheduler.categoryStanding(of: "d") == nil)
     }
 
+    @Test func `each operation of a line is told its own position`() {
+        var world = World(workers: 1)
+        world.after(.submit(Self.submission(Array(repeating: Draft(categories: 0), count: 4))))
+        let positions = (2...4).map { id -> Int? in
+            for reason in world.scheduler.why(OperationID(Int64(id)), at: world.now) {
+                if case .category("c", _, 1, let position) = reason.detail { return position }
+            }
+            return nil
+        }
+        #expect(positions == [1, 2, 3])
+    }
+
+    @Test func `held operations are counted, pending and ready ones`() {
+        var world = World()
+        world.add(flags: .held)
+        world.add(after: [1], flags: .held)
+        world.add(after: [1], flags: .held)
+        world.turn()
+        let counts = world.scheduler.counts
+        #expect(counts.setApart.heldReady == 1 && counts.setApart.heldPending == 2 && counts.setApart.held == 3)
+        world.after(.resume(.operations([2])))
+        #expect(world.scheduler.counts.setApart.held == 2)
+    }
+
     @Test func categoriesAreBoundedToo() {
         var world = World()
         var submission = Self.submission((0..<Int32(Self.more)).map { Draft(categories: $0, flags: .held) })
