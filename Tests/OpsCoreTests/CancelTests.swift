@@ -14,7 +14,7 @@ import Testing
         #expect(world.after(cancel(1)) == ["finished 1 cancelled by root", "finished 2 skipped root 1 cancelled"])
     }
 
-    @Test func nothingOfASelectionIsMerelySkipped() {
+    @Test func `cancelling a chain cancels its dependents rather than skipping them`() {
         var world = World(workers: 0)
         world.add()
         world.add(after: [1])
@@ -26,7 +26,7 @@ import Testing
             ])
     }
 
-    @Test func allOfASelectionIsCountedWithWhatIsInItsGroups() {
+    @Test func `cancel counts the selected operations and those in the selected groups`() {
         var world = World()
         var submission = Submission()
         submission.operations = [Draft(flags: [.group, .held]), Draft(group: 0), Draft()]
@@ -50,7 +50,7 @@ import Testing
             ])
     }
 
-    @Test func forceGivesUpOnTheTree() {
+    @Test func `a forced cancel finishes without waiting for the processes`() {
         var world = World()
         world.add()
         world.turn()
@@ -60,7 +60,7 @@ import Testing
         #expect(world.last.effects == [.acknowledge(AttemptID(1, 1))])
     }
 
-    @Test func oneFinishedIdIsRefused() {
+    @Test func `cancel refuses a finished operation and an unknown one`() {
         var world = World()
         world.add()
         world.turn()
@@ -70,7 +70,7 @@ import Testing
         #expect(world.handle(cancel(9)) == .failure(.unknownOperation(9)))
     }
 
-    @Test func oneThatEndsInTheSameTurnIsRefusedToo() {
+    @Test func `cancel refuses an operation that ends in the same turn`() {
         var world = World()
         world.add()
         world.turn()
@@ -79,7 +79,7 @@ import Testing
         #expect(world.turn() == ["exited 1#1", "ended 1#1 succeeded", "finished 1 succeeded"])
     }
 
-    @Test func aSuspendedQueueDoesNotKeepWhatIsCancelled() {
+    @Test func `an operation in a suspended queue can be cancelled`() {
         var world = World()
         world.after(.suspend(.queue("default"), freeze: false))
         world.add()

@@ -3,7 +3,7 @@ import Testing
 
 /// Clauses of the contract that only rare meetings of other rules would break.
 @Suite struct ClauseTests {
-    @Test func aGroupThatRunsTooLongEndsAllBelow() {
+    @Test func `the timeout of a group ends all its operations`() {
         var world = World()
         var policy = Policy()
         policy.timeout = 5 * World.second
@@ -28,7 +28,7 @@ import Testing
             ])
     }
 
-    @Test func suspendingAGroupThatExecutesHoldsWhatWaitsBelow() {
+    @Test func `suspending an executing group blocks its waiting operations`() {
         var world = World(workers: 1)
         var submission = Submission()
         submission.operations = [Draft(flags: .group), Draft(group: 0), Draft(group: 0)]
@@ -36,7 +36,7 @@ import Testing
         world.turn()
         world.after(.suspend(.operations([1]), freeze: false))
         world.after(world.exit(2))
-        #expect(world.executing == [1], "what executed went on, what waited does not start")
+        #expect(world.executing == [1], "the executing operation goes on, the waiting one does not start")
         world.after(.resume(.operations([1])))
         #expect(world.executing == [1, 3])
     }
@@ -53,7 +53,7 @@ import Testing
         #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: 10 * World.second)], "which thaws it first")
     }
 
-    @Test func aCircleThroughABarrierIsRefused() {
+    @Test func `a cycle through a barrier is refused`() {
         var world = World()
         world.add(flags: .held)
         world.add(flags: .barrier)
@@ -69,7 +69,7 @@ import Testing
         #expect(changes == ["edge 1 on 3 finished", "pending 1"])
     }
 
-    @Test func equalsStartInTheirOrderAfterARestartToo() {
+    @Test func `operations of equal priority keep their order after a restart`() {
         var snapshot = Snapshot()
         snapshot.nextOperation = 5
         snapshot.nextGraph = 2
@@ -82,7 +82,7 @@ import Testing
         #expect(world.drain() == [3, 4, 1, 2])
     }
 
-    @Test func namesOfCategoriesAreCaseSensitive() {
+    @Test func `category names are case-sensitive`() {
         var world = World()
         world.add(categories: ["db"])
         world.add(categories: ["DB"])
@@ -90,7 +90,7 @@ import Testing
         #expect(world.executing == [1, 2])
     }
 
-    @Test func retryOfSomethingEarlierReopensNoBarrier() {
+    @Test func `retrying an operation before a barrier that has started does not stop the barrier`() {
         var world = World(workers: 1)
         world.add()
         world.add(flags: .barrier)
@@ -105,12 +105,12 @@ import Testing
         #expect(world.state(1) == .ready)
         #expect(world.executing == [2], "it had started and goes on")
         world.after(world.exit(2))
-        #expect(world.executing == [1], "what was submitted earlier is first among equals")
+        #expect(world.executing == [1], "the earlier submission comes first among equal priorities")
         world.after(world.exit(1))
         #expect(world.executing == [later])
     }
 
-    @Test func aBarrierThatComesBackIsOneForTheChildrenOfALaterOneToo() {
+    @Test func `a retried barrier blocks the children of a later barrier`() {
         var world = World(workers: 1)
         world.add(flags: .barrier)
         world.add(flags: .barrier)
@@ -132,7 +132,7 @@ import Testing
         #expect(world.executing == [2, child])
     }
 
-    @Test func aBarrierInsideAnotherWaitsForWhatARetryBringsBackBeforeBoth() {
+    @Test func `a nested barrier waits for a retried operation that precedes both barriers`() {
         var world = World(workers: 2)
         world.add()
         world.turn()

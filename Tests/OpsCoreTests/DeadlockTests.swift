@@ -83,7 +83,7 @@ import Testing
         #expect(world.drain() == [1, 2, 3, 4])
     }
 
-    @Test func anEditThatTiesTheKnotIsRefused() {
+    @Test func `an edit that causes a deadlock is refused`() {
         var world = World(workers: 0)
         world.handle(
             .submit(
@@ -102,7 +102,7 @@ import Testing
         #expect(world.drain() == [2, 4, 3])
     }
 
-    @Test func aChildThatWaitsForWhatItsProducerHoldsIsRefused() {
+    @Test func `a child that waits for a category of its producer is refused`() {
         var world = World()
         world.add(categories: ["a"])
         world.add(categories: ["a"], flags: .held)
@@ -121,7 +121,7 @@ import Testing
         #expect(world.scheduler.nextOperationID == 4)
     }
 
-    @Test func aRetryThatTiesTheKnotIsRefused() {
+    @Test func `a retry that causes a deadlock is refused`() {
         var world = World()
         world.handle(
             .submit(
@@ -148,8 +148,10 @@ import Testing
         }
     }
 
-    /// A group that was skipped because of its own child, for which it was made to wait once that had ended.
-    @Test(arguments: [false, true]) func aRetryOfAGroupThatWaitsForItsChildIsRefused(_ isLockedUpElsewhere: Bool) {
+    /// The group was skipped because of its own child: it was made to wait for the child after the child had ended.
+    @Test(arguments: [false, true]) func `a retry of a group that waits for its own child is refused`(
+        _ isLockedUpElsewhere: Bool
+    ) {
         var world = World(workers: 0)
         world.handle(
             .submit(submission([Line(categories: ["b"], isGroup: true, isHeld: true), Line(group: 0), Line(group: 0)])))
@@ -177,8 +179,8 @@ import Testing
         }
     }
 
-    /// Each of two groups has one that must go before it, and that comes after a child of the other.
-    @Test func aKnotOfTwoGroupsIsRefused() {
+    /// Each of the two groups waits for an operation that depends on a child of the other group.
+    @Test func `a deadlock of two groups is refused`() {
         var world = World()
         let lines = [
             Line(categories: ["a"], isGroup: true), Line(group: 0), Line(group: 0, after: [6]),
@@ -208,8 +210,8 @@ import Testing
         #expect(isDone(world))
     }
 
-    /// 1 {a} may start only when what 4 {b} needs of a has gone, since 6 {b} comes after 4's start and before 1's end.
-    @Test func aStartThatForcesACircleOnOthersWaits() {
+    /// 1 {a} may start only when group 4 {b} needs a no more, since 6 {b} depends on 4's start and precedes 1's end.
+    @Test func `a start that would force a deadlock on other operations waits`() {
         var world = World()
         world.handle(
             .submit(
@@ -225,7 +227,7 @@ import Testing
         #expect(Set(world.drain()) == [1, 2, 4, 5, 6, 7])
     }
 
-    @Test func groupsInOneAnotherShareWhatTheOuterOneHolds() {
+    @Test func `nested groups share the category that the outer group holds`() {
         var world = World()
         world.handle(
             .submit(
@@ -310,7 +312,7 @@ import Testing
     }
 
     /// Each could be beside 3 {a:2} of three; but 1 {a} begins before it and ends after it, and so would 5 {a}.
-    @Test func holdersThatTogetherLeaveNoRoomAreSeenTogether() {
+    @Test func `deadlock avoidance adds up the units of several holders`() {
         var world = World()
         world.after(.setCategory("a", capacity: 3))
         world.handle(
@@ -329,7 +331,7 @@ import Testing
 
     /// Each has its place kept. 1 needs a, which the group 2 holds, which waits for 5; 5 needs d, kept for 4. 4 needs
     /// c, which the group 6 holds, which waits for 8; 8 needs b, kept for 1.
-    @Test func noTwoKeptPlacesWaitForOneAnother() {
+    @Test func `two reservations never wait for each other`() {
         var world = World(workers: 20)
         world.handle(
             .submit(

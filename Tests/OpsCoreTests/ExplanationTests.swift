@@ -13,7 +13,7 @@ import Testing
         return submission
     }
 
-    @Test func eachDependencyIsToldByItselfAndTheRestTogether() throws {
+    @Test func `the first dependencies are explained one by one and the rest together`() throws {
         var world = World()
         let places = (0..<Int32(Self.more))
         // Twice the same edge, and one on its start: that is one reason more, not two.
@@ -35,7 +35,7 @@ import Testing
         #expect(last.ids.count == last.count)
     }
 
-    @Test func childrenAreNamedInPart() throws {
+    @Test func `only the first of many children are named`() throws {
         var world = World()
         let children = Array(repeating: Draft(group: 0, flags: .held), count: Self.more)
         world.after(.submit(Self.submission([Draft(flags: .group)] + children)))
@@ -45,7 +45,7 @@ import Testing
         #expect(reason.ids == (2..<Int64(Limits.named) + 2).map { OperationID($0) })
     }
 
-    @Test func aCategoryTellsWhoIsNextInLine() throws {
+    @Test func `a category lists its holders and the first waiting operations`() throws {
         var world = World()
         world.after(.submit(Self.submission(Array(repeating: Draft(categories: 0), count: Self.more))))
         let standing = try #require(world.scheduler.categoryStandings.first)
@@ -79,7 +79,7 @@ import Testing
         #expect(world.scheduler.counts.setApart.held == 2)
     }
 
-    @Test func categoriesAreBoundedToo() {
+    @Test func `the number of explained categories is limited`() {
         var world = World()
         var submission = Self.submission((0..<Int32(Self.more)).map { Draft(categories: $0, flags: .held) })
         submission.categorySets = (0..<Self.more).map { [CategoryUse(name: "c\($0)")] }

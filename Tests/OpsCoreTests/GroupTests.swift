@@ -13,7 +13,7 @@ import Testing
         world.handle(.submit(submission))
     }
 
-    @Test func itStartsTakesNoSlotAndEndsWithItsLastChild() {
+    @Test func `a group takes no slot and ends with its last child`() {
         var world = World(workers: 2)
         group(&world)
         #expect(
@@ -28,7 +28,7 @@ import Testing
             ])
     }
 
-    @Test func itsLimitBoundsItsChildren() {
+    @Test func `the limit of a group bounds its executing children`() {
         var world = World()
         group(&world, limit: 1, children: 3)
         world.turn()
@@ -38,7 +38,7 @@ import Testing
         #expect(world.executing == [1, 3])
     }
 
-    @Test func cancellingItReachesAllBelow() {
+    @Test func `cancelling a group cancels all its operations`() {
         var world = World(workers: 1)
         group(&world)
         world.turn()
@@ -54,7 +54,7 @@ import Testing
             ])
     }
 
-    @Test func ofASkippedGroupTheChildrenAreSkipped() {
+    @Test func `children of a skipped group are skipped`() {
         var world = World(workers: 0)
         world.add()
         var submission = Submission()
@@ -101,7 +101,7 @@ import Testing
             ])
     }
 
-    @Test func childrenShareWhatTheirGroupHoldsAgainstOutsiders() {
+    @Test func `children share the category that their group holds`() {
         var world = World()
         var submission = Submission()
         submission.categorySets = [["db"]]
@@ -118,7 +118,7 @@ import Testing
         #expect(world.executing == [4])
     }
 
-    @Test func aProducedChildKeepsItsProducerOpenAndItsSlotFree() {
+    @Test func `a producer frees its slot at its exit and finishes with its child`() {
         var world = World(workers: 1)
         world.add()
         world.turn()
@@ -133,7 +133,7 @@ import Testing
             ])
     }
 
-    @Test func aChildThatWaitsForItsProducerOrComesTooLateIsRefused() {
+    @Test func `a child that waits for its producer or comes too late is refused`() {
         var world = World()
         world.add()
         world.turn()
@@ -148,7 +148,7 @@ import Testing
         #expect(world.handle(.submit(submission)) == .failure(.producerClosed(1)))
     }
 
-    @Test func cyclesThroughGroupsAreNamed() {
+    @Test func `a cycle through a group is refused and named`() {
         var world = World()
         var submission = Submission()
         submission.operations = [Draft(flags: .group), Draft(group: 0)]

@@ -34,7 +34,7 @@ import Testing
         #expect(world.executing == [2, 3, 4, 5])
     }
 
-    @Test func goingBackToPendingIsTold() {
+    @Test func `the change from ready to pending is reported`() {
         var world = World(workers: 0)
         world.add()
         world.add()

@@ -21,14 +21,14 @@ import Testing
 
     static let word = Event.updated(first, OperationUpdate(finished: 0))
 
-    @Test func theWordEndsWhatIsLeft() {
+    @Test func `a reported result ends leftover processes`() {
         var world = daemonized(.kill)
         #expect(world.after(Self.word).contains("cancelling 1 succeeded"))
         #expect(world.last.effects == [Self.kill])
         #expect(world.after(.gone(Self.first)) == ["ended 1#1 succeeded", "finished 1 succeeded"])
     }
 
-    @Test func theWordMayWaitForWhatIsLeft() {
+    @Test func `an operation with leftovers wait finishes when its leftover processes have ended`() {
         var world = daemonized(.wait)
         world.after(Self.word)
         #expect(world.last.effects == [])
@@ -36,7 +36,7 @@ import Testing
         #expect(world.after(.gone(Self.first)) == ["ended 1#1 succeeded", "finished 1 succeeded"])
     }
 
-    @Test func cancelEndsWhatTheWordWaitsFor() {
+    @Test func `cancel ends leftover processes that a reported result waits for`() {
         var world = daemonized(.wait)
         world.after(Self.word)
         world.after(.cancel([1], by: "ann", reason: nil, force: false))
@@ -45,14 +45,14 @@ import Testing
             world.after(.gone(Self.first)) == ["ended 1#1 succeeded", "finished 1 succeeded"], "the first end counts")
     }
 
-    @Test func theWordMayLeaveOthersAlone() {
+    @Test func `an operation with leftovers leave finishes without ending its processes`() {
         var world = daemonized(.leave)
         let changes = world.after(Self.word)
         #expect(changes.suffix(2) == ["ended 1#1 succeeded", "finished 1 succeeded"])
         #expect(world.last.effects == [.acknowledge(Self.first)])
     }
 
-    @Test func othersAreLeftAloneOnceTheMainProcessHasEnded() {
+    @Test func `leftover processes may stay once the main process has exited`() {
         var world = World()
         world.add {
             $0.completion = .notify
@@ -60,12 +60,12 @@ import Testing
         }
         world.turn()
         world.after(Self.word)
-        #expect(world.last.effects == [], "it has its own end before it")
+        #expect(world.last.effects == [], "its main process has not exited yet")
         #expect(
             world.after(world.exit(1, gone: false)) == ["exited 1#1", "ended 1#1 succeeded", "finished 1 succeeded"])
     }
 
-    @Test func aFailedExitIsTheEndOfAll() {
+    @Test func `a failed exit ends all processes of the attempt`() {
         var world = World()
         world.add { $0.completion = .notify }
         world.turn()

@@ -63,8 +63,8 @@ import Testing
         #expect(world.executing == [waiting])
     }
 
-    /// A kept place stands in the order of priorities, and moves with its own.
-    @Test func aPlaceThatIsKeptStaysSoWithAnotherPriority() {
+    /// A reservation is ordered by the priority of its operation and moves with it.
+    @Test func `a reservation survives a change of priority`() {
         var world = World(workers: 4)
         world.handle(.setCategory("c", capacity: 2))
         let narrow = CategoryUse(name: "c", units: 1)

@@ -41,7 +41,7 @@ import Testing
         #expect(world.drain() == [7, 5, 4])
     }
 
-    @Test func aRingCountsForTheNextOfItsLenders() {
+    @Test func `a cycle of lenders takes the highest priority that is lent to it`() {
         var world = ring()
         let high = world.add(after: [5], priority: 8)
         let low = world.add(after: [4], when: .started, priority: 4)
@@ -53,7 +53,7 @@ import Testing
         #expect(effective(world) == [0, 0, 0, 0, 0])
     }
 
-    @Test func aLenderThatLeavesOneOfTwoTakesNothing() {
+    @Test func `a cycle keeps the lent priority while one of two equal lenders remains`() {
         var world = ring()
         let lenders = [world.add(after: [5], priority: 8), world.add(after: [4], priority: 8)]
         world.turn()
@@ -74,7 +74,7 @@ import Testing
         #expect(effective(world) == [0, 0, 8, 0, 0])
     }
 
-    @Test func aRingFallsToWhatItsMembersHave() {
+    @Test func `a cycle falls to the highest priority of its members`() {
         var world = ring()
         world.after(.edit([4], Edit(priority: 2)))
         #expect(effective(world) == [2, 2, 2, 2, 2])

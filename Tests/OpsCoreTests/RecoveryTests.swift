@@ -58,7 +58,7 @@ import Testing
         #expect(world.last.effects == [.launch(AttemptID(1, 1), slot: 0)])
     }
 
-    @Test func anExitThatHappenedMeanwhileCounts() {
+    @Test func `an exit during the absence of opsd counts`() {
         var world = World(snapshot(), connected: false)
         let exit = Exit(status: .code(3), at: world.now)
         #expect(
@@ -68,7 +68,7 @@ import Testing
         #expect(world.last.effects == [.acknowledge(AttemptID(1, 1))])
     }
 
-    @Test func anotherRunnerReapsBeforeAnythingIsGivenOn() {
+    @Test func `a new runner reaps an attempt before its dependents go on`() {
         var world = World(snapshot(), connected: false)
         #expect(connect(&world, runner: "r2") == [])
         #expect(world.last.effects == [.reap(AttemptID(1, 1))])
@@ -78,7 +78,7 @@ import Testing
             ])
     }
 
-    @Test func aRestartedMachineInterruptsAtOnce() {
+    @Test func `a restart of the machine interrupts attempts at once`() {
         var policy = Policy()
         policy.retry = RetryPolicy(limit: 1, backoff: 0, onInterrupted: true)
         var world = World(
@@ -90,7 +90,7 @@ import Testing
             connect(&world, runner: "r2", boot: "b2") == ["ended 1#1 interrupted", "retrying 1", "started 1#2 slot 0"])
     }
 
-    @Test func aDecidedEndIsRepeated() {
+    @Test func `a decided end is carried out again after a restart`() {
         var world = World(
             snapshot {
                 $0.running[0].resolution = Resolution(outcome: .cancelled, cause: .cancelledBy("root", reason: nil))
@@ -113,19 +113,19 @@ import Testing
             }, connected: false)
     }
 
-    @Test func aProducerThatWaitsForItsChildrenIsNotLaunchedAgain() {
+    @Test func `a producer that waits for its children is not launched again`() {
         var world = producerWithChild(Resolution(outcome: .succeeded, cause: .exitStatus(0)))
         #expect(connect(&world) == ["started 2#1 slot 0"])
         #expect(world.after(world.exit(2)).suffix(2) == ["finished 2 succeeded", "finished 1 succeeded"])
     }
 
-    @Test func aCancelledProducerTakesNoChildAfterARestartEither() {
+    @Test func `a cancelled producer refuses children after a restart too`() {
         var world = producerWithChild(Resolution(outcome: .cancelled, cause: .cancelledBy("root", reason: nil)))
         _ = connect(&world)
-        #expect(world.add(child: 1) == -1, "nothing new begins below what is to end")
+        #expect(world.add(child: 1) == -1, "a cancelled operation gets no new children")
     }
 
-    @Test func nothingStartsWithoutARunner() {
+    @Test func `nothing starts without a runner`() {
         var world = World(connected: false)
         world.add()
         #expect(world.turn() == ["submitted g1 1+1 ready"])
@@ -181,7 +181,7 @@ import Testing
                 .hasPrefix("finished 1 cancelled") == true)
     }
 
-    @Test func strangersInTheInventoryAreEndedOrForgotten() {
+    @Test func `unknown attempts in the inventory are ended or acknowledged`() {
         var world = World(connected: false)
         let process = Process(pid: 7, startTicks: 1, at: world.now)
         let exit = Exit(status: .code(0), at: world.now)
@@ -196,7 +196,7 @@ import Testing
             ])
     }
 
-    @Test func retryOpensANewRunInPlace() {
+    @Test func `retry opens a new run of the same operation and of its skipped dependents`() {
         var world = World()
         world.add()
         world.add(after: [1])
@@ -223,7 +223,7 @@ import Testing
         #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: 10 * World.second)])
     }
 
-    @Test func anObserverThatHasRunIsNotOwedByTheSameTurn() {
+    @Test func `an observer that has run is not started again in the same turn`() {
         let world = World(snapshot { $0.owedObservers = [(1, run: 1), (1, run: 2)] }, connected: false)
         #expect(world.last.effects == [.observeFinish(1, run: 1), .observeFinish(1, run: 2)])
         var scheduler = Scheduler(snapshot { $0.owedObservers = [(1, run: 1)] }, workers: 1, at: world.now)
@@ -231,7 +231,7 @@ import Testing
         #expect(scheduler.endTurn(at: world.now).effects.isEmpty)
     }
 
-    @Test func aBackoffOutlivesThePolicyThatBeganIt() {
+    @Test func `a backoff survives a restart after its retry policy is gone`() {
         var world = World(
             snapshot {
                 $0.operations[0].state = .ready
@@ -244,7 +244,7 @@ import Testing
         #expect(world.turn() == ["started 1#2 slot 0"])
     }
 
-    @Test func aClockThatWasSetBackDoesNotStretchABackoff() {
+    @Test func `a clock that was set back does not lengthen a backoff`() {
         var policy = Policy()
         policy.retry = RetryPolicy(limit: 3, backoff: World.second, jitter: 0)
         var world = World(
@@ -265,7 +265,7 @@ import Testing
         #expect(world.turn() == ["started 1#3 slot 0"])
     }
 
-    @Test func aChildThatComesBackNoLongerCountsAgainstItsParent() {
+    @Test func `a retried child no longer counts as failed for its parent`() {
         var world = World()
         world.add()
         world.turn()
@@ -285,7 +285,7 @@ import Testing
         #expect(world.after(world.exit(2)).last == "finished 1 failed children 3 of 1")
     }
 
-    @Test func aDeadlineThatPassesWhileAnAttemptEndsForbidsAnother() {
+    @Test func `a deadline that passes while an attempt ends forbids a retry`() {
         var world = World()
         let deadline = world.now.wall + 5 * World.second
         world.add {
@@ -300,7 +300,7 @@ import Testing
         #expect(world.after(world.exit(1)).last == "finished 1 failed reported 1")
     }
 
-    @Test func aRootThatHasComeBackIsBlamedNoMore() {
+    @Test func `a retried operation is no longer named as the root of later skips`() {
         var world = World()
         world.add(flags: .held)
         var submission = Submission()
@@ -316,7 +316,7 @@ import Testing
         #expect(world.turn().last == "finished 3 skipped root 2 skipped")
     }
 
-    @Test func aRetryThatClosesACircleIsRefused() {
+    @Test func `a retry that closes a cycle is refused`() {
         var world = World()
         world.add()
         world.add(after: [1])

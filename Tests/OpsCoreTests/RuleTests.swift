@@ -3,7 +3,7 @@ import Testing
 
 /// Barriers, suspension, conditions, edits, cycles.
 @Suite struct RuleTests {
-    @Test func aBarrierWaitsForAllBeforeAndHoldsAllAfter() {
+    @Test func `a barrier waits for all earlier operations and blocks all later ones`() {
         var world = World()
         world.add()
         world.add()
@@ -21,7 +21,7 @@ import Testing
         #expect(world.executing == [4])
     }
 
-    @Test func aCancelledBarrierIsNoBarrier() {
+    @Test func `a cancelled barrier blocks nothing`() {
         var world = World()
         world.add()
         world.add(flags: .barrier)
@@ -33,7 +33,7 @@ import Testing
             ])
     }
 
-    @Test func suspendedLevelsHaveFlagsOfTheirOwn() {
+    @Test func `daemon and queue are suspended and resumed independently`() {
         var world = World()
         world.after(.suspend(.daemon, freeze: false))
         world.after(.suspend(.queue("default"), freeze: false))
@@ -45,7 +45,7 @@ import Testing
         #expect(world.after(.resume(.queue("default"))) == ["queue default none false", "started 1#1 slot 0"])
     }
 
-    @Test func aFrozenOperationKeepsItsClockStill() {
+    @Test func `the timeout of a frozen operation does not run`() {
         var world = World()
         world.add { $0.timeout = 10 * World.second }
         world.turn()
@@ -60,7 +60,7 @@ import Testing
         #expect(world.turn() == ["cancelling 1 timedOut"])
     }
 
-    @Test func conditionsAreAskedWithoutASlotAndStandUntilTheStart() {
+    @Test func `conditions are evaluated again until they are true`() {
         var world = World(workers: 1)
         world.add { $0.conditions = [ConditionPolicy(otherwise: .wait)] }
         #expect(world.turn() == ["submitted g1 1+1 ready"])
@@ -73,7 +73,7 @@ import Testing
         #expect(world.after(.conditionsAnswered(1, token: 2, .allTrue)) == ["started 1#1 slot 0"])
     }
 
-    @Test func aFalseConditionEndsWithoutAnAttempt() {
+    @Test func `a false condition fails the operation without an attempt`() {
         var world = World()
         world.add {
             $0.conditions = [ConditionPolicy(otherwise: .fail)]
@@ -86,7 +86,7 @@ import Testing
             ])
     }
 
-    @Test func atMostEightConditionsAreAskedAtOnce() {
+    @Test func `the number of concurrent evaluations of conditions is limited`() {
         var world = World(workers: 20)
         for _ in 0..<10 { world.add { $0.conditions = [ConditionPolicy()] } }
         world.turn()
@@ -95,7 +95,7 @@ import Testing
         #expect(world.last.effects == [.launch(AttemptID(1, 1), slot: 0), .evaluate(9, token: 9)])
     }
 
-    @Test func aCycleIsNamedAndNothingIsStored() {
+    @Test func `a submission with a cycle is refused as a whole and the cycle is named`() {
         var world = World()
         var submission = Submission()
         submission.operations = [Draft(), Draft(), Draft()]
@@ -112,7 +112,7 @@ import Testing
         #expect(world.scheduler.nextOperationID == 1)
     }
 
-    @Test func anEdgeThatClosesACircleIsRefused() {
+    @Test func `a dependency that closes a cycle is refused`() {
         var world = World(workers: 0)
         world.add()
         world.add(after: [1])
@@ -124,7 +124,7 @@ import Testing
                 == .failure(.cycle([.existing(1), .existing(1)])))
     }
 
-    @Test func moreUnitsThanThereAreAreRefused() {
+    @Test func `a request for more units than the capacity is refused`() {
         var world = World()
         world.after(.setCategory("gpu", capacity: 2))
         var submission = Submission()
@@ -139,7 +139,7 @@ import Testing
                 == .failure(.unitsExceedCapacity(wide, .existing(1), capacity: 2)))
     }
 
-    @Test func reprioritisingKeepsTheOrderAmongEquals() {
+    @Test func `operations raised to the same priority keep their order`() {
         var world = World(workers: 0)
         for _ in 0..<4 { world.add() }
         world.turn()
@@ -149,7 +149,7 @@ import Testing
         #expect(world.drain() == [1, 3, 2, 4])
     }
 
-    @Test func editsOfOneRequestAreMadeTogetherOrNotAtAll() {
+    @Test func `edits of one request are made together or not at all`() {
         var world = World(workers: 1)
         for _ in 0..<3 { world.add() }
         world.turn()
@@ -181,7 +181,7 @@ import Testing
         #expect([1, 2, 3].map { world.scheduler.effectivePriority(of: $0) } == [4, 4, 4])
     }
 
-    @Test func aChildInheritsEvenWhatIsNoMoreThanNothing() {
+    @Test func `a child inherits a priority of zero from its group's dependents`() {
         var world = World(workers: 0)
         for _ in 0..<2 {
             var submission = Submission()
@@ -225,7 +225,7 @@ import Testing
         #expect(world.executing == [3])
     }
 
-    @Test func anEdgeThatWasMetCanBeRemoved() {
+    @Test func `a dependency that is met can be removed`() {
         var world = World()
         world.add()
         world.add(after: [1], flags: .held)
@@ -236,7 +236,7 @@ import Testing
         #expect(world.state(2) == .ready)
     }
 
-    @Test func ageingMovesUpWhatHasWaited() {
+    @Test func `ageing raises the priority of waiting operations`() {
         var world = World(workers: 1)
         world.after(.setQueue("default", QueueEdit(aging: .set(60 * World.second))))
         world.add()
@@ -250,7 +250,7 @@ import Testing
         #expect(world.after(world.exit(1)).last == "started 2#1 slot 0")
     }
 
-    @Test func aWaitingDeadlineEndsIt() {
+    @Test func `a waiting operation ends at its deadline`() {
         var world = World(workers: 0)
         let deadline = world.now.wall + 5 * World.second
         world.add { $0.deadline = deadline }

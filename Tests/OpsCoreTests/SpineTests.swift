@@ -3,7 +3,7 @@ import Testing
 
 /// One operation's way, and that of its dependents.
 @Suite struct SpineTests {
-    @Test func oneOperation() {
+    @Test func `an operation is submitted, launched, finished and forgotten`() {
         var world = World()
         let id = world.add()
         #expect(world.turn() == ["submitted g1 1+1 ready", "started 1#1 slot 0"])
@@ -16,7 +16,7 @@ import Testing
         #expect(world.turn() == [])
     }
 
-    @Test func aDependentStartsInTheTurnOfTheExit() {
+    @Test func `a dependent starts in the turn of the exit`() {
         var world = World()
         world.add()
         world.add(after: [1])
@@ -27,7 +27,7 @@ import Testing
             ])
     }
 
-    @Test func failureSkipsThroughAnyDepthNamingTheRoot() {
+    @Test func `a failure skips indirect dependents and is named as their root`() {
         var world = World()
         world.add()
         world.add(after: [1])
@@ -59,7 +59,7 @@ import Testing
             ])
     }
 
-    @Test func thePoolBoundsAndPrioritiesOrder() {
+    @Test func `operations start by priority within the size of the pool`() {
         var world = World(workers: 1)
         world.add()
         world.add(priority: -1)
@@ -68,7 +68,7 @@ import Testing
         #expect(world.drain() == [4, 1, 3, 2])
     }
 
-    @Test func mainIsSerial() {
+    @Test func `the main queue runs one operation at a time`() {
         var world = World()
         for _ in 0..<3 { world.add(queue: "main") }
         world.turn()
@@ -81,7 +81,7 @@ import Testing
         #expect(world.executing == [2])
     }
 
-    @Test func aRaisedLimitStartsMoreAtOnce() {
+    @Test func `raising the limit of a queue starts waiting operations at once`() {
         var world = World(workers: 8)
         world.after(.setQueue("q", QueueEdit(limit: .set(0))))
         for _ in 0..<5 { world.add(queue: "q") }
@@ -93,7 +93,7 @@ import Testing
         #expect(world.executing == [1, 2, 3, 4, 5])
     }
 
-    @Test func automaticRetryRestsAndGoesOn() {
+    @Test func `an automatic retry starts after its backoff`() {
         var world = World()
         let id = world.add { $0.retry = RetryPolicy(limit: 1, jitter: 0) }
         world.turn()
@@ -106,7 +106,7 @@ import Testing
         #expect(world.scheduler.nextDeadline == Deadlines())
     }
 
-    @Test func aTimeoutEndsTheTreeFirst() {
+    @Test func `a timeout ends the processes before the operation`() {
         var world = World()
         world.add { $0.timeout = 5 * World.second }
         world.turn()
@@ -137,7 +137,7 @@ import Testing
         #expect(world.after(world.exit(1)).last == "finished 1 timedOut longer than 10s")
     }
 
-    @Test func notifyGoesOnAfterItsProcess() {
+    @Test func `a notify operation goes on after the exit of its process`() {
         var world = World()
         world.add { $0.completion = .notify }
         world.turn()
@@ -186,7 +186,7 @@ import Testing
         #expect(ends == [then])
     }
 
-    @Test func nobodysWordEndsWhatEndsByItsExit() {
+    @Test func `finish is refused for an operation that ends by its exit`() {
         var world = World()
         world.add()
         world.turn()
@@ -195,7 +195,7 @@ import Testing
         #expect(world.turn() == [])
     }
 
-    @Test func aNoteIsToldAndChangesNothingElse() {
+    @Test func `a note is reported and changes nothing else`() {
         var world = World()
         #expect(world.handle(.note(7, GraphID(3), "one")) == .success(.done(1)))
         world.turn()
@@ -206,7 +206,7 @@ import Testing
         #expect(world.after(.note(7, GraphID(3), nil)) == ["noted 7 nothing"])
     }
 
-    @Test func factsAboutOldAttemptsChangeNothing() {
+    @Test func `facts about old attempts change nothing`() {
         var world = World()
         world.add()
         world.turn()

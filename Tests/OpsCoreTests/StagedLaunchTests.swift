@@ -42,7 +42,7 @@ import Testing
         #expect(world.executing == [3, 4])
     }
 
-    @Test func aHandIsFilledUpAndSufficesUntilHalfOfItIsTaken() {
+    @Test func `staging is filled up and suffices until half of it has started`() {
         var world = world(4 + Limits.stagedLaunches * 2)
         world.after(world.exit(1))
         #expect(world.scheduler.stagedCount == Limits.stagedLaunches)
@@ -63,18 +63,18 @@ import Testing
         #expect(world.scheduler.stagedCount == Limits.stagedLaunches)
     }
 
-    @Test func aHandThatIsTakenBackIsReadyAgain() {
+    @Test func `operations of revoked staging are ready again`() {
         var world = world(6)
         world.after(world.exit(1))
         #expect(world.after(.stagingRevoked(started: 0)) == ["unstaged 4#1", "unstaged 5#1", "unstaged 6#1"])
         #expect(world.last.effects == [.revokeStaged])
-        // No other hand before the runner has put this one away.
+        // Nothing else is staged before the runner confirms the revocation.
         #expect(world.after(world.exit(2)).last == "started 4#1 slot 1")
         world.handle(.revocationConfirmed)
         #expect(world.after(world.exit(3)).last == "staged 6#1")
     }
 
-    @Test func ofTheNextRunnerNothingIsTakenBack() {
+    @Test func `nothing is revoked from the next runner`() {
         var world = world(6)
         world.after(world.exit(1))
         world.handle(.stagingRevoked(started: 0))
@@ -83,7 +83,7 @@ import Testing
         #expect(!world.last.effects.contains(.revokeStaged))
     }
 
-    @Test func aHandIsTakenBackWhenItRestsOrASlotIsFree() {
+    @Test func `staging is revoked when nothing starts from it or a slot is free`() {
         var world = world(6)
         world.after(world.exit(1))
         #expect(!world.scheduler.mustRevokeStaged(at: world.now))
@@ -102,7 +102,7 @@ import Testing
         #expect(world.scheduler.stagedCount == 0)
     }
 
-    @Test func aRunnerThatKnowsNoHandIsGivenNone() {
+    @Test func `nothing is staged at a runner that does not accept staging`() {
         var world = World(workers: 2)
         for _ in 0..<4 { world.add() }
         world.turn()
@@ -120,7 +120,7 @@ import Testing
         #expect(world.scheduler.stagedCount == 0)
     }
 
-    @Test func layersPassTheirSlotsOn() {
+    @Test func `an operation is staged although dependents of its layer wait`() {
         var world = world(4)
         for _ in 0..<3 { world.add(after: [1, 2, 3, 4]) }
         world.turn()
@@ -145,7 +145,7 @@ import Testing
         #expect(world.scheduler.stagedCount == 0)
     }
 
-    @Test func ofACategoryNothingIsPassedOn() {
+    @Test func `nothing is staged while an operation with a category executes`() {
         var world = World(workers: 2)
         world.handle(.runnerConnected(Inventory(runner: "r1", boot: "b1", acceptsStaging: true)))
         world.add(categories: ["a"])
@@ -155,7 +155,7 @@ import Testing
         #expect(world.scheduler.stagedCount == 0)
     }
 
-    @Test func ofARunnerThatIsEndingNothingIsInHand() {
+    @Test func `nothing is staged at a runner that is ending`() {
         var world = world(6)
         world.after(world.exit(1))
         #expect(world.scheduler.stagedCount == 3)
@@ -214,7 +214,7 @@ import Testing
         #expect(world.after(.runnerConnected(Inventory(runner: "r2", boot: "b1"))).last == "started 2#1 slot 0")
     }
 
-    @Test func underAnotherRunnerNobodyCanSay() {
+    @Test func `a staged launch is interrupted when another runner connects`() {
         var world = World(workers: 1, snapshot(), connected: false)
         world.after(.runnerConnected(Inventory(runner: "r2", boot: "b1")))
         #expect(world.last.effects.contains(.reap(attempt(2))))
@@ -228,14 +228,14 @@ import Testing
                 == ["confirmed 2#1 slot 1", "exited 2#1", "ended 2#1 succeeded", "finished 2 succeeded"])
     }
 
-    @Test func afterAPowerCutItIsInterrupted() {
+    @Test func `a staged launch is interrupted after a power cut`() {
         var world = World(workers: 1, snapshot(), connected: false)
         let changes = world.after(.runnerConnected(Inventory(runner: "r2", boot: "b2")))
         #expect(changes.contains("confirmed 2#1 slot 1"))
         #expect(changes.contains("finished 2 interrupted machine restarted"))
     }
 
-    @Test func aCancelBeforeTheRunnerIsThereHolds() {
+    @Test func `a cancel before the runner connects is kept`() {
         var world = World(workers: 1, snapshot(), connected: false)
         #expect(
             world.after(.cancel([2], by: "ann", reason: nil, force: false)) == ["cancelling 2 cancelled"])

@@ -28,14 +28,14 @@ import Testing
 
     // MARK: Into the hand
 
-    @Test func theNextLinkOfAChainWaitsInHand() {
+    @Test func `the next operation of a chain is staged`() {
         var world = chain(4)
         #expect(hands(world) == [.stage(attempt(3), after: [attempt(2)])])
         #expect(world.state(3) == .pending)
         #expect(world.scheduler.why(3, at: world.now).map(\.kind) == [.dependency])
         #expect(!world.scheduler.mustRevokeStaged(at: world.now))
         world.handle(world.exit(2))
-        #expect(world.scheduler.mustRevokeStaged(at: world.now), "it may start, and nobody has told of it")
+        #expect(world.scheduler.mustRevokeStaged(at: world.now), "it may start, and its start is not reported yet")
         let changes = world.after(.stagedStarted(attempt(3), SlotStart(slot: 0, at: world.now)))
         #expect(
             changes == [
@@ -46,7 +46,7 @@ import Testing
         #expect(world.last.effects == [.acknowledge(attempt(2)), .stage(attempt(4), after: [attempt(3)])])
     }
 
-    @Test func inTheHandOfAnOlderRunnerNothingWaits() {
+    @Test func `no waiting operation is staged at an older runner`() {
         var world = world(acceptsWaiting: false)
         for id in 1...3 as ClosedRange<Int64> { world.add(after: id == 1 ? [] : [id - 1]) }
         world.turn()
@@ -54,7 +54,7 @@ import Testing
         #expect(world.scheduler.stagedCount == 0)
     }
 
-    @Test func ofManyThatOneLetsInBesideFreeSlotsOneIsInHand() {
+    @Test func `with free slots only one of several dependents is staged`() {
         var world = world(workers: 4)
         world.add()
         world.add(after: [1])
@@ -64,11 +64,11 @@ import Testing
         #expect(hands(world) == [.stage(attempt(3), after: [attempt(2)])])
         world.handle(world.exit(2))
         world.handle(.stagedStarted(attempt(3), SlotStart(slot: 0, at: world.now)))
-        #expect(!world.scheduler.mustRevokeStaged(at: world.now), "nothing is in hand")
+        #expect(!world.scheduler.mustRevokeStaged(at: world.now), "nothing is staged")
         #expect(world.turn().suffix(2) == ["started 4#1 slot 1", "started 5#1 slot 2"])
     }
 
-    @Test func inAFullPoolTheyHaveTheirTurnsWithWhatIsReady() {
+    @Test func `in a full pool dependents are staged in turn with ready operations`() {
         var world = world(workers: 1)
         world.add()
         world.add(after: [1])
@@ -170,7 +170,7 @@ import Testing
         #expect(world.last.effects.contains(.launch(attempt(3), slot: 0)))
     }
 
-    @Test func ofALostHandThatMayHaveBegunWhichOthersDoNotPrecede() {
+    @Test func `after lost staging the operations that could be first are assumed started`() {
         var world = world()
         for _ in 0..<4 { world.add() }
         world.add(after: [2], priority: 1)
@@ -227,7 +227,7 @@ import Testing
         #expect(changes.last == (code == 0 ? "started 2#1 slot 0" : "finished 2 skipped root 1 failed"))
     }
 
-    @Test func underAnotherRunnerNobodyCanSayOfEither() {
+    @Test func `two staged launches are interrupted when another runner connects`() {
         var world = World(workers: 1, snapshot(), connected: false)
         world.after(.runnerConnected(Inventory(runner: "r2", boot: "b1")))
         #expect(world.last.effects == [.reap(attempt(1)), .reap(attempt(2))])
@@ -235,7 +235,7 @@ import Testing
         #expect(world.after(.gone(attempt(2))).last == "finished 2 interrupted runner lost")
     }
 
-    @Test func afterAPowerCutBothAreInterrupted() {
+    @Test func `two staged launches are interrupted after a power cut`() {
         var world = World(workers: 1, snapshot(), connected: false)
         let changes = world.after(.runnerConnected(Inventory(runner: "r2", boot: "b2")))
         #expect(changes.contains("finished 1 interrupted machine restarted"))
@@ -250,7 +250,7 @@ import Testing
         #expect(changes == ["unstaged 2#1", "pending 2", "finished 2 skipped root 1 cancelled"])
     }
 
-    @Test func aCancelHoldsThoughItMayNotHaveBegun() {
+    @Test func `a cancel of an operation that may not have started is kept`() {
         var world = World(workers: 1, snapshot(), connected: false)
         #expect(
             world.after(.cancel([2], by: "ann", reason: nil, force: false)) == ["cancelling 2 cancelled"])

@@ -3,7 +3,7 @@ import Testing
 
 /// The classic traps of dependencies with mutual exclusion: each hangs, leaks or starves somewhere else.
 @Suite struct TrapTests {
-    @Test func aAfterBBothInOneCategoryASubmittedFirst() {
+    @Test func `a dependent in the same category may be submitted first`() {
         var world = World()
         var submission = Submission()
         submission.categorySets = [["db"]]
@@ -13,14 +13,14 @@ import Testing
         #expect(world.drain() == [2, 1])
     }
 
-    @Test func aAfterBBothInOneCategoryBSubmittedFirst() {
+    @Test func `a dependent in the same category may be submitted second`() {
         var world = World()
         world.add(categories: ["db"])
         world.add(after: [1], categories: ["db"])
         #expect(world.drain() == [1, 2])
     }
 
-    @Test func aAfterBInOneCategoryInTwoSubmissionsThroughAnEdit() {
+    @Test func `a dependency in the same category may be added later`() {
         var world = World(workers: 0)
         world.add(categories: ["db"])
         world.add(categories: ["db"])
@@ -31,7 +31,7 @@ import Testing
         #expect(world.drain() == [2, 1])
     }
 
-    @Test func theMiddleWaiterIsCancelled() {
+    @Test func `cancelling one waiting operation does not stop the next`() {
         var world = World()
         for _ in 0..<3 { world.add(categories: ["db"]) }
         world.turn()
@@ -40,7 +40,7 @@ import Testing
         #expect(world.executing == [3])
     }
 
-    @Test func aCategoryNamedTwiceCountsOnceTheStricterOne() {
+    @Test func `a category named twice counts once in its stricter mode`() {
         var world = World()
         world.add(categories: [CategoryUse(name: "db", mode: .shared), "db"])
         world.add(categories: [CategoryUse(name: "db", mode: .shared)])
@@ -49,7 +49,7 @@ import Testing
         #expect(world.drain() == [2])
     }
 
-    @Test func theLastOutstandingDependencyIsRemoved() {
+    @Test func `an operation starts when its last dependency is removed`() {
         var world = World()
         world.add(flags: .held)
         world.add(after: [1])
@@ -57,7 +57,7 @@ import Testing
         #expect(world.after(.undepend(2, on: 1)) == ["no edge 2 on 1", "ready 2", "started 2#1 slot 0"])
     }
 
-    @Test func aChainOfAHundredThousandIsSkippedInOneStep() {
+    @Test func `a chain of a hundred thousand operations is skipped in one turn`() {
         let count = 100_000
         var world = World(workers: 1)
         var submission = Submission()
@@ -72,7 +72,7 @@ import Testing
         #expect(world.scheduler.executing.isEmpty && world.scheduler.counts.pending == 0)
     }
 
-    @Test func aDependentSubmittedAsItsDependencyFinishesIsNotForgotten() {
+    @Test func `a dependent submitted while its dependency finishes starts`() {
         var world = World()
         for i in 0..<5_000 {
             let first = world.add()
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func aWideOperationAgainstAStreamOfNarrowOnes() {
+    @Test func `at most 16 narrow operations overtake a wide one`() {
         var world = World(workers: 8)
         world.after(.setCategory("gpu", capacity: 4))
         for _ in 0..<4 { world.add(categories: ["gpu"]) }
@@ -105,7 +105,7 @@ import Testing
         #expect(world.executing == [wide])
     }
 
-    @Test func aCapacityNearTheLargestNumber() {
+    @Test func `a capacity near the largest number does not overflow`() {
         var world = World(workers: 8)
         world.after(.setCategory("memory", capacity: .max))
         let half = CategoryUse(name: "memory", units: 1_500_000_000)
@@ -123,7 +123,7 @@ import Testing
         #expect(world.executing == [closed])
     }
 
-    @Test func aTimeoutExtendedForEver() {
+    @Test func `extending a timeout by the largest number does not overflow`() {
         var world = World(workers: 1)
         let id = world.add { $0.timeout = World.second }
         world.turn()
@@ -134,7 +134,7 @@ import Testing
         #expect(world.executing == [id])
     }
 
-    @Test func aWriterAgainstAStreamOfReaders() {
+    @Test func `at most 16 readers overtake a writer`() {
         var world = World(workers: 8)
         let reader = CategoryUse(name: "table", mode: .shared)
         world.add(categories: [reader])
@@ -156,7 +156,7 @@ import Testing
         #expect(world.executing == [writer])
     }
 
-    @Test func aLowPriorityOperationInTheWayOfAHighOneIsMovedUp() {
+    @Test func `a dependency inherits the priority of a dependent until that is cancelled`() {
         var world = World(workers: 1)
         world.add()
         world.add(priority: 5)
@@ -169,7 +169,7 @@ import Testing
         #expect(world.drain() == [1, 2, 3].filter { !world.executing.contains($0) } || world.executing.isEmpty)
     }
 
-    @Test func aGroupHoldingACategoryIsHurriedByWhatWaitsForIt() {
+    @Test func `operations of a group inherit the priority of an operation that waits for its category`() {
         var world = World(workers: 1)
         var submission = Submission()
         submission.categorySets = [["db"]]
@@ -185,7 +185,7 @@ import Testing
         #expect(world.drain().suffix(2) == [3, 5])
     }
 
-    @Test func twoGroupsDoNotLockOneAnotherUp() {
+    @Test func `two groups do not deadlock`() {
         var world = World()
         var submission = Submission()
         submission.categorySets = [["a"], ["b"]]
@@ -197,7 +197,7 @@ import Testing
         #expect(world.drain() == [1, 2, 3, 4])
     }
 
-    @Test func aGroupWaitsForWhatItsChildrenNeedFromOutside() {
+    @Test func `a group waits for operations that its children depend on`() {
         var world = World()
         var submission = Submission()
         submission.categorySets = [["db"]]
@@ -207,7 +207,7 @@ import Testing
         #expect(world.drain() == [3, 1, 2])
     }
 
-    @Test func ofTwoGroupsInOneCategoryTheOneThatTheOtherNeedsGoesFirst() {
+    @Test func `of two groups in one category the one that the other needs goes first`() {
         var world = World()
         var submission = Submission()
         submission.categorySets = [["db"]]
