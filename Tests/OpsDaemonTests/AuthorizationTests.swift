@@ -12,7 +12,7 @@ import Testing
     private let ann = Caller(user: 1000, group: 1000, account: account("ann", 1000))
     private let bob = Caller(user: 1001, group: 1001, account: account("bob", 1001))
 
-    @Test func theUserDatabaseIsAskedAgainAfterASecond() throws {
+    @Test func `the user database is read again after a second`() throws {
         var known = KnownAccounts()
         var asked: [UInt32] = []
         func name(of user: UInt32, at now: Int64) throws -> String? {
@@ -29,7 +29,7 @@ import Testing
         #expect(try name(of: 1000, at: 5 + KnownAccounts.lifetime) == "ann3")
     }
 
-    @Test func rootAndTheDaemonsOwnUserMayEverything() throws {
+    @Test func `root and the daemon's own user may do everything`() throws {
         for (authorization, caller) in [(ofRoot, root), (ofAnn, root), (ofAnn, ann)] {
             #expect(authorization.mayChange(caller, ownedBy: 1001))
             #expect(authorization.mayRead(caller, ownedBy: 1001))
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func othersChangeAndReadOnlyTheirOwn() {
+    @Test func `other users change and read only their own operations`() {
         #expect(ofRoot.mayChange(ann, ownedBy: 1000))
         #expect(!ofRoot.mayChange(ann, ownedBy: 1001))
         #expect(!ofRoot.mayChange(ann, ownedBy: 0))
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func onlyRootNamesAnotherUser() throws {
+    @Test func `only root may run operations as another user`() throws {
         #expect(try ofRoot.runUser(root, named: "ann", account: ann.account)?.uid == 1000)
         #expect(try ofRoot.runUser(root, named: "nobody else", account: nil) == nil)
         #expect(try ofRoot.runUser(ann, named: "ann", account: ann.account)?.uid == 1000)
@@ -74,7 +74,7 @@ import Testing
         #expect(throws: Authorization.Refusal.self) { try ofRoot.runUser(ann, named: "1000", account: nil) }
     }
 
-    @Test func othersStayBelowVeryHighAndNeverBelowNiceZero() throws {
+    @Test func `other users get neither a very high priority nor a negative nice value`() throws {
         try ofRoot.requireStanding(ann, priority: 4, nice: 0)
         #expect(throws: Authorization.Refusal.self) { try ofRoot.requireStanding(ann, priority: 5, nice: nil) }
         #expect(throws: Authorization.Refusal.self) { try ofRoot.requireStanding(ann, priority: 0, nice: -1) }

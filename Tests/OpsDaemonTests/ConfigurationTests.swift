@@ -6,7 +6,7 @@ import Testing
 @Suite struct ConfigurationTests {
     private func configuration() -> Configuration { Configuration(state: "/var/lib/opsd", socket: "/run/opsd/s") }
 
-    @Test func aFileSetsWhatItNames() throws {
+    @Test func `a configuration file sets the options that it names`() throws {
         var configuration = configuration()
         try configuration.apply(
             """
@@ -27,7 +27,7 @@ import Testing
         #expect(configuration.socket == "/run/opsd/s")
     }
 
-    @Test func laterFilesWin() throws {
+    @Test func `later configuration files override earlier ones`() throws {
         var configuration = configuration()
         try configuration.apply("workers = 1\nkeep-at-most = 5", from: "opsd.conf")
         try configuration.apply("workers = 2\nkeep-at-most = all", from: "10.conf")
@@ -40,13 +40,13 @@ import Testing
         ("[opsd\nworkers = 3", "opsd.conf:1"), ("nonsense", "opsd.conf:1"), ("state = here", "opsd.conf:1"),
         ("workers = 4097", "opsd.conf:1"), ("on-stop = explode", "opsd.conf:1"), ("log-limit = 1", "opsd.conf:1"),
     ])
-    func aMistakeIsToldWithItsLine(text: String, place: String) throws {
+    func `a mistake in a configuration file is reported with its line`(text: String, place: String) throws {
         var configuration = configuration()
         let error = #expect(throws: ConfigurationError.self) { try configuration.apply(text, from: "opsd.conf") }
         #expect(error?.place == place)
     }
 
-    @Test func theCommandLineTakesBothForms() throws {
+    @Test func `the command line takes values after a space and after an equals sign`() throws {
         let options = try CommandLineOptions(["--workers", "3", "--socket=/tmp/x", "--config", "/etc/o.conf"])
         #expect(options.settings.map(\.key) == ["workers", "socket"])
         #expect(options.settings.map(\.value) == ["3", "/tmp/x"])
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: [["--nonsense"], ["stray"], ["--workers"], ["-x"]])
-    func whatItDoesNotKnowIsRefused(words: [String]) {
+    func `unknown and incomplete options are refused`(words: [String]) {
         #expect(throws: CommandLineOptions.Misuse.self) { try CommandLineOptions(words) }
     }
 
@@ -65,7 +65,7 @@ import Testing
         return String(decoding: try Files.read("/\(top)/\(path)", limit: 1 << 20), as: UTF8.self)
     }
 
-    @Test func everyOptionIsInTheHelpAndInTheManual() throws {
+    @Test func `every option is in the help and in the manual`() throws {
         let daemon = try page("docs/man/opsd.8").replacing("\\-", with: "-")
         let file = try page("docs/man/opsd.conf.5").replacing(" , ", with: "\n.It Cm ")
         for key in Configuration.keys {
@@ -75,8 +75,8 @@ import Testing
         }
     }
 
-    /// The example, with every line in force, says the defaults; but for what depends on the machine.
-    @Test func theExampleNamesEveryOptionWithItsDefault() throws {
+    /// The lines of the example give the defaults, except for options whose default depends on the machine.
+    @Test func `the example configuration names every option with its default`() throws {
         let settings = try page("systemd/opsd.conf").split(separator: "\n").filter {
             $0.wholeMatch(of: /#[a-z-]+ =.*/) != nil
         }

@@ -8,25 +8,25 @@ import Testing
 @testable import OpsStore
 
 @Suite struct ConnectionTests {
-    @Test func oneTooManyIsToldSo() throws {
+    @Test func `a connection above the limit is refused with a reason`() throws {
         let fixture = try Fixture(connections: 2)
         let first = try fixture.connect()
         let second = try fixture.connect()
         let third = try fixture.connect()
         guard case .control(.busy) = try third.receive()?.failure else {
-            Issue.record("a third of two was let in")
+            Issue.record("a third connection was accepted with a limit of two")
             return
         }
         #expect(try third.receive() == nil)
-        // The others are served, and a place that is free is given again.
+        // The others are served, and a connection that closes makes room for a new one.
         #expect(try first.call(StatusRequest()).workers == 2)
         #expect(try second.call(StatusRequest()).workers == 2)
     }
 
-    @Test func limitsCountEachUser() {
+    @Test func `connection limits apply to all users together and to each user`() {
         let limits = ConnectionLimits(total: 10, perUser: 2)
         #expect(limits.refusal(total: 8, ofUser: 1, isPrivileged: false) == nil)
-        #expect(limits.refusal(total: 9, ofUser: 0, isPrivileged: false) != nil, "the last are not for everybody")
+        #expect(limits.refusal(total: 9, ofUser: 0, isPrivileged: false) != nil, "the last connections are reserved")
         #expect(limits.refusal(total: 9, ofUser: 1, isPrivileged: true) == nil)
         #expect(limits.refusal(total: 10, ofUser: 0, isPrivileged: true) != nil)
         #expect(limits.refusal(total: 5, ofUser: 2, isPrivileged: false) != nil)
@@ -34,7 +34,7 @@ import Testing
         #expect(limits.refusal(total: 8, ofUser: 8, isPrivileged: true) != nil)
     }
 
-    @Test func whatIsNoCallEndsTheConnection() throws {
+    @Test func `a message that is no call ends the connection`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         try client.send(Array("nonsense\0".utf8))
@@ -42,7 +42,7 @@ import Testing
         #expect(try client.receive() == nil)
     }
 
-    @Test func unknownMethodsAndParametersAreRefusedAndTheConnectionStays() throws {
+    @Test func `unknown methods and parameters are refused and the connection stays open`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         try client.send(Array(#"{"method":"org.opsd.Control.Fly"}"#.utf8) + [0])
@@ -54,14 +54,14 @@ import Testing
         #expect(try client.call(StatusRequest()).workers == 2)
     }
 
-    @Test func aOnewayCallHasNoReply() throws {
+    @Test func `a oneway call has no reply`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         try client.send(Client.submission(#"[{"command":["true"]}]"#), oneway: true)
         #expect(try client.call(StatusRequest()).counts.ready == 1)
     }
 
-    @Test func aOnewayCallCountsThoughItsClientIsGone() throws {
+    @Test func `a oneway call is carried out although its client has disconnected`() throws {
         let fixture = try Fixture()
         do {
             let gone = try fixture.connect()
@@ -71,7 +71,7 @@ import Testing
         try fixture.turn { try client.call(StatusRequest()).counts.ready == 1 }
     }
 
-    @Test func aClientThatClosedItsSendingHalfIsStillAnswered() throws {
+    @Test func `a client that has closed its sending half is still answered`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         try client.send(StatusRequest())
@@ -80,7 +80,7 @@ import Testing
         #expect(try client.receive() == nil)
     }
 
-    @Test func aCallSplitAnywhereIsOneCall() throws {
+    @Test func `a call that arrives byte by byte is one call`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         for byte in Call.frame(StatusRequest()) {
@@ -90,8 +90,8 @@ import Testing
         #expect(try client.receive()?.result(StatusReply.self).workers == 2)
     }
 
-    /// Every event once and in order, whether it was there before the call or came after.
-    @Test func aWatcherSeesEveryEventOnce() throws {
+    /// The events from before the call and from after it come once and in order.
+    @Test func `a watcher sees every event once`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         _ = try client.submit(#"[{"command":["true"]},{"command":["true"]}]"#)
@@ -104,8 +104,8 @@ import Testing
         #expect(seen == Array(1...last))
     }
 
-    /// A reader that stops is not buffered for; when it reads again nothing is missing.
-    @Test func aSlowWatcherIsReadToFromTheStore() throws {
+    /// Nothing is buffered for a reader that stops. When it reads again, no event is missing.
+    @Test func `a slow watcher gets its events from the store`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         let watcher = try fixture.connect()
@@ -124,8 +124,8 @@ import Testing
         }
     }
 
-    /// Some watch all, some a graph of their own, and nobody is forgotten while others have their turn.
-    @Test func eachOfManyWatchersSeesItsEvents() throws {
+    /// Some watch everything, some one graph, and each gets its events while others are served.
+    @Test func `each of many watchers sees its events`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         let watchers = try (0..<40).map { number in
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func aLongListComesInBatchesWhileOthersAreServed() throws {
+    @Test func `a long list comes in batches while other clients are served`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         let operations = "[" + Array(repeating: #"{"command":["true"]}"#, count: 3000).joined(separator: ",") + "]"
@@ -170,7 +170,7 @@ import Testing
         #expect(rows == Array(1...3000))
     }
 
-    @Test func aSubmissionInPartsIsOneGraph() throws {
+    @Test func `a submission in parts is one graph`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         _ = try client.call(BeginSubmissionRequest())
@@ -184,8 +184,7 @@ import Testing
 }
 
 extension ConnectionTests {
-    /// Streams asked for in one breath are answered one after the other.
-    @Test func pipelinedStreamsComeInTheirOrder() throws {
+    @Test func `pipelined streams are answered in order`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         _ = try client.submit(#"[{"command":["true"]},{"command":["true"]}]"#)
@@ -205,7 +204,7 @@ extension ConnectionTests {
 
 extension ConnectionTests {
     /// Tests the bounds of one client, and the errors that report them.
-    @Test func halfAMessageIsNotWaitedForForEver() throws {
+    @Test func `an incomplete message is waited for only for a limited time`() throws {
         let fixture = try Fixture()
         let slow = try fixture.connect()
         let other = try fixture.connect()
@@ -289,7 +288,7 @@ extension ConnectionTests {
         #expect(try other.call(StatusRequest()).counts.ready == 0)
     }
 
-    @Test func moreCallsThanMayWaitAreAnsweredInOrder() throws {
+    @Test func `more calls than may wait unanswered are answered in order`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         let submit = Call.frame(Client.submission(#"[{"command":["true"],"held":true}]"#))
@@ -303,7 +302,7 @@ extension ConnectionTests {
         }
     }
 
-    @Test func whoMissedWhatWasPrunedIsToldWhereToGoOn() throws {
+    @Test func `a watcher that missed pruned events is told where to resume`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         for _ in 0..<3 { _ = try client.submit(#"[{"command":["true"]}]"#) }
@@ -311,7 +310,7 @@ extension ConnectionTests {
         let watcher = try fixture.connect()
         try watcher.send(.with { $0.since = 1 } as WatchRequest, more: true)
         guard case .control(.lagged(let resume)) = try watcher.receive()?.failure else {
-            Issue.record("it was not told that events are missing")
+            Issue.record("the missing events were not reported")
             return
         }
         #expect(resume == 3)
@@ -319,16 +318,16 @@ extension ConnectionTests {
         #expect(try watcher.receive()?.result(WatchReply.self).event.seq == 4)
     }
 
-    @Test func aMessageThatIsTooLargeIsToldAndEndsTheConnection() throws {
+    @Test func `a message that is too large is refused and ends the connection`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         let piece = [UInt8](repeating: UInt8(ascii: " "), count: 1 << 20)
         var reply: ReceivedReply?
-        // All of it and one more, unless the answer comes before.
+        // One piece more than the limit, unless the answer comes earlier.
         for _ in 0...(Limits.frameBytes >> 20) where !client.hasEnded { try client.send(piece) }
         reply = try client.receive()
         guard case .control(.tooLarge(_, let limit)) = reply?.failure else {
-            Issue.record("it was not told")
+            Issue.record("the refusal was not sent")
             return
         }
         #expect(limit == Limits.frameBytes)

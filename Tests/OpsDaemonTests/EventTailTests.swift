@@ -19,7 +19,7 @@ import Testing
         return found
     }
 
-    @Test func whatCommitsBroughtIsReadTogether() throws {
+    @Test func `events of several commits are read as one block`() throws {
         var tail = EventTail()
         tail.append(reports(5...6))
         tail.append(reports(7...7))
@@ -35,7 +35,7 @@ import Testing
         #expect(tail.block(after: 40) == nil)
     }
 
-    @Test func oneReaderGetsABoundedPart() throws {
+    @Test func `the size of one block of events is limited`() throws {
         var tail = EventTail()
         tail.append(reports(1...1000))
         var seen: [Int64] = []
@@ -49,8 +49,7 @@ import Testing
         #expect(seen == Array(1...1000))
     }
 
-    /// A single event above the bound of a block is one, not none.
-    @Test func aLongEventIsABlock() throws {
+    @Test func `a single event above the limit is a block of its own`() throws {
         var tail = EventTail()
         let long = String(repeating: "x", count: DaemonLimits.eventBytesInABatch)
         tail.append(reports(1...2, detail: long))
@@ -58,7 +57,7 @@ import Testing
         #expect(tail.block(after: 1)?.last == 2)
     }
 
-    @Test func theOldestAreForgotten() throws {
+    @Test func `the oldest events are dropped`() throws {
         var tail = EventTail()
         let long = String(repeating: "x", count: 4096)
         var last: Int64 = 0
@@ -72,7 +71,7 @@ import Testing
         #expect(try sequences(of: try #require(tail.block(after: middle)).bytes) == Array(middle + 1...last))
     }
 
-    @Test func neitherAHugeCommitNorAGapIsKept() {
+    @Test func `neither the events of a huge commit nor those before a gap are kept`() {
         var tail = EventTail()
         tail.append(reports(1...3))
         tail.append(reports(4...Int64(DaemonLimits.eventsKept + 4)))

@@ -9,7 +9,7 @@ import Testing
 /// Tests of leftover processes, when opsd died before it had acknowledged their operations to its runner.
 @Suite struct LeftoversTests {
     @Test(arguments: ["leave", "kill"])
-    func whatWasLeftByConsentIsLeftAloneAfterARestartToo(leftovers: String) throws {
+    func `only leftovers that must not stay are ended when the runner reconnects`(leftovers: String) throws {
         let fixture = try Fixture()
         let runner = StandInRunner(fixture)
         try runner.greet()

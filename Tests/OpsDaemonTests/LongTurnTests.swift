@@ -20,7 +20,7 @@ import Testing
 
     private let large = DaemonLimits.operationsInTheLoop + 500
 
-    @Test func whatOnlyLooksIsAnsweredMeanwhileFromBefore() throws {
+    @Test func `read-only calls during a long turn are answered with the state before it`() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon
         let other = try fixture.connect()
@@ -42,8 +42,8 @@ import Testing
         #expect(try daemon.history.check() == [])
     }
 
-    /// Otherwise the next commit, in the loop, would move all that the large one wrote.
-    @Test func itsLogIsMovedIntoTheDatabaseBesideTheLoop() throws {
+    /// Otherwise the next commit in the loop would have to move everything that the large one wrote.
+    @Test func `a checkpoint after a large submission runs outside the loop`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         let count = large
@@ -85,7 +85,7 @@ import Testing
         #expect(order == ["a1", "b1", "own", "a2"])
     }
 
-    @Test func whatChangesSomethingWaitsAndComesInItsOrder() throws {
+    @Test func `changes wait for the end of a long turn and keep their order`() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon
         let small = try fixture.connect()
@@ -107,7 +107,7 @@ import Testing
         #expect(daemon.longTurn == nil)
     }
 
-    @Test func aRefusedOneLeavesNothing() throws {
+    @Test func `a large submission that is refused leaves nothing behind`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         let cycle = chain(large).dropLast(2) + #","categories":[{"name":"gpu","units":5}]}]"#
@@ -118,7 +118,7 @@ import Testing
         #expect(try client.submit(chain(large)).first == 1)
     }
 
-    @Test func aTrialStoresNothing() throws {
+    @Test func `a dry run of a large submission stores nothing`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         var request = Client.submission(chain(large))
@@ -128,7 +128,7 @@ import Testing
         #expect(fixture.daemon.core?.counts.pending == 0)
     }
 
-    @Test func aDiskThatTakesNothingIsAnOutage() throws {
+    @Test func `a large submission that cannot be written starts an outage`() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon
         let client = try fixture.connect()
@@ -143,8 +143,8 @@ import Testing
         #expect(try client.submit(chain(large)).first == 1)
     }
 
-    /// It is read and put in bytes outside the loop; what was asked behind it is answered behind it.
-    @Test func aLargeGraphIsAnsweredInItsOrder() throws {
+    /// The graph is read and encoded outside the loop. Later calls of the connection are answered after it.
+    @Test func `a large graph is answered in order`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         _ = try client.submit(chain(large))
@@ -155,7 +155,7 @@ import Testing
         #expect(try client.receive()?.result(StatusReply.self).counts.pending == large - 1)
     }
 
-    @Test func aLargeCancelIsOne() throws {
+    @Test func `a large cancel is a long turn`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         _ = try client.submit(chain(large))
@@ -165,8 +165,8 @@ import Testing
         #expect(try client.call(StatusRequest()).counts.finished == large)
     }
 
-    /// One message of more than is read in the loop, with others behind it.
-    @Test func aLargeMessageIsReadInItsOrder() throws {
+    /// The first message is larger than the loop reads itself, and others follow it.
+    @Test func `a large message is read in order`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         let long = String(repeating: "x", count: DaemonLimits.bytesReadInTheLoop)
@@ -179,8 +179,8 @@ import Testing
         #expect(try client.receive() == nil)
     }
 
-    /// The answer to the first call ends nothing that the second has begun.
-    @Test func anAnswerBeforeALargeSubmissionLetsNothingPass() throws {
+    /// The answer to the first call does not end the long turn of the second.
+    @Test func `no call overtakes a large submission after the answer to an earlier call`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         let small = Client.submission(#"[{"command":["true"],"held":true}]"#)
@@ -192,7 +192,7 @@ import Testing
     }
 
     /// Answers that are due come before the refusal of a later message.
-    @Test func whatIsNoCallWaitsForTheAnswersBeforeIt() throws {
+    @Test func `a message that is no call is refused after the answers before it`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         try client.send(Call.frame(Client.submission(#"[{"command":["true"]}]"#)) + Array("nonsense\0".utf8))
@@ -201,7 +201,7 @@ import Testing
         #expect(try client.receive() == nil)
     }
 
-    @Test func aLargeMessageThatIsNoCallEndsTheConnection() throws {
+    @Test func `a large message that is no call ends the connection`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         try client.send([UInt8](repeating: UInt8(ascii: "x"), count: DaemonLimits.bytesReadInTheLoop + 1) + [0])

@@ -10,7 +10,7 @@ import Testing
 /// Tests of failures while the effects of a turn are performed, and of reports that the runner sends during an outage.
 @Suite struct OutageTests {
     /// The first of two edits lets its operation start, and the launch reads the store after the commit.
-    @Test func aReadThatFailsAtALaunchAcknowledgesNothing() throws {
+    @Test func `a failed read at a launch acknowledges nothing`() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon
         let client = try fixture.connect()
@@ -38,7 +38,7 @@ import Testing
         #expect((reply.failure == nil) == (queues == [0, 0]), "\(queues)")
     }
 
-    @Test func whatCannotBeReadOfAnOperationIsItsOwnFailure() throws {
+    @Test func `an operation whose command cannot be read fails alone`() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon
         let client = try fixture.connect()
@@ -56,8 +56,8 @@ import Testing
         #expect(runner.launches.map(\.attempt.operation) == [2])
     }
 
-    /// It is owed, so the rules order it again after an outage; it goes on meanwhile.
-    @Test func anObserverThatRunsThroughAnOutageRunsOnce() throws {
+    /// The scheduler asks for the observer again after an outage, although it still runs.
+    @Test func `an observer that runs during an outage runs once`() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon
         let client = try fixture.connect()
@@ -86,8 +86,7 @@ import Testing
         try fixture.turn { try daemon.store.load().owedObservers.isEmpty }
     }
 
-    /// Its time is over while nobody can be told: it is ended when somebody can.
-    @Test func whatOutstaysItsTimeInAnOutageIsEndedAfterwards() throws {
+    @Test func `a helper that times out while the runner is away is ended when it returns`() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon
         let client = try fixture.connect()

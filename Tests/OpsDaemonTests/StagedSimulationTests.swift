@@ -8,8 +8,8 @@ import Testing
 
 /// Tests of the daemon with staged launches that its runner may start by itself.
 @Suite struct StagedSimulationTests {
-    /// In the copy something short succeeds while the pool is full, and so it has a hand of its own.
-    @Test func whatWouldBeIsAskedInSeveralSentences() throws {
+    /// A short operation succeeds in the copy while the pool is full, so the copy stages launches of its own.
+    @Test func `a what-if of several commands is simulated on a copy`() throws {
         let fixture = try Fixture()
         let runner = StandInRunner(fixture)
         try runner.greet()
@@ -23,8 +23,8 @@ import Testing
         #expect(core.counts.ready == 0, "5 is cancelled")
     }
 
-    /// And what the runner does not begin, opsd does.
-    @Test func aLinkOfAChainIsGivenOutBeforeTheOneBeforeItHasEnded() throws {
+    /// Operations that the runner does not start are started by opsd.
+    @Test func `an operation of a chain is staged before its predecessor has ended`() throws {
         let fixture = try Fixture()
         let runner = StandInRunner(fixture)
         try runner.greet()

@@ -36,7 +36,7 @@ import Testing
         #expect(value?.text == text, sourceLocation: place)
     }
 
-    @Test func percentilesUtilisationAndSpan() {
+    @Test func `percentiles, utilisation and span are calculated from the run times`() {
         // Four that ran 1, 2, 3 and 4 s within 5 s: 10 s of work on 2 workers that could have done 10.
         let object = result([
             node(1, from: 10, to: 11), node(2, from: 11, to: 13), node(3, from: 12, to: 15), node(4, from: 11, to: 15),
@@ -67,7 +67,7 @@ import Testing
         expect(object, "utilisation", "1.0")
     }
 
-    @Test func theCriticalPathIsTheLongestChain() {
+    @Test func `the critical path is the chain of longest duration`() {
         // 1 -> 2 -> 4 takes 1 + 5 + 1, 1 -> 3 -> 4 takes 1 + 2 + 1; 5 alone takes 6.
         let nodes = [
             node(1, from: 1, to: 2), node(2, from: 2, to: 7), node(3, from: 2, to: 4), node(4, from: 7, to: 8),
@@ -78,7 +78,7 @@ import Testing
         expect(object, "criticalPathSeconds", "7.0")
     }
 
-    @Test func theCriticalPathLeadsThroughGroups() {
+    @Test func `the critical path leads through groups`() {
         // 1, then the group 2 with 3 (2 s) and 4 (5 s), then 5; 6 waits for the start of 4 alone.
         let nodes = [
             node(1, from: 0, to: 1), node(2, from: 1, to: 6, isGroup: true), node(3, from: 1, to: 3, group: 2),
@@ -89,13 +89,13 @@ import Testing
         expect(object, "criticalPathSeconds", "9.0")
     }
 
-    @Test func anEdgeToALaterOperationCountsToo() {
+    @Test func `a dependency on a later operation counts for the critical path`() {
         let object = result([node(1, from: 3, to: 4), node(2, from: 1, to: 3)], [edge(1, 2)])
         expect(object, "criticalPath", "[2,1]")
         expect(object, "criticalPathSeconds", "3.0")
     }
 
-    @Test func nothingHasNoFigures() {
+    @Test func `a graph without operations has no durations`() {
         let object = result([])
         expect(object, "runSeconds", "null")
         expect(object, "criticalPath", "[]")

@@ -11,8 +11,8 @@ import Testing
         label: { "\($0.rawValue) (n\($0.rawValue))" }, instantText: { "at \($0)" },
         condition: { $0 == 1 ? "pathExists /x" : nil })
 
-    /// The rules accept everything that the wire accepts: only a refusal by the wire names the place in the file.
-    @Test func theBoundsOfTheWireAreThoseOfTheRules() {
+    /// The scheduler accepts what the wire accepts, as only refusals by the wire name the line of the file.
+    @Test func `limits of the wire are those of the scheduler`() {
         #expect(Limits.operationsPerSubmission == Limits.operationsPerSubmission)
         #expect(Limits.edgesPerSubmission == Limits.edgesPerSubmission)
         #expect(Limits.groupDepth == Limits.groupDepth)
@@ -21,7 +21,7 @@ import Testing
         #expect(Limits.duration == Limits.duration)
     }
 
-    @Test func reasonsAreSentences() {
+    @Test func `reasons are explained in sentences`() {
         let ids = [OperationID(3), OperationID(4)]
         let use = CategoryUse(name: "db", mode: .exclusive)
         let ranked = { (reason: Reason) in
@@ -58,13 +58,13 @@ import Testing
         for (reason, sentence) in expected { #expect(text.text(reason) == sentence) }
     }
 
-    @Test func manyNamesAreCounted() {
+    @Test func `only the first of many names are listed and the rest is counted`() {
         let ids = (1...Int64(Limits.named) + 5).map { OperationID($0) }
         let reason = Reason(kind: .barrier, ids: ids, detail: .barrier)
         #expect(text.text(reason) == "comes after 1 (n1), 2 (n2), 3 (n3) and 1002 more, by a barrier of its queue")
     }
 
-    @Test func storedDetailsAreReadBack() throws {
+    @Test func `stored details are read back`() throws {
         let captured: Details.Captured = .with {
             $0.directory = "/home/ann"
             $0.umask = 0o027
@@ -81,7 +81,7 @@ import Testing
         #expect(details.observers(.start, .succeeded).first == nil)
     }
 
-    @Test func detailsWithNothingOfTheirOwnAreReadBack() throws {
+    @Test func `empty details are read back`() throws {
         let stored = Details.text(own: Array("{}".utf8), labels: Array("{}".utf8), captured: Details.Captured())
         let details = try Details(stored)
         #expect(details.own == OperationDetails())
@@ -102,19 +102,19 @@ import Testing
         }
     }
 
-    @Test func resultsBecomeVariableNames() {
+    @Test func `operation names become names of environment variables`() {
         #expect(LaunchComposer.variableName("build.x-86/ö") == "BUILD_X_86___")
         #expect(LaunchComposer.variableName("12") == "12")
     }
 
-    @Test func capturedEnvironmentsLoseWhatOpsdSets() throws {
+    @Test func `a captured environment loses the variables that opsd sets`() throws {
         var capture = Capture()
         capture.environment = ["A": "1", "OPS_ID": "7", "NOTIFY_SOCKET": "/x", "B": "2"]
         let environment = Captured(capture, account: nil).environment(under: ["B": "3", "C": "4"])
         #expect(environment == #"{"A":"1","B":"3","C":"4"}"#)
     }
 
-    @Test func limitsThatNobodyKeepsAreNamed() {
+    @Test func `limits that cannot be enforced are named`() {
         var limits = OperationDetails.ResourceLimits()
         limits.memory = 1 << 20
         limits.openFiles = 10

@@ -6,7 +6,7 @@ import Testing
 @testable import OpsStore
 
 @Suite struct TurnTests {
-    @Test func anAcknowledgedSubmissionIsInTheStore() throws {
+    @Test func `an acknowledged submission is in the store`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         let reply = try client.submit(
@@ -17,7 +17,7 @@ import Testing
         #expect(snapshot.edges.count == 1)
     }
 
-    @Test func callsOfOneTurnAreAnsweredInOrder() throws {
+    @Test func `calls of one turn are answered in order`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         // A read between two submissions: it tells what was stored before it was answered.
@@ -30,7 +30,7 @@ import Testing
         #expect(try client.receive()?.result(SubmitReply.self).first == 2)
     }
 
-    @Test func aRefusedGraphLeavesNothing() throws {
+    @Test func `a refused graph leaves nothing behind`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         let cycle = #"[{"name":"a","command":["x"],"after":["b"]},{"name":"b","command":["x"],"after":["a"]}]"#
@@ -45,8 +45,8 @@ import Testing
         #expect(try fixture.daemon.store.load().nextOperation == 1)
     }
 
-    /// While the disk takes nothing: no acknowledgement, reads answer from what is stored, and it ends by itself.
-    @Test func aFailedCommitIsAsIfItHadNotBeen() throws {
+    /// While nothing can be written, submissions are refused and reads give the stored state. The outage ends by itself.
+    @Test func `a failed commit changes nothing`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         let kept = try client.submit(#"[{"name":"kept","command":["true"]}]"#)
@@ -69,7 +69,7 @@ import Testing
         #expect(try client.call(StatusRequest()).state == .running)
     }
 
-    @Test func factsThatAreToldOnceOutliveAnOutage() throws {
+    @Test func `facts that are reported once survive an outage`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         _ = try client.submit(#"[{"command":["true"]}]"#)
@@ -88,8 +88,10 @@ import Testing
         #expect(try daemon.history.record(of: OperationID(1))?.statusText == "half way")
     }
 
-    /// Nobody repeats what a signal asked for.
-    @Test(arguments: [true, false]) func whatASignalAskedForOutlivesAnOutage(comesFirst: Bool) throws {
+    /// A signal is not repeated, so its request must not get lost.
+    @Test(arguments: [true, false]) func `a request made by a signal is carried out after an outage`(comesFirst: Bool)
+        throws
+    {
         let fixture = try Fixture()
         let daemon = fixture.daemon
         let client = try fixture.connect()
@@ -115,7 +117,7 @@ import Testing
         #expect(daemon.core?.mayStart == false)
     }
 
-    @Test func aChosenNumberOfWorkersStandsUntilAnotherIsConfigured() throws {
+    @Test func `a chosen number of workers is kept until the configuration changes`() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon
         _ = try fixture.connect().call(.with { $0.workers = 5 } as SetWorkersRequest)
@@ -129,7 +131,7 @@ import Testing
         #expect(try daemon.storedCore().workers == 2)
     }
 
-    @Test func aKeyIsAnsweredWithTheEarlierSubmission() throws {
+    @Test func `a submission with a known key is answered with the earlier one`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         var request = Client.submission(#"[{"command":["true"]}]"#)
@@ -143,7 +145,7 @@ import Testing
         #expect(second.first == first.first)
     }
 
-    @Test func aDryRunStoresNothing() throws {
+    @Test func `a dry run stores nothing`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         var request = Client.submission(#"[{"name":"a","command":["true"]}]"#)

@@ -13,7 +13,7 @@ import Testing
         return stat(path, &status) == 0 ? Int64(status.st_size) : -1
     }
 
-    @Test func whatABusyTimeLeftIsGivenBackAndThenTheLoopSleeps() throws {
+    @Test func `disk space and memory are given back after a busy time and then the loop sleeps`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         let store = fixture.daemon.store
@@ -29,7 +29,7 @@ import Testing
         #expect(try fixture.loop.turn(timeout: 300_000) == false, "woken with nothing to do")
     }
 
-    @Test func whatALargeRequestNeededOfMemoryIsGivenBackOnceAndThenTheLoopSleeps() throws {
+    @Test func `memory of a large request is given back once and then the loop sleeps`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         let upkeep = fixture.daemon.upkeep
@@ -40,7 +40,7 @@ import Testing
         #expect(try fixture.loop.turn(timeout: 300_000) == false, "woken with nothing to do")
     }
 
-    @Test func aLoopThatWasNeverBusySleeps() throws {
+    @Test func `a loop that was never busy sleeps`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         _ = try client.submit(#"[{"command":["true"],"held":true}]"#)

@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func chosenOperationsAreCountedDown() {
+    @Test func `a wait for chosen operations ends with the last of them`() {
         let selected: Set = [OperationID(1), OperationID(2)]
         var scope = WaitScope(.operations(selected), unfinished: selected)
         expect(false, &scope, report(.started, 1, new: .executing))
@@ -34,7 +34,7 @@ import Testing
         #expect(scope.remaining == 0)
     }
 
-    @Test func aChosenOperationThatIsRetriedIsWaitedForAgain() {
+    @Test func `a chosen operation that is retried is waited for again`() {
         var scope = WaitScope(.operations([OperationID(1), OperationID(2)]), unfinished: [OperationID(1)])
         expect(false, &scope, report(.ready, 2, old: .finished, new: .ready))
         #expect(scope.remaining == 2)
@@ -44,7 +44,7 @@ import Testing
         #expect(scope.remaining == 0)
     }
 
-    @Test func whatIsAddedToAGraphIsWaitedForToo() {
+    @Test func `waiting for a graph includes operations that are added to it`() {
         var scope = WaitScope(.graph(GraphID(1)), unfinished: [OperationID(1)])
         expect(false, &scope, report(.submitted, 5, new: .pending))
         expect(false, &scope, report(.submitted, 6, graph: 2, new: .pending))
@@ -54,7 +54,7 @@ import Testing
         #expect(scope.remaining == 0)
     }
 
-    @Test func anEndAndABeginningInOneCommitCountAsEnded() {
+    @Test func `an operation submitted and finished in one commit counts as finished`() {
         // Submitted and skipped in one step: never unfinished when the wait looks, but an end it is about.
         var scope = WaitScope(.queue("q"), unfinished: [])
         let isIn: (OperationID, String) -> Bool = { $0 == OperationID(7) && $1 == "q" }
@@ -63,7 +63,7 @@ import Testing
         expect(false, &scope, report(.finished, 8, new: .finished), isIn: isIn)
     }
 
-    @Test func whatIsMovedIsWaitedForWhereItIs() {
+    @Test func `a moved operation counts for its new queue only`() {
         var old = WaitScope(.queue("old"), unfinished: [OperationID(7)])
         var new = WaitScope(.queue("new"), unfinished: [])
         var moved = report(.edited, 7)
@@ -81,7 +81,7 @@ import Testing
         #expect(new.remaining == 0)
     }
 
-    @Test func whatCannotBeAskedIsNoEnd() {
+    @Test func `an error in reading the queue of an operation is passed on`() {
         var scope = WaitScope(.queue("q"), unfinished: [])
         #expect(throws: StoreError.self) {
             try scope.take(report(.submitted, 7, new: .pending)) { _, _ throws(StoreError) in

@@ -14,8 +14,8 @@ import Testing
         _ = try client.call(SetQueueRequest.with { $0.name = name })
     }
 
-    /// The wait reads what the commit brought, and is not told of it once more.
-    @Test func anEndInTheTurnOfTheCallIsToldOnce() throws {
+    /// The wait reads the result of the commit and does not get the event in addition.
+    @Test func `an operation that ends in the turn of the call is reported once`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         _ = try client.submit(#"[{"command":["true"]},{"command":["true"]}]"#)
@@ -27,7 +27,7 @@ import Testing
         #expect(!reply.continues)
     }
 
-    @Test func whatIsMovedToAnotherQueueIsWaitedForThere() throws {
+    @Test func `waiting for a queue follows operations that move between queues`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
         for name in ["old", "new"] { try queue(name, client) }
@@ -52,7 +52,7 @@ import Testing
     }
 
     /// Finished, retried and finished again: the last outcome counts, and is reported once.
-    @Test func howItEndedLastIsWhatCounts() throws {
+    @Test func `the last outcome of a retried operation counts`() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon
         let client = try fixture.connect()
