@@ -9,7 +9,7 @@ let seedsInTests: ClosedRange<UInt64> = 1...150
 @Suite("Simulated lives")
 struct SimulatedLives {
     @Test(arguments: [0, 1, 2] as [UInt64])
-    func everyPromiseIsKept(third: UInt64) throws {
+    func `every promise is kept in every history`(third: UInt64) throws {
         for seed in seedsInTests where seed % 3 == third {
             var simulation = Simulation<Scheduler>(seed: seed)
             try simulation.run()
@@ -24,7 +24,7 @@ struct SimulatedLives {
     }
 
     @Test
-    func theLivesAreEventful() throws {
+    func `simulated histories contain many starts`() throws {
         var starts = 0
         for seed in seedsInTests.prefix(20) {
             var simulation = Simulation<Scheduler>(seed: seed)
@@ -35,7 +35,7 @@ struct SimulatedLives {
     }
 
     @Test
-    func plainLivesUseTheHand() throws {
+    func `plain histories use staging`() throws {
         var tally = StagingTally()
         for seed in seedsInTests.prefix(40) {
             var random = SeededGenerator(seed: seed)
@@ -64,7 +64,7 @@ struct SimulatedLives {
     }
 
     @Test
-    func aSeedLivesTheSameLifeTwice() throws {
+    func `a seed gives the same history twice`() throws {
         for seed in seedsInTests.prefix(15) {
             #expect(try digest(of: seed) == digest(of: seed), "seed \(seed)")
         }
@@ -72,7 +72,7 @@ struct SimulatedLives {
 
     /// The hashes of dictionaries differ from process to process; no decision may depend on them.
     @Test
-    func aSeedLivesTheSameLifeInAnotherProcess() throws {
+    func `a seed gives the same history in another process`() throws {
         // Its own way to wait: an exit test of the library waits for any child, and spins on those of other tests.
         let beside = "$(dirname \"$(readlink /proc/\(getpid())/exe)\")"
         let output = try #require(popen("exec \"\(beside)/simulate\" digests 15", "r"))

@@ -5,21 +5,21 @@ import Testing
 @Suite("Small worlds, every one")
 struct SmallWorldTests {
     @Test(arguments: [1, 2])
-    func withFailures(operations: Int) throws {
+    func `every small world with failures keeps the promises`(operations: Int) throws {
         var worlds = SmallWorlds(operations: operations, withFailures: true)
         try worlds.explore(Scheduler.self)
         #expect(worlds.worlds == (operations == 1 ? 8 : 96))
     }
 
     @Test
-    func ofThreeOperations() throws {
+    func `every world of three operations keeps the promises`() throws {
         var worlds = SmallWorlds(operations: 3, withFailures: false)
         try worlds.explore(Scheduler.self)
         #expect(worlds.worlds == 64 * 25 * 2)
     }
 
     @Test
-    func ofThreeOperationsInGroups() throws {
+    func `every world of three operations in groups keeps the promises`() throws {
         var worlds = SmallWorlds(operations: 3, withFailures: false, withGroups: true)
         try worlds.explore(Scheduler.self)
         #expect(worlds.worlds > 64 * 25 * 2)
@@ -27,7 +27,7 @@ struct SmallWorldTests {
     }
 
     @Test
-    func someOfFourOperationsInGroups() throws {
+    func `sampled worlds of four operations in groups keep the promises`() throws {
         var worlds = SmallWorlds(operations: 4, withFailures: false, withGroups: true)
         try worlds.explore(Scheduler.self, every: 4001)
         #expect(worlds.worlds > 100)
@@ -35,7 +35,7 @@ struct SmallWorldTests {
 
     /// Four are for `simulate`; here each hundredth or so, by a stride that shares no factor with their number.
     @Test
-    func someOfFourOperations() throws {
+    func `sampled worlds of four operations keep the promises`() throws {
         var worlds = SmallWorlds(operations: 4, withFailures: false)
         try worlds.explore(Scheduler.self, every: 1009)
         #expect(worlds.worlds > 200)

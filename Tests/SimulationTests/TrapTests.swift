@@ -8,7 +8,7 @@ struct TrapTests {
     private let db = [CategoryUse(name: "db")]
 
     @Test(arguments: [true, false])
-    func aAfterBInOneCategoryWithASubmittedFirst(inOneSubmission: Bool) throws {
+    func `a dependent in the same category may be submitted first`(inOneSubmission: Bool) throws {
         var stage = try Stage<Scheduler>()
         if inOneSubmission {
             var submission = Submission()
@@ -31,7 +31,7 @@ struct TrapTests {
     }
 
     @Test(arguments: [true, false])
-    func aAfterBInOneCategoryWithBSubmittedFirst(inOneSubmission: Bool) throws {
+    func `a dependent in the same category may be submitted second`(inOneSubmission: Bool) throws {
         var stage = try Stage<Scheduler>()
         var submission = Submission()
         let b = submission.add(categories: db)
@@ -50,7 +50,7 @@ struct TrapTests {
     }
 
     @Test
-    func cancelOfTheMiddleWaiter() throws {
+    func `cancelling one waiting operation does not stop the next`() throws {
         var stage = try Stage<Scheduler>()
         var submission = Submission()
         for _ in 0..<3 { submission.add(categories: db) }
@@ -63,7 +63,7 @@ struct TrapTests {
     }
 
     @Test
-    func categoryNamedTwice() throws {
+    func `a category named twice counts once in its stricter mode`() throws {
         var stage = try Stage<Scheduler>()
         var submission = Submission()
         submission.add(categories: [.shared("db"), .exclusive("db"), .units("db")])
@@ -75,7 +75,7 @@ struct TrapTests {
     }
 
     @Test
-    func cancelInASuspendedQueue() throws {
+    func `an operation in a suspended queue can be cancelled`() throws {
         var stage = try Stage<Scheduler>()
         try stage.perform(.suspend(.queue("default"), freeze: false))
         var submission = Submission()
@@ -90,7 +90,7 @@ struct TrapTests {
     }
 
     @Test
-    func removalOfTheLastOutstandingDependency() throws {
+    func `an operation starts when its last dependency is removed`() throws {
         var stage = try Stage<Scheduler>()
         var submission = Submission()
         let first = submission.add(flags: .held)
@@ -101,9 +101,9 @@ struct TrapTests {
         #expect(stage.executing == [ids[1]])
     }
 
-    /// The reader that polls for its dependency's end between two looks; here both are in one turn, in both orders.
+    /// The end and the submission come in one turn, in both orders.
     @Test(arguments: [true, false])
-    func dependencyEndsInTheTurnOfItsDependent(endFirst: Bool) throws {
+    func `a dependent submitted in the turn of its dependency's end starts`(endFirst: Bool) throws {
         var stage = try Stage<Scheduler>(workers: 1)
         var ids: [OperationID] = []
         for round in 0..<100 {
@@ -126,14 +126,14 @@ struct TrapTests {
     }
 
     @Test
-    func wideOperationAgainstAStreamOfNarrowOnes() throws {
+    func `narrow operations do not starve a wide one`() throws {
         var stage = try Stage<Scheduler>(workers: 3)
         try stage.perform(.setCategory("gpu", capacity: 2))
         try assertNotStarved(&stage, waiting: [.units("gpu", 2)], stream: [.units("gpu")])
     }
 
     @Test
-    func writerAgainstAStreamOfReaders() throws {
+    func `readers do not starve a writer`() throws {
         var stage = try Stage<Scheduler>(workers: 3)
         try assertNotStarved(&stage, waiting: [.exclusive("disk")], stream: [.shared("disk")])
     }
@@ -160,7 +160,7 @@ struct TrapTests {
     }
 
     @Test
-    func lowPriorityHolderInTheWayOfAHighPriorityOne() throws {
+    func `a dependency of a high-priority operation inherits its priority`() throws {
         var stage = try Stage<Scheduler>(workers: 1)
         var submission = Submission()
         let blocker = submission.add()
@@ -169,18 +169,19 @@ struct TrapTests {
         submission.add(priority: 8, after: [low])
         let ids = try stage.submit(submission)
         try stage.drain()
-        #expect(stage.started.prefix(3) == [ids[0], ids[1], ids[5]], "the low one is moved up by who waits for it")
+        #expect(
+            stage.started.prefix(3) == [ids[0], ids[1], ids[5]], "the low one inherits the priority of its dependent")
     }
 
     @Test
-    func restartInTheMiddleKeepsEveryPlace() throws {
+    func `a restart keeps the order of waiting operations`() throws {
         var stage = try Stage<Scheduler>(workers: 1)
         var submission = Submission()
         for place in 0..<5 { submission.add(priority: Int8(place % 3), categories: db) }
         let ids = try stage.submit(submission)
         #expect(stage.executing == [ids[2]])
         try stage.restart()
-        #expect(stage.executing == [ids[2]], "what executes goes on, and nothing starts twice")
+        #expect(stage.executing == [ids[2]], "the executing operation goes on, and nothing starts twice")
         try stage.drain()
         #expect(stage.started == [ids[2], ids[1], ids[4], ids[0], ids[3]])
     }
