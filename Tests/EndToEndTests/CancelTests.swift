@@ -25,7 +25,7 @@ import Testing
         #expect(try machine.ctl("cancel", "0-9223372036854775807").status == 0)
     }
 
-    @Test func whatIsWrittenBesideAnOperationHasABound() throws {
+    @Test func `the length of reasons, messages, names and keys is limited`() throws {
         let machine = try Machine()
         let id = try machine.submit("--hold", "--", "true")
         let long = String(repeating: "x", count: 4097)
@@ -54,7 +54,7 @@ import Testing
         #expect(outcomes == ["cancelled", "cancelled", "cancelled"])
     }
 
-    @Test func whatAHandlerStartsToCleanUpIsLeftToFinish() throws {
+    @Test func `a process that a signal handler starts to clean up may finish`() throws {
         let machine = try Machine()
         let id = try machine.submit(
             "--shell",

@@ -28,7 +28,7 @@ import Testing
     }
 
     /// The machine's load, memory, disk and network, and the dependencies: each once true and once false.
-    @Test func whatTheMachineIsAskedIsTrueOrFalse() throws {
+    @Test func `each condition about the machine can be true and false`() throws {
         let machine = try Machine()
         let conditions: [(yes: String, no: String, cause: String)] = [
             (#"{"loadBelow": 1000000}"#, #"{"loadBelow": 0.000001}"#, "the load is "),
@@ -72,7 +72,7 @@ import Testing
         #expect((row["cause"] as? String)?.contains("no answer in time") == true, "\(row["cause"] ?? "")")
     }
 
-    @Test func whatIsProvidedRunsFirst() throws {
+    @Test func `the operation that provides a path runs before the one that needs it`() throws {
         let machine = try Machine()
         let path = machine.state + "/made"
         let graph = try machine.graph(

@@ -72,7 +72,7 @@ import Testing
         #expect(try lines(marks).compactMap { Int($0) }.sorted() == Array(1...50), "each started once")
     }
 
-    @Test func whatAKilledRunnerLeftIsGoneBeforeItsCategoryIsGivenOn() throws {
+    @Test func `leftovers of a killed runner end before their category is free again`() throws {
         let machine = try Machine()
         // The kernel gives the lock back with the last process that has it open.
         let lock = machine.state + "/held"

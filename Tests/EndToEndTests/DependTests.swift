@@ -17,7 +17,7 @@ import Testing
         #expect(try machine.ctl("depend", "\(b)", "--on", "99").status == 4)
     }
 
-    @Test func whatIsExchangedInOneCommandDoesNotStartBetween() throws {
+    @Test func `replacing a dependency in one command does not make the operation ready`() throws {
         let machine = try Machine()
         let old = try machine.submit("--hold", "--", "true")
         let new = try machine.submit("--hold", "--", "true")

@@ -2,7 +2,7 @@ import Testing
 
 /// Graphs in which order and categories contradict one another, as a user meets them.
 @Suite struct EntanglementTests {
-    @Test func whatIsWantedBetweenTheChildrenOfItsHolderIsRefused() throws {
+    @Test func `an operation that needs a category which its dependencies' group holds is refused`() throws {
         let machine = try Machine()
         let graph = """
             {"operations": [
@@ -47,7 +47,7 @@ import Testing
         #expect(try machine.ctl("wait", "--graph", graph, "--timeout", "20s").status == 0)
     }
 
-    @Test func whatALoweredCapacityTiesSaysSoAndComesLoose() throws {
+    @Test func `a deadlock from a lowered capacity is explained and ends with a higher one`() throws {
         let machine = try Machine()
         try machine.ok("category", "set", "site", "--capacity", "2")
         let graph = try machine.graph(

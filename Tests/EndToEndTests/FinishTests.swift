@@ -44,7 +44,7 @@ import Testing
         #expect((row["cause"] as? String)?.contains("not approved") == true)
     }
 
-    @Test func whatEndsByItsExitIsNotFinishedByAnybodysWord() throws {
+    @Test func `finish is refused for an operation that completes by its exit`() throws {
         let machine = try Machine()
         let id = try machine.submit("--", "sleep", "600")
         try machine.await("started", of: id)
@@ -82,7 +82,7 @@ import Testing
         try waitUntil { try machine.ok("why", "\(id)").out.contains("X_OPS_FINISHED") }
     }
 
-    @Test func whatHasYetToSayTheWordIsLetBeAndThenEnded() throws {
+    @Test func `leftovers that may still report the result run until they have reported it`() throws {
         let machine = try Machine()
         let (id, pid) = try daemonized(machine)
         #expect(kill(pid, 0) == 0)
@@ -106,7 +106,7 @@ import Testing
         try waitUntil { kill(pid, 0) != 0 }
     }
 
-    @Test func whatIsLeftByConsentGoesOnAfterTheWord() throws {
+    @Test func `leftovers that may stay keep running after finish`() throws {
         let machine = try Machine()
         let (id, pid) = try daemonized(machine, "--leftovers", "leave")
         try machine.ok("finish", "\(id)")

@@ -26,7 +26,7 @@ import Testing
         #expect((picture["nodes"] as? [Any])?.count == 4 && (picture["edges"] as? [Any])?.count == 4)
     }
 
-    @Test func whatIsNotThereAndWhatExcludesEachOther() throws {
+    @Test func `graph refuses an unknown graph and two formats at once`() throws {
         let machine = try Machine()
         _ = try machine.graph(Self.diamond)
         let output = try machine.ctl("graph", "diamnod")

@@ -32,7 +32,7 @@ import Testing
         #expect(try machine.ctl("wait", "--graph", graph, "--timeout", "20s").status == 0)
     }
 
-    @Test func whatASkippedGroupHoldsNamesTheRootOfIt() throws {
+    @Test func `operations of a skipped group name the failed dependency as their cause`() throws {
         let machine = try Machine()
         let graph = try machine.graph(
             """

@@ -74,8 +74,8 @@ import Testing
             ])
     }
 
-    /// More than the kernel gives anybody: said at submission, not by a failed attempt.
-    @Test func whatCannotBeGivenIsRefused() throws {
+    /// The limit is above the kernel's maximum. The refusal comes at submission, not from a failed attempt.
+    @Test func `a limit that the runner may not set is refused at submission`() throws {
         let machine = try Machine()
         #expect(try machine.ctl("run", "--", "true").status == 0, "the runner is there")
         let output = try machine.ctl("submit", "--limit", "openFiles=2000000000", "--", "true")

@@ -85,7 +85,7 @@ import Testing
     }
 
     /// Operations without output are left out of a selection; an operation without output that is named is an error.
-    @Test func whoseOutputIsElsewhereIsLeftOut() throws {
+    @Test func `log leaves out operations whose output is not stored`() throws {
         let machine = try Machine()
         let graph = try machine.graph(
             #"""
@@ -119,7 +119,7 @@ import Testing
         #expect(try machine.ctl("log", "\(id)", "--since", "1h", "-n", "1").status == 2)
     }
 
-    @Test func whatTheCapTookAwayIsNamed() throws {
+    @Test func `log names the number of bytes that log-limit dropped`() throws {
         let machine = try Machine(start: false)
         try machine.start(["--log-limit", "64K"])
         let id = try machine.submit("--shell", "yes 0123456789abcde | head -c 4M; echo end")

@@ -25,7 +25,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: machine.state + "/opsd.db.v1"), "a migration it was")
     }
 
-    @Test func whatWasThereIsThere() throws {
+    @Test func `operations of an old database are there after its migration`() throws {
         let machine = try machine(fixture001)
         try machine.start()
         let rows = try machine.ok("ls", "--all", "--json").objects

@@ -33,7 +33,7 @@ import Testing
         try machine.await("edited", of: id)
     }
 
-    @Test func whatCannotBeNotedIsRefused() throws {
+    @Test func `note refuses a text that is too long and an unknown operation`() throws {
         let machine = try Machine()
         let id = try machine.submit("--hold", "--", "true")
         try machine.ok("note", "\(id)", String(repeating: "x", count: 4096))

@@ -138,7 +138,7 @@ struct PermissionTests {
         #expect(try house.run(Self.bob, held).status == 0)
     }
 
-    @Test func whatIsOthersIsSeenAndNeitherReadNorChanged() throws {
+    @Test func `a user sees the operations of others but can neither read their data nor change them`() throws {
         let house = try House()
         defer { house.close() }
         _ = try house.run(Self.ann, ["submit", "--", "sh", "-c", "echo $SECRET"])

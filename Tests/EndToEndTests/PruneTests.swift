@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite struct PruneTests {
-    @Test func whatFinishedIsForgottenAndItsIdIsNeverUsedAgain() throws {
+    @Test func `prune removes finished operations and their ids are never used again`() throws {
         let machine = try Machine()
         let held = try machine.submit("--hold", "--", "true")
         let over = try machine.submit("--", "echo", "gone")

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite struct RetryTests {
-    @Test func whatFailedAndWhatWasSkippedBecauseOfIt() throws {
+    @Test func `retry runs a failed operation and those skipped because of it again`() throws {
         let machine = try Machine()
         let flag = machine.state + "/flag"
         let build = try machine.submit("--name", "build", "--", "test", "-e", flag)

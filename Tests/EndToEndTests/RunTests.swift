@@ -39,7 +39,7 @@ import Testing
         #expect(try machine.ctl("run", "--", "sh", "-c", "kill -KILL $$").status == 137)
     }
 
-    @Test(arguments: [0, 7]) func whatItSaysOfItselfIsItsStatus(_ status: Int) throws {
+    @Test(arguments: [0, 7]) func `run exits with the status that the operation reports`(_ status: Int) throws {
         let machine = try Machine()
         let words = "systemd-notify X_OPS_FINISHED=\(status); sleep 600"
         #expect(try machine.ctl("run", "--completion", "notify", "--shell", words).status == Int32(status))
@@ -119,7 +119,7 @@ import Testing
         #expect(try run.wait(seconds: 30).status == 1)
     }
 
-    @Test func whoIgnoresHangUpsKeepsItsOperation() throws {
+    @Test func `run under nohup keeps its operation when the terminal hangs up`() throws {
         let machine = try Machine()
         let gate = Gate(machine)
         let run = try Command(
@@ -202,8 +202,9 @@ import Testing
     }
 
     /// Options that make many operations, or none, are refused by `run`, and its help does not offer them.
-    @Test(arguments: ["--array=1-3", "--each=-", "--dry-run"]) func whatIsNotWatchedIsForSubmit(_ option: String) throws
-    {
+    @Test(arguments: ["--array=1-3", "--each=-", "--dry-run"]) func `run refuses options that only submit has`(
+        _ option: String
+    ) throws {
         let machine = try Machine()
         let output = try machine.ctl("run", option, "--", "true")
         #expect(output.status == 125 && output.err.contains("unknown option"), "\(output.err)")

@@ -58,7 +58,7 @@ import Testing
         #expect(try machine.ok("show", "\(second)").out.contains("deadline"), "what was not named stays")
     }
 
-    @Test func whatSaysNothingOfTheKindOfOperationIsRefused() throws {
+    @Test func `set refuses settings that the kind of operation does not have`() throws {
         let machine = try Machine()
         try machine.ok("suspend")
         _ = try machine.graph(#"{"operations": [{"name": "g", "operations": [{"name": "x", "command": ["true"]}]}]}"#)
@@ -75,7 +75,7 @@ import Testing
         try machine.ok("set", "x", "--retry", "2", "--leftovers", "wait")
     }
 
-    @Test func whatIsOutOfRangeIsRefused() throws {
+    @Test func `a priority out of range and an unknown queue are refused`() throws {
         let machine = try Machine()
         let id = try machine.submit("--hold", "--", "true")
         #expect(try [2, 5].contains(machine.ctl("set", "\(id)", "--priority", "101").status))

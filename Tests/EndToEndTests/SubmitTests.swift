@@ -180,8 +180,7 @@ import Testing
         #expect((row["cause"] as? String)?.hasPrefix("cannot start: exec \"\": ") == true, "\(row["cause"] ?? "")")
     }
 
-    /// As many words as the kernel passes on: `seq 1 100000` is a common list of files.
-    @Test func whatIsNotUTF8IsRefusedRatherThanAltered() throws {
+    @Test func `a command that is not UTF-8 is refused rather than altered`() throws {
         let machine = try Machine()
         let shell = { (text: String) throws in
             try Command("/bin/sh", ["-c", text], environment: ["OPS_SOCKET": machine.socket], in: "/tmp").wait()
@@ -225,6 +224,7 @@ import Testing
             ])
     }
 
+    /// Tests about as many arguments as the kernel passes on.
     @Test func aHundredThousandWordsAreACommand() throws {
         let machine = try Machine()
         let words = (1...100_000).map(String.init)

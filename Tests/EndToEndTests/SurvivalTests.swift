@@ -35,7 +35,7 @@ import Testing
         #expect(starts.sorted() == ["after", "long", "short"])
     }
 
-    @Test func whatWasAcknowledgedIsThereAfterAKill() throws {
+    @Test func `acknowledged submissions are there after a kill`() throws {
         let machine = try Machine(workers: 1)
         let blocker = try machine.submit("--", "sleep", "600")
         try machine.await("started", of: blocker)
@@ -49,7 +49,7 @@ import Testing
         #expect(try machine.ctl("wait", "\(ids[0])-\(ids[19])", "--timeout", "30s").status == 0)
     }
 
-    @Test func whatARunnerThatIsEndingDoesNotTakeIsStartedByTheNext() throws {
+    @Test func `the next runner starts what an ending runner did not start`() throws {
         let machine = try Machine(workers: 1)
         let gate = Gate(machine)
         let first = try machine.submit("--shell", "trap 'exit 3' TERM; echo ready; read x < \(gate.path)")

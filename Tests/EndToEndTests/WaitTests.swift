@@ -84,7 +84,7 @@ import Testing
         #expect(try machine.show(behind)["notNeeded"] as? Bool == false)
     }
 
-    @Test func whatIsRetriedMeanwhileIsWaitedForAgain() throws {
+    @Test func `wait waits again for an operation that is retried meanwhile`() throws {
         let machine = try Machine()
         let (first, second) = (Gate(machine, "first"), Gate(machine, "second"))
         let mended = machine.state + "/mended"

@@ -39,7 +39,7 @@ import Testing
                 "condition 1 (pathExists /nowhere/x) is false; evaluated again at"))
     }
 
-    @Test func whatIfAnswersFromACopy() throws {
+    @Test func `what-if answers from a copy and changes nothing`() throws {
         let machine = try Machine()
         // Without a runner nothing would start.
         try machine.ok("wait", "\(try machine.submit("--", "true"))")
@@ -51,7 +51,7 @@ import Testing
         #expect(try machine.stateOf(held) == "ready", "nothing was done")
     }
 
-    @Test func whatIsOverWaitsForNothing() throws {
+    @Test func `why gives no obstacle for a finished operation`() throws {
         let machine = try Machine()
         let id = try machine.submit("--", "true")
         try machine.ok("wait", "\(id)")
@@ -87,7 +87,7 @@ import Testing
         #expect(nothing.status == 2 && nothing.err.contains("no operation in 7-9"), "\(nothing.err)")
     }
 
-    @Test func whatCannotBeDoneIsNoWhatIf() throws {
+    @Test func `why refuses a what-if that cannot be done`() throws {
         let machine = try Machine()
         let id = try machine.submit("--hold", "--", "true")
         for words in [

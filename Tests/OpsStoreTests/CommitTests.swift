@@ -52,8 +52,8 @@ import Testing
         #expect(try Raw(one.store.path).texts(hashes) == stored)
     }
 
-    /// The disk fails between two launches that are read at once: the rules are loaded again in the middle of that.
-    @Test func whatIsReadAtOnceDoesNotKeepFromLoading() throws {
+    /// The disk can fail between two launches of one read transaction. The snapshot is then loaded within it.
+    @Test func `a snapshot can be loaded while a read transaction is open`() throws {
         let world = try World()
         world.submit(Self.graph())
         try world.commit()
@@ -157,7 +157,7 @@ import Testing
         #expect(!running.isOver)
     }
 
-    @Test func whatIsFinishedLeavesTheSnapshotWithItsEdges() throws {
+    @Test func `a finished operation leaves the snapshot with its edges`() throws {
         let world = try World()
         let first = world.submit(Self.graph())
         world.start(first)

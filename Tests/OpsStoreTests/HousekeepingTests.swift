@@ -48,7 +48,7 @@ import Testing
         #expect(try Raw(world.store.path).integer("SELECT count(*) FROM text WHERE body = '[1]'") == 0)
     }
 
-    @Test func whatWasSweptAndIsSharedAgainIsStoredAgain() throws {
+    @Test func `a text that was pruned is stored again when it is used again`() throws {
         let world = try World()
         finish(world, world.submit(one("[1]", environment: #"{"A":"1"}"#)))
         try world.commit()
@@ -59,7 +59,7 @@ import Testing
         #expect(try world.history().check() == [])
     }
 
-    @Test func whatIsUnfinishedOrReferredToStays() throws {
+    @Test func `prune keeps unfinished operations and those they depend on`() throws {
         let world = try World()
         let first = world.submit(one("[1]"))
         finish(world, first)

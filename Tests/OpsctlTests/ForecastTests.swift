@@ -80,7 +80,7 @@ import Testing
         #expect(try left(rows, earlier: earlier, at: 1) == 19)
     }
 
-    @Test func whatIsUnknownTakesAsLongAsWhatWasSeenHere() throws {
+    @Test func `an unknown operation is estimated from the durations seen in this graph`() throws {
         // a took 2 s here and 6 s before: 4 s. c is new: as long as what finished here.
         let rows = [
             row(1, .finished, from: 0, to: 2, "a"), row(2, .executing, from: 2, "a"),

@@ -32,7 +32,7 @@ import Testing
         #expect(try file(operation).operations.count == 1, "a single object with a command is an operation")
     }
 
-    @Test func whatIsNoGraphIsPlaced() throws {
+    @Test func `the refusal of a malformed graph file names line and column`() throws {
         #expect(
             refusal("{\n \"operations\": [\n  {\"command\": [\"a\"],}]}")
                 == "opsctl: g.json:3:21: unexpected '}', correct the file and submit it again")

@@ -42,14 +42,14 @@ import Testing
         #expect(try parse("submit", "--env=A=B=C", "true").text(.env) == "A=B=C")
     }
 
-    @Test func whatEveryVerbTakesMayComeFirst() throws {
+    @Test func `options of every command may stand before the command`() throws {
         let arguments = try parse("--json", "--socket", "/s", "queue", "ls")
         #expect(arguments.path == "queue ls")
         #expect(arguments.has(.json))
         #expect(arguments.text(.socket) == "/s")
     }
 
-    @Test func whatAnUnsetVariableLeavesIsNoSelection() {
+    @Test func `an empty argument selects no operation`() {
         #expect(
             refusal("suspend", "") == "opsctl: suspend: OPERATION is an id or a name, not \"\", see opsctl help suspend"
         )
@@ -77,7 +77,7 @@ import Testing
         #expect(refusal("queue", "st") == "opsctl: queue: unknown verb \"st\", did you mean set?")
     }
 
-    @Test func whatIsMissingOrTooMuchIsNamed() {
+    @Test func `missing and superfluous arguments are named`() {
         #expect(refusal("show") == "opsctl: show: OPERATION is missing, see opsctl help show")
         #expect(refusal("status", "x") == "opsctl: status: unexpected \"x\", it takes no arguments")
         #expect(refusal("log", "1", "-n") == "opsctl: log: -n needs a value, write -n N")
@@ -87,7 +87,7 @@ import Testing
                 == "opsctl: wait: --timeout takes a duration such as 90s, 5m or 1h30m, not \"soon\"")
     }
 
-    @Test func whatStandsForAnOperationKeepsItsOwnStatusApart() {
+    @Test func `commands that exit with an operation's status are recognised`() {
         for (words, expected) in [
             (["run", "--foo"], true), (["wait", "--exit-code", "1"], true), (["wait", "1"], false),
         ] {

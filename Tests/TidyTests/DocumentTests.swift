@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct DocumentTests {
     /// Every `path/like.this` between backquotes, and every relative link.
-    @Test func whatTheDocumentsNameExists() throws {
+    @Test func `files that the documents name exist`() throws {
         let pages = try ["docs", "examples"].flatMap { try Tree.files(under: $0, ".md") }.map(\.path)
         var named = 0
         for page in ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"] + pages {

@@ -3,7 +3,7 @@ import Testing
 
 /// The numbered lists of docs/CODEMAP.md are those of the code.
 @Suite struct InvariantTests {
-    @Test func whatTheCoreChecksOfItselfIsNumbered() throws {
+    @Test func `the invariants of the core match their table`() throws {
         var functions: [String: Set<String>] = [:]
         for file in ["Scheduler+Invariants", "Parts/Registry+Invariants"] {
             let source = try Tree.text("Sources/OpsCore/\(file).swift")
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func whatTheSimulationWatchesIsNumbered() throws {
+    @Test func `the promises that the simulation watches match their table`() throws {
         let source = try Tree.text("Tests/OpsTesting/Violation.swift")
         var promises: [String] = []
         for line in source.components(separatedBy: "\n").map({ $0.trimmingCharacters(in: .whitespaces) })
@@ -35,13 +35,13 @@ import Testing
         for (row, promise) in zip(rows, promises) { #expect(row[1].hasPrefix("`\(promise)`"), "\(row)") }
     }
 
-    /// The functions that uphold, and the suites and canaries that break, are there by their names.
+    /// Checks the names in the columns of functions that uphold a rule, and of suites and canaries that break it.
     @Test(
         arguments: [
             ("The life of one operation", 1, nil), ("Invariants of the core", 2, 4),
             ("Promises that the simulation watches", 2, 3),
         ] as [(String, Int, Int?)])
-    func whatUpholdsAndWhatBreaksEachIsThere(heading: String, upholding: Int, breaking: Int?) throws {
+    func `functions, suites and canaries in the tables exist`(heading: String, upholding: Int, breaking: Int?) throws {
         let code = try Tree.declarations(under: "Sources/OpsCore").union(Tree.declarations(under: "Tests/OpsTesting"))
         let tests = try Tree.declarations(under: "Tests")
         let rows = try Tree.rows("docs/CODEMAP.md", below: heading)

@@ -50,7 +50,7 @@ import Testing
     }
 
     /// `try?` and `@unchecked` are allowed with their reason in a comment at the line or just above it.
-    @Test func whatDropsErrorsOrChecksGivesItsReason() throws {
+    @Test func `every dropped error and every unchecked conformance gives its reason`() throws {
         for file in try Tree.files(under: "Sources") {
             for (number, line) in file.code.enumerated()
             where line.range(of: #"\btry\?|@unchecked"#, options: .regularExpression) != nil {
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func whatIsToBeDoneIsDoneOrAnIssue() throws {
+    @Test func `no source file contains a mark for later work`() throws {
         let marks = ["TO" + "DO", "FIX" + "ME"]
         for file in try [".swift", ".c", ".h", ".varlink"].flatMap(Tree.everything) {
             for (number, line) in file.lines.enumerated() {
