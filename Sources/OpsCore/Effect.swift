@@ -2,9 +2,9 @@
 public enum Effect: Equatable, Sendable {
     case launch(AttemptID, slot: Int32)
     /// To be launched, after those before it, the moment that an attempt succeeds, in its slot; not before all of `after`
-    /// have. Answered by `taken`.
+    /// have. Answered by `stagedStarted`.
     case stage(AttemptID, after: [AttemptID])
-    /// The hand is void; answered by `revocationConfirmed`.
+    /// Staged launches are not to be started; answered by `revocationConfirmed`.
     case revokeStaged
     /// SIGTERM to the whole tree (thawed first), SIGKILL after `grace` nanoseconds; answered by `exited`/`gone`.
     case terminate(AttemptID, grace: Int64)

@@ -42,12 +42,12 @@ public enum Event: Sendable {
     /// No process of the attempt is left.
     case gone(AttemptID)
     case updated(AttemptID, OperationUpdate)
-    /// The runner has begun what was in its hand, in the slot of one that had ended.
+    /// The runner has started a staged launch, in the slot of an attempt that had ended.
     case stagedStarted(AttemptID, SlotStart)
-    /// The hand was taken back: what comes after the first `taken` of it was not begun and will not be. Those are 0
-    /// unless the runner was lost with the word of what it took.
+    /// Staged launches are revoked. Those after the first `started` of them have not been started and will not be.
+    /// `started` is 0 unless the runner was lost together with its reports of starts.
     case stagingRevoked(started: Int)
-    /// The runner has put away what was recalled: it may be given another hand.
+    /// The runner has dropped what was revoked: launches may be staged again.
     case revocationConfirmed
     /// A runner has connected, or says that it is ending: which one, and what it knows.
     case runnerConnected(Inventory)

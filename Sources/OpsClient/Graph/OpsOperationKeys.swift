@@ -36,6 +36,13 @@ public struct OpsOperationKeys: Sendable {
 
     public init(command: [String] = []) { self.command = command }
 
+    /// Returns a duration of the graph format; nil for one without end.
+    static func milliseconds(_ seconds: Double) -> String? {
+        guard seconds.isFinite else { return nil }
+        let longest = Double(Limits.duration / 1_000_000)
+        return "\(Int64(min(max(seconds * 1000, -longest), longest).rounded(.up)))ms"
+    }
+
     /// Returns the operation as a JSON object, with its children among the operations of a graph.
     func json(in graph: [OpsOperationKeys] = []) -> [UInt8] {
         var writer = JSONWriter()
@@ -56,7 +63,7 @@ public struct OpsOperationKeys: Sendable {
         writer.optional("qos", qualityOfService?.rawValue)
         writer.optional("directory", directory)
         writer.optional("stdin", stdin)
-        writer.optional("timeout", timeout.map { "\(Int64(($0 * 1000).rounded(.up)))ms" })
+        writer.optional("timeout", timeout.flatMap(Self.milliseconds))
         if let retries {
             writer.key("retry")
             writer.beginObject()
