@@ -57,7 +57,9 @@ import Testing
         id, state, attempt, run, attemptsBefore, readyAt, notBefore, startedAt, finishedAt, outcome, root, cause
         """
 
-    @Test(arguments: [false, true]) func aLifeIsStoredTheSameInOneTurnAndInMany(_ comesBack: Bool) throws {
+    @Test(arguments: [false, true]) func `the changes of an operation are stored alike in one turn and in many`(
+        _ comesBack: Bool
+    ) throws {
         func life(_ world: World) -> [[Change]] { self.life(world).dropLast(comesBack ? 0 : 1) }
         let apart = try rows { world in life(world).flatMap { $0.map { [$0] } } }
         #expect(try rows(life) == apart)

@@ -51,11 +51,11 @@ import Testing
             (0, "0s"), (250_000_000, "250ms"), (30_000_000_000, "30s"), (90_000_000_000, "1m30s"),
             (3_600_000_000_000, "1h"), (5_400_500_000_000, "1h30m500ms"),
         ] as [(Int64, String)])
-    func durationsReadAsTheyAreWritten(_ nanoseconds: Int64, _ text: String) {
+    func `durations are written as opsctl reads them`(_ nanoseconds: Int64, _ text: String) {
         #expect(durationText(nanoseconds) == text)
     }
 
-    @Test func causesSurviveTheirRow() {
+    @Test func `causes are read back from their rows`() {
         let causes: [Cause] = [
             .exitStatus(2), .signal(9), .outOfMemory, .cannotStart(step: "exec", errno: 13),
             .ranLongerThan(nanoseconds: 1), .deadlinePassed, .cancelledBy("a", reason: nil),

@@ -52,7 +52,7 @@ import Testing
         #expect(try world.history().check() == [])
     }
 
-    @Test func aDamagedPageIsFound() throws {
+    @Test func `a damaged page is found`() throws {
         let world = try World()
         for _ in 0..<50 { world.submit(CommitTests.graph()) }
         try world.commit()
@@ -66,7 +66,7 @@ import Testing
         #expect(try !History.open(path: copy.path + "/opsd.db").check().isEmpty)
     }
 
-    @Test func theViewsReadAsTheContractDoes() throws {
+    @Test func `the views of the database give the documented columns`() throws {
         let world = try World()
         let first = world.submit(CommitTests.graph())
         world.start(first)

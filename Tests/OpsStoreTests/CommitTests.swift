@@ -63,7 +63,7 @@ import Testing
         #expect(try world.store.load().operations.count == 3)
     }
 
-    @Test func aSubmissionIsLoadedAsItWasMade() throws {
+    @Test func `a submission is loaded as it was stored`() throws {
         let world = try World()
         world.submit(Self.graph())
         try world.commit()
@@ -89,7 +89,7 @@ import Testing
         #expect(snapshot.edges.map(\.when) == [.succeeded, .finished])
     }
 
-    @Test func textsAreFetchedAtLaunch() throws {
+    @Test func `the texts of an operation are read at its launch`() throws {
         let world = try World()
         let first = world.submit(Self.graph())
         try world.commit()
@@ -103,7 +103,7 @@ import Testing
         #expect(try world.store.texts(of: OperationID(99)) == nil)
     }
 
-    @Test func neighboursGetTheTextsTheyShareAndNoOthers() throws {
+    @Test func `operations get the texts that they share and no others`() throws {
         let world = try World()
         var submission = Submission()
         submission.user = 7
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func anExecutingOperationIsLoadedWithItsAttempt() throws {
+    @Test func `an executing operation is loaded with its attempt`() throws {
         let world = try World()
         let first = world.submit(Self.graph())
         world.start(first, slot: 3)
@@ -169,7 +169,7 @@ import Testing
         #expect(snapshot.nextOperation == 4)
     }
 
-    @Test func eventsAreReadInOrderAfterASequence() throws {
+    @Test func `events after a sequence number are read in order`() throws {
         let world = try World()
         let first = world.submit(Self.graph())
         try world.commit()
@@ -186,7 +186,7 @@ import Testing
         #expect(last.product == OperationID(9) && last.outcome == .skipped && last.at == 12 && last.detail == "d")
     }
 
-    @Test func aSecondStoreOnTheDirectoryIsRefused() throws {
+    @Test func `a second store on the same directory is refused`() throws {
         let world = try World()
         let error = #expect(throws: StoreError.self) {
             try Store.open(directory: world.directory.path, boot: "boot-1")
@@ -194,7 +194,7 @@ import Testing
         #expect(error?.kind == .busy)
     }
 
-    @Test func anEdgeThatIsAskedForAgainIsToBeMetAgain() throws {
+    @Test func `a dependency that is added again must be met again`() throws {
         let world = try World()
         var submission = Submission()
         submission.operations = [Draft(), Draft(flags: .held)]

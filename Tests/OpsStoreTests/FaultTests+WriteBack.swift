@@ -65,7 +65,8 @@ extension FaultTests {
         return opened
     }
 
-    @Test(arguments: [false, true]) func aStartBuildsOnNothingThatIsNotOnTheDisk(_ forgetting: Bool) throws {
+    @Test(arguments: [false, true]) func `a start relies on nothing that is not on the disk`(_ forgetting: Bool) throws
+    {
         try everyWriteBackFails(forgetting: forgetting) { directory in
             // Ends with the first error; the next process finds what the system still shows.
             _ = runUntilDark(directory)
@@ -81,7 +82,7 @@ extension FaultTests {
     }
 
     @Test(arguments: [false, true], [false, true])
-    func aCheckpointInPartIsOnTheDiskBeforeItCounts(_ forgetting: Bool, _ beside: Bool) throws {
+    func `a partial checkpoint is on the disk before it counts`(_ forgetting: Bool, _ beside: Bool) throws {
         try everyWriteBackFails(forgetting: forgetting, from: made()) { directory in
             let store = try open(directory)
             let half = script.turns.count / 2

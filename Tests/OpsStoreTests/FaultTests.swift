@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: [SQLITE_IOERR, SQLITE_FULL])
-    func everyOperationOnTheDiskFailsOnce(_ code: Int32) throws {
+    func `the store survives one failure of every disk operation`(_ code: Int32) throws {
         let states = try expected()
         var place = 1
         var hasFailed = true
@@ -112,7 +112,7 @@ import Testing
         #expect(place > 50 && !hasFailed, "the scenario writes often, and ends")
     }
 
-    @Test func aDeviceThatCannotBeReadIsNoDamagedDatabase() throws {
+    @Test func `a device that cannot be read is not reported as a damaged database`() throws {
         let directory = TemporaryDirectory(inMemory: true)
         do {
             let store = try Store.open(directory: directory.path, boot: "boot")
@@ -135,7 +135,7 @@ import Testing
     }
 
     /// Whatever the system has said last of the other of its two files.
-    @Test func aLogThatCannotBeReadIsNoDamagedDatabase() throws {
+    @Test func `a log that cannot be read is not reported as a damaged database`() throws {
         let directory = TemporaryDirectory(inMemory: true)
         fault_vfs_arm(directory.path, 0, 0)
         defer { fault_vfs_disarm() }
@@ -156,7 +156,7 @@ import Testing
     enum Survival: CaseIterable { case nothing, everything, someSectors, otherSectors }
 
     @Test(arguments: Survival.allCases)
-    func powerGoesAtEverySync(_ survival: Survival) throws {
+    func `the store survives a power cut at every sync`(_ survival: Survival) throws {
         let states = try expected()
         var place: Int32 = 1
         var hasFailed = true

@@ -19,7 +19,7 @@ import Testing
             particulars: names.map { .init(name: $0, command: #"["true"]"#) })
     }
 
-    @Test func aRecordTellsAllOfAnOperation() throws {
+    @Test func `a record contains everything about an operation`() throws {
         let world = try World()
         let first = world.submit(CommitTests.graph())
         world.start(first, slot: 2)
@@ -53,7 +53,7 @@ import Testing
         #expect(try world.store.load().operations.count == 2 && world.store.finishedWhenLoaded == 1)
     }
 
-    @Test func aListTellsOfEachWhatItsRecordTellsAlone() throws {
+    @Test func `a list contains the same records as single requests`() throws {
         let world = try World()
         for number in 1...3 {
             let first = world.submit(CommitTests.graph())
@@ -74,7 +74,7 @@ import Testing
         #expect(Set(listed.map(\.user)).count == 4 && listed.contains { $0.dependencies.count == 2 })
     }
 
-    @Test func selectionsHaveInCommonWhatTheirMembersName() throws {
+    @Test func `a selection returns the operations that match all its members`() throws {
         let world = try World()
         world.submit(chain(["a", "b", "c"], [[], [0], [1]], details: #"{"labels":{"os":"linux"}}"#))
         world.submit(chain(["a", "d"], [[], []], user: "ada"))
@@ -107,7 +107,7 @@ import Testing
         #expect(try history.select(users, limit: 10) == ids(4, 5))
     }
 
-    @Test func namesMeanTheNewest() throws {
+    @Test func `a name means the newest operation of that name`() throws {
         let world = try World()
         world.submit(chain(["a", "b"], [[], []]))
         world.submit(chain(["a", "ab"], [[], []]))
@@ -120,7 +120,7 @@ import Testing
         #expect(try history.names(of: ids(1, 4, 9)) == [OperationID(1): "a", OperationID(4): "ab"])
     }
 
-    @Test func aKeyFindsItsSubmission() throws {
+    @Test func `a key finds its submission`() throws {
         let world = try World()
         let first = world.submit(CommitTests.graph())
         try world.commit()
@@ -131,7 +131,7 @@ import Testing
         #expect(try world.history().graph(GraphID(1))?.count == 3)
     }
 
-    @Test func aRetryBringsBackWhatWasSkippedBecauseOfIt() throws {
+    @Test func `a retry reopens the operations that were skipped because of it`() throws {
         let world = try World()
         world.submit(chain(["a", "b", "c", "d"], [[], [0], [1], []]))
         let root = OperationID(1)
@@ -158,7 +158,7 @@ import Testing
             ])
     }
 
-    @Test func downstreamFollowsEdgesAcrossSubmissions() throws {
+    @Test func `dependents are found across submissions`() throws {
         let world = try World()
         world.submit(chain(["a", "b"], [[], [0]]))
         var later = chain(["x"], [[]])
@@ -174,7 +174,7 @@ import Testing
         #expect(try history.revival(of: ids(1), downstream: false).operations.map(\.id.rawValue) == [1])
     }
 
-    @Test func aChildReopensItsGroupAndAGroupItsFailedChildren() throws {
+    @Test func `a child reopens its group and a group its failed children`() throws {
         let world = try World()
         var texts = chain(["g", "x", "y", "z"], [])
         texts.submission.operations[0].flags = .group
@@ -196,7 +196,7 @@ import Testing
         #expect(child.endedChildren.map(\.firstUnsuccessful.rawValue) == [2])
     }
 
-    @Test func resultsOfDependenciesAreHandedOn() throws {
+    @Test func `the results of dependencies are passed to their dependents`() throws {
         let world = try World()
         world.submit(chain(["a", "b"], [[], [0]]))
         world.start(OperationID(1))
@@ -216,7 +216,7 @@ import Testing
         #expect(try results(of: owner + 1) == [], "those of somebody else")
     }
 
-    @Test func aSoundDatabaseHasNoProblems() throws {
+    @Test func `a sound database has no problems`() throws {
         let world = try World()
         let first = world.submit(CommitTests.graph())
         world.start(first)

@@ -25,7 +25,7 @@ import Testing
         return gone
     }
 
-    @Test func pruningTakesOldGraphsAndWhatTheyAloneUsed() throws {
+    @Test func `prune removes old graphs and the texts that only they used`() throws {
         let world = try World()
         let old = world.submit(one("[1]", environment: #"{"A":"1"}"#))
         finish(world, old)
@@ -71,7 +71,7 @@ import Testing
         #expect(try world.history().check() == [])
     }
 
-    @Test func numbersAreNotGivenOutAgain() throws {
+    @Test func `numbers of pruned operations are not used again`() throws {
         let world = try World()
         for _ in 1...3 { finish(world, world.submit(one("[1]"))) }
         try world.commit()
@@ -81,7 +81,7 @@ import Testing
         #expect(snapshot.nextOperation == 4 && snapshot.nextGraph == 4 && snapshot.lastSequence == 3)
     }
 
-    @Test func theNewestAreKeptByCount() throws {
+    @Test func `prune keeps the requested number of newest graphs`() throws {
         let world = try World()
         for _ in 1...5 { finish(world, world.submit(one("[1]"))) }
         try world.commit()
@@ -89,7 +89,7 @@ import Testing
         #expect(try world.history().select(Selection(), limit: 9).map(\.rawValue) == [4, 5])
     }
 
-    @Test func aLargeGraphGoesInSlices() throws {
+    @Test func `a large graph is pruned in slices`() throws {
         let world = try World()
         var submission = Submission()
         submission.operations = (0..<10).map { _ in Draft() }
@@ -163,7 +163,7 @@ import Testing
         #expect(try world.history().check() == [])
     }
 
-    @Test func aBackupIsWholeAlthoughItIsWrittenMeanwhile() throws {
+    @Test func `a backup is consistent although commits happen meanwhile`() throws {
         let world = try World()
         for _ in 1...200 { world.submit(one("[1]", environment: String(repeating: "x", count: 2000))) }
         try world.commit()
@@ -179,7 +179,7 @@ import Testing
         #expect(try History.open(path: copy.path).check() == [])
     }
 
-    @Test func aBackupGivenUpLeavesNothing() throws {
+    @Test func `an abandoned backup leaves no file`() throws {
         let world = try World()
         world.submit(one("[1]"))
         try world.commit()
@@ -188,7 +188,7 @@ import Testing
         #expect(target.names == [])
     }
 
-    @Test func tidyingGivesRoomBack() throws {
+    @Test func `tidying gives disk space back`() throws {
         let world = try World()
         for number in 1...1000 {
             finish(world, world.submit(one("[\(number)]", environment: String(repeating: "\(number)", count: 2000))))
@@ -207,7 +207,7 @@ import Testing
     }
 
     /// Somebody's open read is neither waited for nor asked for again and again.
-    @Test func aReaderPutsTidyingOff() throws {
+    @Test func `an open reader postpones tidying`() throws {
         let world = try World()
         for number in 1...1000 { world.submit(one(String(repeating: "\(number)", count: 2000))) }
         try world.commit()
@@ -224,7 +224,7 @@ import Testing
         #expect(File.read(world.store.path + "-wal")?.count == 0)
     }
 
-    @Test func nobodyElseMovesALogThatIsBeingMoved() throws {
+    @Test func `a checkpoint does nothing while another one runs`() throws {
         let world = try World()
         for number in 1...1000 { world.submit(one(String(repeating: "\(number)", count: 2000))) }
         let reader = try Raw(world.store.path)

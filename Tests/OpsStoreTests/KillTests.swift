@@ -6,7 +6,7 @@ import Testing
 
 /// A process that stores turns is killed in the middle of it, over and over, on one and the same database.
 @Suite struct KillTests {
-    @Test func aKilledWriterLosesNothingThatItAcknowledged() throws {
+    @Test func `a killed writer loses nothing that it acknowledged`() throws {
         let directory = TemporaryDirectory(inMemory: true)
         let writer = try #require(Writer.path(), "store-writer is built beside the tests")
         var random: UInt64 = 20_240_229

@@ -4,7 +4,7 @@ import Testing
 /// Whole lives of opsd with this store under the scheduler: what it gives back is what the contract says it must.
 @Suite(.serialized) struct MirrorTests {
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func theStoreRemembersAsTheSimulationDoes(_ seed: UInt64) throws {
+    func `the store loads the same state as the simulated store`(_ seed: UInt64) throws {
         let mirror = Mirror()
         Mirror.current = mirror
         defer { Mirror.current = nil }
