@@ -39,11 +39,11 @@ import Testing
         }
     }
 
-    @Test func nothingIsKnownBeforeSomethingHasFinished() throws {
+    @Test func `there is no estimate before an operation has finished`() throws {
         #expect(try left([row(1, .executing, from: 0, "a"), row(2, .pending, "a")], at: 3) == nil)
     }
 
-    @Test func theLongestChainCounts() throws {
+    @Test func `the estimate is at least the duration of the longest chain`() throws {
         // 1 took 4 s. 2 runs for 1 s and needs 3 more, then 4 takes 4: 7 s. 3 needs 3: 10 s of work on two slots.
         let rows = [
             row(1, .finished, from: 0, to: 4, "a"), row(2, .executing, from: 4, "a"),
@@ -52,7 +52,7 @@ import Testing
         #expect(try left(rows, at: 5) == 7)
     }
 
-    @Test func allThatIsLeftCountsWhereSlotsAreFew() throws {
+    @Test func `the estimate includes all remaining work when slots are few`() throws {
         // Nothing runs: 4 + 4 + 4 s one after the other.
         let rows = [
             row(1, .finished, from: 0, to: 4, "a"), row(2, .ready, "a"), row(3, .ready, "a"),
@@ -61,7 +61,7 @@ import Testing
         #expect(try left(rows, at: 5) == 12)
     }
 
-    @Test func aCommandTakesAsLongAsItDid() throws {
+    @Test func `a command is estimated by its earlier duration`() throws {
         // a took 4 s, b took 10 s; one slot is in use.
         let rows = [
             row(1, .finished, from: 0, to: 4, "a"), row(2, .finished, from: 4, to: 14, "b"),
@@ -70,7 +70,7 @@ import Testing
         #expect(try left(rows, at: 16) == 12, "8 of the 10 s that b took, and 4 for a")
     }
 
-    @Test func aCommandTakesAsLongAsItDidInEarlierGraphs() throws {
+    @Test func `a command is estimated by its duration in earlier graphs`() throws {
         // Nothing has finished here. Before, a took 6 s and b 2 s: 1 needs 5 more, 2 and 3 need 6, 4 needs 2.
         let rows = [
             row(1, .executing, from: 0, "a"), row(2, .pending, "a"), row(3, .ready, "a"),

@@ -39,7 +39,7 @@ import Testing
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
         "Golden")
 
-    @Test(arguments: Picture.all) func itIsAsItWas(_ picture: Picture) throws {
+    @Test(arguments: Picture.all) func `the output equals its golden file`(_ picture: Picture) throws {
         let standIn = try StandIn(Canned.answers)
         // Beside the test bundle; on failure the start says which path is wrong.
         let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
@@ -58,7 +58,7 @@ import Testing
         #expect(text == golden, "\(picture.name): OPSD_RENEW_GOLDEN=1 renews it")
     }
 
-    @Test func everyGoldenFileIsCompared() throws {
+    @Test func `every golden file is compared`() throws {
         let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)
         #expect(Set(files) == Set(Picture.all.map { $0.name + ".txt" }))
     }

@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func threeFormsAreOneGraph() throws {
+    @Test func `an object, an array and lines of operations give the same graph`() throws {
         let operation = #"{"command":["true"]}"#
         for text in [
             #"{"name":"x","operations":[\#(operation),\#(operation)]}"#, "[\(operation),\n\(operation)]",
@@ -51,7 +51,7 @@ import Testing
         #expect(refusal("  \n")?.contains("contains no operations") == true)
     }
 
-    @Test func problemsAreGivenTheirLines() throws {
+    @Test func `problems are reported with their lines`() throws {
         let graph = try file(
             """
             {"operations": [
@@ -73,13 +73,13 @@ import Testing
             ])
     }
 
-    @Test func gapsAreFilledInsideStrings() throws {
+    @Test func `variables are replaced inside strings`() throws {
         let filled = try Substitution([Pair("A=x\"y"), Pair("B=2")].compactMap { $0 })
             .fill(GraphText(path: "g.json", json: Array(#"{"shell":"${A} $${A} ${A:-z} $B ${B}"}"#.utf8)))
         #expect(String(decoding: filled.bytes, as: UTF8.self) == #"{"shell":"x\"y ${A} ${A:-z} $B 2"}"#)
     }
 
-    @Test func anUnknownGapIsNamed() throws {
+    @Test func `an unknown variable is named`() throws {
         let substitution = Substitution([Pair("VERSION=1")].compactMap { $0 })
         do throws(Failure) {
             _ = try substitution.fill(GraphText(path: "g.json", json: Array("{\n\"a\":\"${VERSIO}\"}".utf8)))

@@ -5,7 +5,7 @@ import Testing
 @testable import opsctl
 
 @Suite struct OutputTests {
-    @Test func widthsCountCells() {
+    @Test func `display widths count terminal cells`() {
         #expect(DisplayWidth.of("abc") == 3)
         #expect(DisplayWidth.of("日本語") == 6)
         #expect(DisplayWidth.of("e\u{301}") == 1)
@@ -15,7 +15,7 @@ import Testing
         #expect(DisplayWidth.fit("abc", 3) == "abc")
     }
 
-    @Test func textOfOthersCannotSteerTheTerminal() {
+    @Test func `control characters in foreign text are not printed`() {
         #expect("a\u{1b}[2Jb\nc\u{9b}d".printable == "a?[2Jb c?d")
     }
 
@@ -40,7 +40,7 @@ import Testing
         #expect(try JSONValue(escaped) == JSONValue(Array(text.utf8)), "and reads as the same")
     }
 
-    @Test func tablesAlignAndFit() throws {
+    @Test func `tables are aligned and fit the width`() throws {
         let columns: [Table.Column] = [.init("ID", right: true), .init("NAME", elastic: true), .init("STATE")]
         func lines(_ width: Int?) throws -> [String] {
             let lines = LineCollector()
@@ -61,12 +61,12 @@ import Testing
             ])
     }
 
-    @Test func spansHaveTwoUnits() {
+    @Test func `durations are shown in at most two units`() {
         let texts = [0, 999, 3200, 59_999, 65_000, 7_380_000, 352_800_000].map { Span(milliseconds: $0).text }
         #expect(texts == ["0ms", "999ms", "3.2s", "59s", "1m05s", "2h03m", "4d02h"])
     }
 
-    @Test func instantsAreReadAsPeopleWriteThem() throws {
+    @Test func `common ways to write a time are understood`() throws {
         let now = try #require(Instant.rfc3339("2027-01-31T12:00:00Z"))
         #expect(Instant.parse("2027-01-31T13:00:00+01:00", now: now) == now)
         let next = try #require(Instant.parse("22:00", now: now))
@@ -105,7 +105,7 @@ import Testing
         #expect(Instant.parse("2027-03-01T10:00", now: now) == Instant.parse("2027-03-01 10:00", now: now))
     }
 
-    @Test func barsFillInEighths() {
+    @Test func `progress bars fill in eighths of a cell`() {
         #expect(ProgressBar.text(done: 0, total: 4, cells: 4) == "░░░░ 0%")
         #expect(ProgressBar.text(done: 3, total: 8, cells: 4) == "█▌░░ 37%")
         #expect(ProgressBar.text(done: 9, total: 8, cells: 4) == "████ 100%")

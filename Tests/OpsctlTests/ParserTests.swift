@@ -19,24 +19,24 @@ import Testing
         }
     }
 
-    @Test func optionsOfSubmitEndAtTheCommand() throws {
+    @Test func `options of submit end at the command`() throws {
         let arguments = try parse("submit", "--name", "x", "sleep", "--name", "5")
         #expect(arguments.text(.operationName) == "x")
         #expect(arguments.operands == ["sleep", "--name", "5"])
     }
 
-    @Test func twoDashesEndOptionsOnce() throws {
+    @Test func `two dashes end the options once`() throws {
         #expect(try parse("submit", "--", "--name", "--", "x").operands == ["--name", "--", "x"])
     }
 
-    @Test func optionsOfOtherVerbsStandAnywhere() throws {
+    @Test func `options of other verbs may stand anywhere`() throws {
         let arguments = try parse("log", "12", "-fn", "5")
         #expect(arguments.operands == ["12"])
         #expect(arguments.has(LogVerb.follow))
         #expect(arguments.integer(LogVerb.lines) == 5)
     }
 
-    @Test func valuesMayBeAttached() throws {
+    @Test func `values may be attached to their options`() throws {
         #expect(try parse("set", "1", "--priority=-5").text(.priority) == "-5")
         #expect(try parse("log", "1", "-n7").integer(LogVerb.lines) == 7)
         #expect(try parse("submit", "--env=A=B=C", "true").text(.env) == "A=B=C")
@@ -64,7 +64,7 @@ import Testing
         #expect(refusal("note", "", "x") != nil)
     }
 
-    @Test func mistypedWordsSuggestTheNearest() {
+    @Test func `the nearest name is suggested for a mistyped one`() {
         #expect(refusal("kill") == "opsctl: kill: unknown verb \"kill\", did you mean cancel?")
         #expect(refusal("atq") == "opsctl: atq: unknown verb \"atq\", did you mean ls -s scheduled?")
         #expect(refusal("submt") == "opsctl: submt: unknown verb \"submt\", did you mean submit?")

@@ -31,7 +31,7 @@ import Testing
         return words
     }
 
-    @Test func everyExampleIsUnderstood() throws {
+    @Test func `every example of the help is understood`() throws {
         for verb in Self.verbs {
             for example in verb.examples {
                 var line = words(example.command)
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func noTwoOptionsOfAVerbShareANameOrALetter() {
+    @Test func `no two options of a verb share a name or a letter`() {
         for verb in Self.verbs {
             let options = (verb.groups + [Option.everywhere]).flatMap(\.options)
             let names = options.map(\.name) + options.compactMap(\.alias)
@@ -57,14 +57,14 @@ import Testing
         }
     }
 
-    @Test func everyVerbIsFoundByAllItsNames() {
+    @Test func `every verb is found by all its names`() {
         for verb in VerbTable.all {
             for name in [verb.name] + verb.aliases { #expect(VerbTable.verb(named: name)?.name == verb.name) }
         }
         #expect(VerbTable.verb(named: "sumbit") == nil)
     }
 
-    @Test func everyVerbHasAnEndToEndTestThatIsCalledLikeIt() {
+    @Test func `every verb has an end-to-end test of its name`() {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("EndToEndTests")
         for verb in VerbTable.shown {
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func everyVerbIsInTheArchitecture() throws {
+    @Test func `every verb is in the code map`() throws {
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("docs/CODEMAP.md")
         let text = try String(contentsOf: page, encoding: .utf8)
@@ -85,7 +85,7 @@ import Testing
         #expect(named == VerbTable.shown.map(\.name))
     }
 
-    @Test func everyVerbHasAnActionOrVerbsOfItsOwn() {
+    @Test func `every verb has an action or verbs of its own`() {
         for verb in Self.verbs {
             // One that has verbs of its own lists things without one.
             #expect(verb.action != nil || !verb.verbs.isEmpty, "\(verb.name)")
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func completionOffersEveryVerbAndEveryOption() throws {
+    @Test func `completion offers every verb and every option`() throws {
         var parser = Parser(["version"])
         let session = try Session(try parser.parse())
         let verbs = try #require(Candidates(session, [""]).words()).map(\.text)
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func valuesThatAreKnownAreOffered() throws {
+    @Test func `completion offers known values`() throws {
         var parser = Parser(["version"])
         let session = try Session(try parser.parse())
         let states = try #require(Candidates(session, ["ls", "--state", "f"]).words()).map(\.text)
@@ -115,7 +115,7 @@ import Testing
         #expect(Candidates(session, ["submit", "--", ""]).words() == nil, "files are the shell's business")
     }
 
-    @Test func everyVerbHasAManualPageThatTellsEveryOption() throws {
+    @Test func `every verb has a manual page with every option`() throws {
         let pages = ManualPage.all()
         for verb in VerbTable.shown {
             let page = try #require(pages.first { $0.name == "opsctl-\(verb.name).1" })
