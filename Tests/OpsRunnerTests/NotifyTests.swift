@@ -104,7 +104,7 @@ import Testing
         arguments: [
             "hasty X_OPS_FINISHED=0", "hasty X_OPS_FINISHED=0; exit 3", "(setsid sh -c :; hasty X_OPS_FINISHED=0) &",
         ], treeKinds)
-    func theLastWordOfTheDeadIsHeard(script: String, usesControlGroups: Bool) throws {
+    func `a message of a process that has ended is received`(script: String, usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         var request = runner.request(1, Self.hasty + script)
         request.leftovers = .wait

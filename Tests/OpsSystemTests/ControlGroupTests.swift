@@ -43,7 +43,7 @@ struct ControlGroupTests {
         arguments: SpawnTests.everyFallback + [
             .withoutIntoControlGroup, [.withoutIntoControlGroup, .withoutCloseRange],
         ])
-    func aProcessIsInItsGroupFromItsFirstInstruction(fallbacks: Fallbacks) throws {
+    func `a process is in its control group from its first instruction`(fallbacks: Fallbacks) throws {
         fallbacks.begin()
         defer { Fallbacks.end() }
         try withGroup { group in
@@ -61,7 +61,7 @@ struct ControlGroupTests {
         arguments: SpawnTests.everyFallback + [
             .withoutIntoControlGroup, [.withoutIntoControlGroup, .withoutCloseRange],
         ])
-    func aGroupThatIsGoneIsSaid(fallbacks: Fallbacks) throws {
+    func `a missing control group is reported`(fallbacks: Fallbacks) throws {
         fallbacks.begin()
         defer { Fallbacks.end() }
         try withGroup { group in

@@ -22,7 +22,7 @@ import Testing
         #expect(named > 50)
     }
 
-    @Test func everyStateAndOutcomeIsInTheCodeMap() throws {
+    @Test func `every state and outcome is in the code map`() throws {
         let text = try Tree.text("docs/CODEMAP.md")
         for path in ["Sources/OpsCore/Operation/OperationState.swift", "Sources/OpsCore/Operation/Outcome.swift"] {
             let source = try Tree.text(path)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func makeHelpListsEveryTargetOfTheReadme() throws {
+    @Test func `the Makefile has every common target`() throws {
         let makefile = try Tree.text("Makefile")
         for word in ["run", "test", "build", "install", "format", "lint", "bench"] {
             #expect(makefile.contains("\n\(word): "), "make \(word)")

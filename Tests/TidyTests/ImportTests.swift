@@ -15,7 +15,7 @@ import Testing
     }
 
     /// As in the table, and the table allows nothing that nobody imports.
-    @Test func everyTargetImportsWhatTheTableAllows() throws {
+    @Test func `every target imports exactly the modules that the table allows`() throws {
         let table = try Self.table()
         var imported: [String: Set<String>] = table.mapValues { _ in [] }
         for file in try Tree.files(under: "Sources") {
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func theTableNamesOnlyTargetsThatExist() throws {
+    @Test func `the table names only targets that exist`() throws {
         for target in try Self.table().keys {
             #expect(try !Tree.files(under: "Sources/" + target).isEmpty, "\(target) has no sources")
         }

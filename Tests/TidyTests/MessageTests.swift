@@ -47,13 +47,13 @@ import Testing
         #expect(all.count >= count, "found only \(all)")
     }
 
-    @Test func theDaemonsAndTheRunners() throws {
+    @Test func `messages of the daemon and the runner are in the operations manual`() throws {
         try expectCures("Sources/OpsDaemon", Self.beginnings, atLeast: 20)
         try expectCures("Sources/OpsRunner", Self.beginnings, atLeast: 5)
         try expectCures("Sources/opsd-runner", Self.beginnings, atLeast: 1)
     }
 
-    @Test func theStoresAdvice() throws {
+    @Test func `advice of the store is in the operations manual`() throws {
         let source = try Tree.text("Sources/OpsStore/StoreError.swift")
         let advice = try #require(source.components(separatedBy: "func advice").last)
         let page = try Tree.text("docs/OPERATIONS.md")
@@ -68,13 +68,13 @@ import Testing
         }
     }
 
-    @Test func opsctlsAboutTheDaemon() throws {
+    @Test func `messages of opsctl about the daemon are in the operations manual`() throws {
         try expectCures("Sources/opsctl/Client", Self.refusals, atLeast: 10)
         try expectCures("Sources/OpsDaemon/Translation", Self.refusals, atLeast: 5)
     }
 
     /// `journalctl -x` knows every id that is written, and every id that it knows is written.
-    @Test func theCatalogIsThatOfTheJournal() throws {
+    @Test func `the journal catalog has exactly the ids that opsd writes`() throws {
         let sources = try Tree.files(under: "Sources/OpsDaemon").map { $0.lines.joined(separator: "\n") }.joined()
         let declared = sources.matches(of: #/static let (\w+) = "([0-9a-f]{32})"/#)
         let catalog = try Tree.text("systemd/opsd.catalog").matches(of: #/(?m)^-- ([0-9a-f]{32})$/#).map { $0.output.1 }

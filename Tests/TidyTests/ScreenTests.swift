@@ -32,7 +32,7 @@ import Testing
         return parts.count > 1 ? parts.prefix(1).joined() + "/" : String(parts.joined().dropLast(".swift".count))
     }
 
-    @Test func everySourceFileIsOnAScreen() throws {
+    @Test func `every source file is in the code map`() throws {
         let rows = try rows()
         let screens = Set(rows.map(\.target))
         let named = Set(rows.flatMap { row in row.names.map { "\(row.target)/\($0)" } })
@@ -50,7 +50,7 @@ import Testing
         #expect(rows.reduce(0) { $0 + $1.names.count } == named.count, "one row for each")
     }
 
-    @Test func everyRowNamesTestsThatThereAre() throws {
+    @Test func `every row of the code map names tests that exist`() throws {
         let suites = Set(try Tree.files(under: "Tests").map { String($0.name.dropLast(".swift".count)) })
         for row in try rows() {
             #expect(!row.tests.isEmpty)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func eachScreenFitsAScreen() throws {
+    @Test func `each target has at most 20 rows in the code map`() throws {
         for (target, rows) in Dictionary(grouping: try rows(), by: \.target) {
             #expect(rows.count <= 20, "\(target) has \(rows.count) rows")
         }

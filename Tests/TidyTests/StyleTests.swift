@@ -37,7 +37,7 @@ import Testing
         Refusal(#"[\w)\]]!(?![=\w])"#, "a force unwrap is a crash without a sentence"),
     ]
 
-    @Test func noRefusedWordStandsInTheCode() throws {
+    @Test func `no refused construct stands in the code`() throws {
         for file in try Tree.files(under: "Sources") {
             for (number, line) in file.code.enumerated() {
                 for refusal in Self.refusals where !refusal.exempt.contains(file.target) {
@@ -71,13 +71,13 @@ import Testing
         }
     }
 
-    @Test func filesStaySmall() throws {
+    @Test func `no source file is too long`() throws {
         for file in try Tree.everything(".swift") + Tree.everything(".c") {
             #expect(file.lines.count <= 501, "\(file.path) has \(file.lines.count) lines; 500 are allowed")
         }
     }
 
-    @Test func functionsFitAScreen() throws {
+    @Test func `functions fit on a screen`() throws {
         let beginning = #/^\s*[a-z@\w ()]*\b((func|init|subscript|deinit)\b.*[({]|var\b.*\{)$/#
         for file in try Tree.everything(".swift") {
             // Scopes that are open at a line, the outermost first.
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func noPathOfOneMachineIsCommitted() throws {
+    @Test func `no path of one machine is in the sources`() throws {
         for file in try Tree.everything(".swift") where file.name != "StyleTests.swift" {
             #expect(!file.lines.contains { $0.contains("/work/") || $0.contains("/root/") }, "\(file.path)")
         }

@@ -17,7 +17,7 @@ import Testing
         return Set(rows.flatMap { words($0[column]) })
     }
 
-    @Test func theArrowsAreThoseThatTheJudgeAllows() throws {
+    @Test func `the documented transitions are those that the fake store allows`() throws {
         let judge = try Tree.text("Tests/OpsTesting/FakeStore+Apply.swift")
         var lawful: Set<String> = []
         for step in judge.matches(of: #/try step\(id, from: \[\.(\w+)\], to: (\.?\w+)\)/#) {
@@ -35,20 +35,20 @@ import Testing
         #expect(Set(rows.flatMap { words($0[0]) + words($0[1]) }) == Set(states))
     }
 
-    @Test func everyMethodBelongsToAVerb() throws {
+    @Test func `every method of the interface belongs to a verb`() throws {
         let methods = try Tree.text(Self.interface).matches(of: #/(?m)^method (\w+)/#).map { String($0.output.1) }
         #expect(
             try words(below: "From a verb to a change", column: 1, ofWidth: 4).subtracting(["submit"]) == Set(methods))
     }
 
-    @Test func everyEventIsToldBySomebody() throws {
+    @Test func `every event has a documented source`() throws {
         let events = try Tree.cases(of: "Event", in: "Sources/OpsCore/Event.swift")
         let told = try words(below: "From a verb to a change", column: 2, ofWidth: 4)
             .union(try words(below: "From a verb to a change", column: 1, ofWidth: 3))
         #expect(told == Set(events))
     }
 
-    @Test func everyChangeFollowsFromSomething() throws {
+    @Test func `every change has a documented cause`() throws {
         let changes = Set(try Tree.cases(of: "Change", in: "Sources/OpsCore/Change.swift"))
         let steps = try words(below: "States", column: 2, ofWidth: 3)
         let named = steps.union(try words(below: "From a verb to a change", column: 3, ofWidth: 4))
@@ -58,7 +58,7 @@ import Testing
         #expect(lives.subtracting(["pending", "ready"]).isSubset(of: changes))
     }
 
-    @Test func everyEffectIsInTheLifeOfAnOperation() throws {
+    @Test func `every effect is in the life of an operation`() throws {
         let effects = try Tree.cases(of: "Effect", in: "Sources/OpsCore/Effect.swift")
         let page = try Tree.text(Self.codeMap)
         let life = try #require(page.components(separatedBy: "\n## The life of one operation\n").last)
@@ -66,14 +66,14 @@ import Testing
         for effect in effects { #expect(life.contains("`\(effect)`"), "\(effect)") }
     }
 
-    @Test func theInterfaceSaysHowManyAreNamed() throws {
+    @Test func `the interface states how many operations are named`() throws {
         let limits = try Tree.text("Sources/OpsCore/Limits.swift")
         let named = try #require(limits.firstMatch(of: #/let named = (\d+)/#)).output.1
         let bounds = try Tree.text(Self.interface).matches(of: #/[Oo]f more than (\d+)/#).map { $0.output.1 }
         #expect(bounds == [named, named, named, named])
     }
 
-    @Test func everyErrorHasItsExitStatus() throws {
+    @Test func `every error has its documented exit status`() throws {
         let errors = try Tree.text(Self.interface).matches(of: #/(?m)^error (\w+)/#).map { String($0.output.1) }
         let rows = try Tree.rows("docs/PROTOCOL.md", below: "Errors")
         #expect(rows.flatMap { words($0[0]) } == errors)
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func everyWordOfTheGlossaryIsInTheCode() throws {
+    @Test func `every term of the glossary is in the code`() throws {
         let declared = try Tree.declarations(under: "Sources")
         let rows = try Tree.rows(Self.codeMap, below: "Glossary")
         #expect(rows.count > 15)
