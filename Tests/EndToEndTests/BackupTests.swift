@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct BackupTests {
     /// The steps of docs/OPERATIONS.md, without a systemd.
-    @Test func aBackupIsTheDatabaseOfThatMoment() throws {
+    @Test func `a backup contains the database of that moment`() throws {
         let machine = try Machine()
         let early = try machine.submit("--hold", "--name", "early", "--", "true")
         let place = try Place()
@@ -46,7 +46,7 @@ import Testing
         deinit { try? FileManager.default.removeItem(atPath: path) }
     }
 
-    @Test func aPlaceThatCannotBeWrittenIsRefused() throws {
+    @Test func `a backup to a place that cannot be written is refused`() throws {
         let machine = try Machine()
         let output = try machine.ctl("backup", "/no/such/place/copy.db")
         #expect(output.status == 5 && output.err.contains("/no/such/place/copy.db"), "\(output.err)")

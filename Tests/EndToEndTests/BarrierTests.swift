@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct BarrierTests {
-    @Test func nothingPassesABarrier() throws {
+    @Test func `nothing passes a barrier`() throws {
         let machine = try Machine(workers: 4)
         let before = try machine.submit("--", "sleep", "600")
         let barrier = try machine.submit("--barrier", "--", "true")

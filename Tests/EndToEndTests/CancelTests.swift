@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct CancelTests {
-    @Test func waitingAndExecutingBothEndCancelled() throws {
+    @Test func `waiting and executing operations can be cancelled`() throws {
         let machine = try Machine(workers: 1)
         let running = try machine.submit("--", "sleep", "600")
         let waiting = try machine.submit("--", "true")
@@ -15,7 +15,7 @@ import Testing
         #expect(try machine.show(running)["cancelling"] as? Bool == false)
     }
 
-    @Test func theFinishedAndTheUnknown() throws {
+    @Test func `cancel refuses a finished operation and an unknown one`() throws {
         let machine = try Machine()
         let id = try machine.submit("--", "true")
         try machine.ok("wait", "\(id)")
@@ -40,7 +40,7 @@ import Testing
         #expect(try machine.stateOf(id) == "ready" || machine.stateOf(id) == "pending")
     }
 
-    @Test func aSelectionIsCancelledInOneStep() throws {
+    @Test func `a selection is cancelled in one step`() throws {
         let machine = try Machine()
         let graph = try machine.graph(
             """
@@ -67,7 +67,7 @@ import Testing
         #expect(try machine.outcome(id) == "cancelled")
     }
 
-    @Test func theWholeTreeIsKilledHoweverItHides() throws {
+    @Test func `all processes of an operation are killed even if they hide`() throws {
         let machine = try Machine()
         let mark = "opsd-e2e-\(UInt32.random(in: 0 ... .max))"
         let id = try machine.submit(

@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct CategoryTests {
-    @Test func aWaitsForBAndBothShareACategory() throws {
+    @Test func `a dependent in the same category may be submitted first`() throws {
         // The classic trap: A after B, A added first, both in one category.
         let machine = try Machine()
         let graph = try machine.graph(
@@ -12,7 +12,7 @@ import Testing
         #expect(try machine.ctl("wait", "--graph", graph, "--timeout", "20s").status == 0)
     }
 
-    @Test func whyNamesTheHolder() throws {
+    @Test func `why names the holder of a category`() throws {
         let machine = try Machine()
         let holder = try machine.submit("--category", "db", "--", "sleep", "600")
         try machine.await("started", of: holder)
@@ -30,10 +30,10 @@ import Testing
         #expect(row["waiting"] as? [Int] == [waiter])
     }
 
-    @Test func capacityAndUnits() throws {
+    @Test func `units of a category are limited by its capacity`() throws {
         let machine = try Machine(workers: 4)
         let refusal = try machine.ctl("submit", "--category", "gpu:2", "--", "true")
-        #expect(refusal.status == 5, "one unit is all there is")
+        #expect(refusal.status == 5, "the default capacity is one unit")
         #expect(refusal.err.contains("opsctl category set gpu --capacity 2"), "what to do is said")
         try machine.ok("category", "set", "gpu", "--capacity", "3")
         let two = try machine.submit("--category", "gpu:2", "--", "sleep", "600")
@@ -49,7 +49,7 @@ import Testing
         #expect(try machine.ok("why", "\(wide)").out.contains("3 units of category gpu, whose capacity is 2"))
     }
 
-    @Test func aChildIsToldWhatItsGroupTakes() throws {
+    @Test func `the refusal of a child names the category units that its group takes`() throws {
         let machine = try Machine()
         try machine.ok("category", "set", "gx", "--capacity", "3")
         func refusal(group: String, child: String) throws -> String {
@@ -74,7 +74,7 @@ import Testing
         #expect(edit.err.hasPrefix("opsctl: set: operation \(id), key categories: 4 units"), "\(edit.err)")
     }
 
-    @Test func ofOneNamedTwiceTheStricterUseCountsOnce() throws {
+    @Test func `a category named twice counts once in its stricter mode`() throws {
         let machine = try Machine()
         func uses(_ one: String, _ other: String) throws -> [String] {
             let id = try machine.submit("--category", one, "--category", other, "--hold", "--", "true")
@@ -90,7 +90,7 @@ import Testing
         #expect((try machine.show(edited)["categories"] as? [[String: Any]])?.count == 1)
     }
 
-    @Test func readersShareAndAWriterWaits() throws {
+    @Test func `readers share a category and a writer waits for them`() throws {
         let machine = try Machine(workers: 4)
         let readers = try (0..<2).map { _ in try machine.submit("--category", "disk:shared", "--", "sleep", "600") }
         for reader in readers { try machine.await("started", of: reader) }

@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct CheckTests {
-    @Test func aWholeDatabaseHasNoProblems() throws {
+    @Test func `check finds no problems in a sound database`() throws {
         let machine = try Machine()
         let id = try machine.submit("--", "true")
         try machine.ok("wait", "\(id)")

@@ -8,7 +8,7 @@ import Testing
         }
     }
 
-    @Test func namesOfTheDaemonComplete() throws {
+    @Test func `completion offers the names that the daemon knows`() throws {
         let machine = try Machine()
         _ = try machine.graph(#"{"name": "nightly", "operations": [{"name": "backup", "command": ["true"]}]}"#)
         try machine.ok("queue", "add", "slow")
@@ -21,7 +21,7 @@ import Testing
         #expect(try words(machine, "ls", "--state", "exe") == ["executing"])
     }
 
-    @Test func bashTakesWhatItIsGiven() throws {
+    @Test func `the completion script works in bash`() throws {
         let machine = try Machine()
         _ = try machine.submit("--name", "build", "--", "true")
         let script = """
@@ -35,7 +35,9 @@ import Testing
         #expect(output.out == "build\n", "\(output.err)")
     }
 
-    @Test(arguments: ["bash", "zsh", "fish"]) func everyShellHasAScript(_ shell: String) throws {
+    @Test(arguments: ["bash", "zsh", "fish"]) func `every supported shell has a completion script`(_ shell: String)
+        throws
+    {
         let machine = try Machine(start: false)
         #expect(try machine.ok("completion", shell).out.contains("__complete --"))
         #expect(try machine.ctl("completion", "tcsh").status == 2)

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite struct ConditionTests {
-    @Test func aFalseConditionFailsSkipsOrWaits() throws {
+    @Test func `a false condition fails, skips or delays its operation`() throws {
         let machine = try Machine()
         let path = machine.state + "/there"
         let graph = try machine.graph(
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func anExecConditionHasABoundOfItsOwn() throws {
+    @Test func `an exec condition has a timeout of its own`() throws {
         let machine = try Machine()
         _ = try machine.graph(
             """

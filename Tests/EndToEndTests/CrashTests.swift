@@ -26,7 +26,7 @@ import Testing
 
     /// Fifty sleepers, each with an exit code of its own; half of them end while nobody is there, and the daemon that
     /// learns of them dies over it.
-    @Test func fiftySleepersKeepTheirExitCodes() throws {
+    @Test func `exit codes of fifty operations survive crashes of the daemon`() throws {
         let machine = try Machine(workers: 50)
         let early = try Gate(machine.state + "/early")
         let late = try Gate(machine.state + "/late")
@@ -91,7 +91,7 @@ import Testing
         #expect(try machine.outcome(holder) == "interrupted")
     }
 
-    @Test func twoThousandOperationsLeaveNothingBehind() throws {
+    @Test func `two thousand operations leave nothing behind`() throws {
         let machine = try Machine(workers: 4)
         let daemon = try #require(machine.daemon?.pid)
         func run(_ count: Int) throws {

@@ -2,7 +2,7 @@ import Glibc
 import Testing
 
 @Suite struct DependTests {
-    @Test func edgesAreEditedWhileWaiting() throws {
+    @Test func `dependencies of waiting operations can be edited`() throws {
         let machine = try Machine()
         let a = try machine.submit("--hold", "--", "true")
         let b = try machine.submit("--hold", "--", "true")
@@ -35,7 +35,7 @@ import Testing
         #expect(!told.outSoFar.contains("\"id\":\(waiting),\"graph\":\"g3\",\"type\":\"ready\""))
     }
 
-    @Test func anEdgeThatWasMetCanBeRemovedOnce() throws {
+    @Test func `a dependency that is met can be removed once`() throws {
         let machine = try Machine()
         let met = try machine.submit("--", "true")
         let open = try machine.submit("--hold", "--", "true")
@@ -50,7 +50,7 @@ import Testing
         #expect(again.err.contains("\(met)"), "what is not there is named")
     }
 
-    @Test func everyWayOfWaiting() throws {
+    @Test func `dependents wait for success, failure or any end`() throws {
         let machine = try Machine()
         let bad = try machine.submit("--name", "bad", "--", "false")
         let failed = try machine.submit("--after-failed", "bad", "--", "true")

@@ -48,7 +48,7 @@ import Testing
             }
     }()
 
-    @Test func theDocumentsAreFound() throws {
+    @Test func `commands are found in the documents`() throws {
         let commands = try Self.documents.flatMap { try DocumentedCommand.all(in: $0) }
         #expect(Self.documents.count > 15 && commands.count > 80)
         for beginning in Self.elsewhere.keys {
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test(arguments: documents) func itShowsOnlyWhatWorks(_ document: String) throws {
+    @Test(arguments: documents) func `every documented command works`(_ document: String) throws {
         let commands = try DocumentedCommand.all(in: document).filter { command in
             !Self.elsewhere.keys.contains { command.text.hasPrefix($0) }
         }

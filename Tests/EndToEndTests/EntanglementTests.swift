@@ -16,7 +16,7 @@ import Testing
         #expect(try machine.ok("ls", "--all").out.contains("copy") == false, "nothing of it is stored")
     }
 
-    @Test func aLaterEdgeThatClosesTheCircleIsRefused() throws {
+    @Test func `a later dependency that causes a deadlock is refused`() throws {
         let machine = try Machine()
         _ = try machine.graph(
             """
@@ -31,7 +31,7 @@ import Testing
         #expect(try machine.stateOf("copy") == "ready", "the edge was not added")
     }
 
-    @Test func aGroupSaysWhomItLetsGoFirst() throws {
+    @Test func `why names the operations that a group yields to`() throws {
         let machine = try Machine()
         let graph = try machine.graph(
             """

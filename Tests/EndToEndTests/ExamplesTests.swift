@@ -5,7 +5,7 @@ import Testing
 @Suite struct ExamplesTests {
     static let folder = Checkout.path("examples")
 
-    @Test func noExampleIsWithoutATestAndAWordOfExplanation() throws {
+    @Test func `every example has a test and an explanation`() throws {
         let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder).filter { $0 != "README.md" }
         #expect(
             Set(files) == Set(Example.all.map(\.file) + ["approval.json", "download.json", "monitoring", "pipeline"]))
@@ -33,7 +33,7 @@ import Testing
         ]
     }
 
-    @Test(arguments: Example.all) func itEndsAsItShould(_ example: Example) throws {
+    @Test(arguments: Example.all) func `every example ends as expected`(_ example: Example) throws {
         let machine = try Machine()
         try submit(example.file, example.settings, to: machine)
         _ = try machine.ctl("wait", "--all", "--timeout", "50s")
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false]) func anApprovalIsAPersonsWord(_ isGiven: Bool) throws {
+    @Test(arguments: [true, false]) func `the approval example waits for a person`(_ isGiven: Bool) throws {
         let machine = try Machine()
         try submit("approval.json", [:], to: machine)
         let approve = try #require(try machine.show("approve")["id"] as? Int)
@@ -77,7 +77,7 @@ import Testing
         .enabled(
             if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl"), "there is no curl to download with"),
         arguments: [true, false])
-    func aDownloadIsUnpackedOnlyWhenItIsWhatWasExpected(_ isGenuine: Bool) throws {
+    func `the download example unpacks only the expected file`(_ isGenuine: Bool) throws {
         let machine = try Machine()
         let made = try Command(
             "/bin/sh", ["-c", "tar -cf source.tar -C '\(Self.folder)' tour.json && sha256sum source.tar | cut -c1-64"],

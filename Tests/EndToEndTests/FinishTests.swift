@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 @Suite struct FinishTests {
-    @Test func anAsynchronousOperationEndsWhenItIsToldTo() throws {
+    @Test func `finish ends an asynchronous operation`() throws {
         let machine = try Machine()
         let id = try machine.submit("--completion", "notify", "--category", "db", "--", "true")
         let next = try machine.submit("--category", "db", "--", "true")
@@ -33,7 +33,7 @@ import Testing
         #expect(try machine.ok("check").status == 0)
     }
 
-    @Test func itMayFailByAPersonsWord() throws {
+    @Test func `finish can fail an operation with a message`() throws {
         let machine = try Machine()
         let id = try machine.submit("--completion", "notify", "--", "true")
         try machine.await("started", of: id)
@@ -54,7 +54,7 @@ import Testing
         #expect(try machine.stateOf(id) == "executing")
     }
 
-    @Test func nonZeroExitFailsItAtOnce() throws {
+    @Test func `a non-zero exit fails an asynchronous operation at once`() throws {
         let machine = try Machine()
         let id = try machine.submit("--completion", "notify", "--", "sh", "-c", "exit 4")
         #expect(try machine.ctl("wait", "\(id)", "--timeout", "20s").status == 1)
@@ -98,7 +98,7 @@ import Testing
         try waitUntil { kill(pid, 0) != 0 }
     }
 
-    @Test func aPersonsWordEndsWhatIsLeftToo() throws {
+    @Test func `finish ends leftover processes`() throws {
         let machine = try Machine()
         let (id, pid) = try daemonized(machine)
         try machine.ok("finish", "\(id)")
@@ -114,7 +114,7 @@ import Testing
         #expect(kill(pid, SIGKILL) == 0)
     }
 
-    @Test func systemdNotifyIsHeard() throws {
+    @Test func `messages of systemd-notify are received`() throws {
         let machine = try Machine()
         let id = try machine.submit(
             "--name", "counter", "--shell",
@@ -129,8 +129,8 @@ import Testing
         #expect(try machine.ok("log", "\(after)").out == "answer\n")
     }
 
-    /// Links that say nothing are begun by the runner alone; what a link has said is in the environment of the next.
-    @Test func resultsGoFromLinkToLink() throws {
+    /// The runner alone starts operations after one without a result. A result is in the environment of the next one.
+    @Test func `results are passed along a chain`() throws {
         let machine = try Machine()
         let links = (0..<12).map { link in
             let said = link == 0 ? "0" : "$((${OPS_RESULT_C\(link - 1):-0} + 1))"

@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(.enabled(if: SmallDisk.isPossible, "NOT RUN: a full disk can be tried by root alone, who may mount one"))
-    func aFullDiskStopsWhatIsNewAndLosesNothing() throws {
+    func `a full disk stops new submissions and loses nothing`() throws {
         let temporary = TemporaryDirectory()
         defer { withExtendedLifetime(temporary) {} }
         let outside = temporary.path

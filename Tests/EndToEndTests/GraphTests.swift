@@ -10,7 +10,7 @@ import Testing
           {"name": "bottom", "command": ["true"], "after": ["left", "right"], "held": true}]}
         """
 
-    @Test func fourPicturesOfOneGraph() throws {
+    @Test func `graph prints a graph in four formats`() throws {
         let machine = try Machine()
         let graph = try machine.graph(Self.diamond)
         try machine.ok("wait", "left", "right")

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite struct GroupTests {
-    @Test func aGroupIsItsChildren() throws {
+    @Test func `a group fails when one of its children fails`() throws {
         let machine = try Machine()
         let graph = try machine.graph(
             """
@@ -18,7 +18,7 @@ import Testing
         #expect(try machine.outcome("then") == "succeeded")
     }
 
-    @Test func theLimitOfAGroupChangesLive() throws {
+    @Test func `the limit of a group can be changed while it executes`() throws {
         let machine = try Machine()
         let graph = try machine.graph(
             #"{"operations": [{"name": "g", "limit": 0, "operations": [{"name": "x", "command": ["true"]}]}]}"#)
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func cancellingAGroupReachesAllBelow() throws {
+    @Test func `cancelling a group cancels all its operations`() throws {
         let machine = try Machine()
         _ = try machine.graph(
             #"{"operations": [{"name": "g", "operations": [{"name": "x", "command": ["sleep", "600"]}, {"name": "y", "after": ["x"], "command": ["true"]}]}]}"#
@@ -63,8 +63,8 @@ import Testing
         }
     }
 
-    /// A child names what is in its graph already, not what bears the name elsewhere.
-    @Test func childrenMayNameWhatIsInTheirGraph() throws {
+    /// A name means the operation of the same graph, not one of the same name elsewhere.
+    @Test func `children may name operations of their graph`() throws {
         let machine = try Machine()
         let file = machine.state + "/children.json"
         try #"""

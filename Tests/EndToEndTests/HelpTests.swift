@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite struct HelpTests {
-    @Test func everyVerbOfTheOverviewHasAPageWithAnExample() throws {
+    @Test func `every verb of the overview has a help page with an example`() throws {
         let machine = try Machine(start: false)
         let verbs = try machine.ok("help").lines.filter { $0.hasPrefix("  ") }
             .compactMap { $0.split(separator: " ").first.map(String.init) }
@@ -17,7 +17,7 @@ import Testing
         try machine.start()
     }
 
-    @Test func theManualIsWrittenWhereItIsWanted() throws {
+    @Test func `the manual is written to the given directory`() throws {
         let machine = try Machine(start: false)
         let place = machine.state + "/made/for/it"
         try machine.ok("man", place)
@@ -28,7 +28,7 @@ import Testing
         try machine.start()
     }
 
-    @Test func aMistypedVerbIsSuggested() throws {
+    @Test func `the nearest verb is suggested for a mistyped one`() throws {
         let machine = try Machine(start: false)
         let output = try machine.ctl("help", "sumbit")
         #expect(output.status == 2 && output.err.contains("submit"), "\(output.err)")

@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: Absence.allCases)
-    func aResultReachesDependents(absence: Absence) throws {
+    func `a result sent during an outage reaches dependents`(absence: Absence) throws {
         let machine = try Machine()
         let gate = Gate(machine)
         let speaker = try machine.submit(

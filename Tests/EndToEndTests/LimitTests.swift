@@ -4,7 +4,7 @@ import Testing
 
 /// Limits and priorities of the kernel for each process; those of control groups need controllers: `make boot`.
 @Suite struct LimitTests {
-    @Test func aFileThatGrowsPastItsLimitEndsTheOperation() throws {
+    @Test func `a file that grows past its limit ends the operation`() throws {
         let machine = try Machine()
         let file = machine.state + "/large"
         let id = try machine.submit(
@@ -50,8 +50,8 @@ import Testing
         #expect(try machine.ctl("submit", "--retry", "1", "--retry-scale", "timeout=x", "--", "true").status == 2)
     }
 
-    /// Its log is a file of its own too.
-    @Test func itsOutputIsBoundLikeWhatItWritesElsewhere() throws {
+    /// The log of an operation is a file too.
+    @Test func `the limit of file size applies to the output too`() throws {
         let machine = try Machine()
         let id = try machine.submit("--limit", "fileSize=64K", "--", "yes", "0123456789abcde")
         #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 1)
@@ -59,7 +59,7 @@ import Testing
         #expect(try machine.ok("log", "\(id)").out.utf8.count == 65_536)
     }
 
-    @Test func eachProcessHasThemAndNoMore() throws {
+    @Test func `each process has its own limits and no others`() throws {
         let machine = try Machine()
         let id = try machine.submit(
             "--limit", "coreSize=0", "--limit", "fileSize=1M", "--limit", "openFiles=20", "--",
@@ -82,7 +82,7 @@ import Testing
         #expect(output.status == 5 && output.err.contains("limits.openFiles: the runner may allow"), "\(output.err)")
     }
 
-    @Test func qosIsNicenessAndClassOfInputAndOutput() throws {
+    @Test func `qos sets the nice value and the class of input and output`() throws {
         let machine = try Machine()
         let id = try machine.submit("--qos", "background", "--shell", "nice; ionice")
         #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 0)

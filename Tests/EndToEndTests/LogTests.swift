@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite struct LogTests {
-    @Test func bothStreamsInOrderAndTheLastLines() throws {
+    @Test func `log shows both streams in order and the last lines on request`() throws {
         let machine = try Machine()
         let id = try machine.submit("--shell", "echo 1; echo 2 >&2; echo 3")
         _ = try machine.ctl("wait", "\(id)")
@@ -13,7 +13,7 @@ import Testing
         #expect(try machine.ctl("log").status == 2)
     }
 
-    @Test func followingEndsWithTheOperation() throws {
+    @Test func `following a log ends with the operation`() throws {
         let machine = try Machine()
         let gate = Gate(machine)
         let id = try machine.submit("--shell", "echo before; read x < \(gate.path); echo after")
@@ -25,7 +25,7 @@ import Testing
         #expect(output.status == 0)
     }
 
-    @Test(arguments: [[], ["--attempt", "1"]]) func followingWaitsForTheStart(_ more: [String]) throws {
+    @Test(arguments: [[], ["--attempt", "1"]]) func `following a log waits for the start`(_ more: [String]) throws {
         let machine = try Machine()
         let id = try machine.submit("--hold", "--shell", "echo begun")
         #expect(try machine.ok("log", "\(id)").out.isEmpty)
@@ -38,7 +38,7 @@ import Testing
         #expect(try silence.wait(seconds: 20).status == 0)
     }
 
-    @Test func followingGoesOnWhenTheDaemonIsRestarted() throws {
+    @Test func `following a log goes on when the daemon is restarted`() throws {
         let machine = try Machine()
         let first = Gate(machine, "first")
         let second = Gate(machine, "second")
@@ -64,7 +64,7 @@ import Testing
         #expect(both.lines.count == 8)
     }
 
-    @Test func severalBearTheirNames() throws {
+    @Test func `lines of several logs start with the names of their operations`() throws {
         let machine = try Machine()
         let graph = try machine.graph(
             """
@@ -101,7 +101,7 @@ import Testing
         #expect(try machine.ctl("log", "\(journal)").err.contains("journalctl -t opsd-\(journal)\n"))
     }
 
-    @Test func attemptsAndStandardError() throws {
+    @Test func `log shows a chosen attempt and standard error`() throws {
         let machine = try Machine()
         let id = try machine.submit(
             "--retry", "2", "--retry-backoff", "1ms", "--output", "split", "--shell",

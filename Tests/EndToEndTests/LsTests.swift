@@ -8,7 +8,7 @@ import Testing
         "producedBy", "group", "progress", "statusText", "submittedAt", "readyAt", "startedAt", "finishedAt", "usage",
     ]
 
-    @Test func everyKeyOfTheContractIsThereInLsAndShow() throws {
+    @Test func `ls and show print every documented key`() throws {
         let machine = try Machine()
         let id = try machine.submit("--name", "one", "--category", "db", "--label", "team=x", "--", "true")
         try machine.ok("wait", "\(id)")
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func selectionsMeanWhatTheySay() throws {
+    @Test func `each option of ls selects its operations`() throws {
         let machine = try Machine()
         let good = try machine.submit("--label", "kind=a", "--", "true")
         let bad = try machine.submit("--label", "kind=b", "--", "false")

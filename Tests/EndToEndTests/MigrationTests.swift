@@ -14,7 +14,7 @@ import Testing
         return machine
     }
 
-    @Test func theServiceManagerIsAskedForPatienceFirst() throws {
+    @Test func `the timeout is extended at the service manager before a migration`() throws {
         let machine = try machine(fixture001)
         let said = try machine.start()
         // Minutes, for a large database; said before anything that takes long, and so before all else.

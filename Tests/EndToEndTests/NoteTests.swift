@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite struct NoteTests {
-    @Test func aNoteStaysWithItsOperationWhateverItsState() throws {
+    @Test func `a note stays with its operation in every state`() throws {
         let machine = try Machine()
         let waiting = try machine.submit("--hold", "--", "true")
         let finished = try machine.submit("--", "true")
@@ -26,7 +26,7 @@ import Testing
         #expect(rows.allSatisfy { $0.keys.contains("note") })
     }
 
-    @Test func aNoteIsToldAsAnEdit() throws {
+    @Test func `a note is reported as an edit`() throws {
         let machine = try Machine()
         let id = try machine.submit("--hold", "--", "true")
         try machine.ok("note", "\(id)", "once")

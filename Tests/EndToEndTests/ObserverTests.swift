@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite struct ObserverTests {
-    @Test func observersGetTheEventOnStandardInput() throws {
+    @Test func `observers get the event on standard input`() throws {
         let machine = try Machine()
         let seen = machine.state + "/seen"
         _ = try machine.graph(
@@ -19,7 +19,7 @@ import Testing
         #expect(try String(contentsOfFile: seen + ".attempt", encoding: .utf8) == "1\n")
     }
 
-    @Test func theEventIsTheOneThatWatchersSee() throws {
+    @Test func `observers get the same event as watchers`() throws {
         let machine = try Machine()
         let seen = machine.state + "/seen"
         let id = try machine.submit("--hold", "--observer", "finish=cat > \(seen).new; mv \(seen).new \(seen)", "true")

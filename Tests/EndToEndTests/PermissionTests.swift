@@ -40,7 +40,7 @@ struct PermissionTests {
         }
     }
 
-    @Test func oneReadsAndChangesWhatIsOnesOwn() throws {
+    @Test func `a user reads and changes their own operations`() throws {
         let house = try House()
         defer { house.close() }
         let submitted = try house.run(Self.ann, ["submit", "--", "sh", "-c", "id -un; echo $SECRET"])
@@ -234,7 +234,7 @@ struct PermissionTests {
         }
     }
 
-    @Test func aRetryRunsNothingOfOthersAgain() throws {
+    @Test func `a retry runs no operations of other users again`() throws {
         let house = try House()
         defer { house.close() }
         for (user, words) in [
@@ -343,7 +343,7 @@ struct PermissionTests {
         }
     }
 
-    @Test func theFilesOfTheStateAreRoots() throws {
+    @Test func `only root can read the files of the state directory`() throws {
         let house = try House()
         defer { house.close() }
         _ = try house.run(Self.ann, ["submit", "--", "sh", "-c", "echo $SECRET"])

@@ -2,7 +2,7 @@ import Testing
 
 /// Tests of output for programs: with `--json` every verb answers with objects, one a line.
 @Suite struct ProgramOutputTests {
-    @Test func verbsThatChangeThingsSaySo() throws {
+    @Test func `verbs that change something print a confirmation`() throws {
         let machine = try Machine()
         let waiting = try machine.submit("--hold", "--", "true")
         let other = try machine.submit("--hold", "--", "true")

@@ -29,7 +29,8 @@ import Testing
         ).wait()
     }
 
-    @Test(.enabled(if: hasPython, "there is no python3")) func pythonsStandardLibrary() throws {
+    @Test(.enabled(if: hasPython, "there is no python3"))
+    func `the documented client with Python's standard library works`() throws {
         let machine = try Machine()
         let output = try python("Python's standard library", machine)
         #expect(output.status == 0, "\(output.err)")
@@ -38,7 +39,7 @@ import Testing
     }
 
     @Test(.enabled(if: hasVarlink, "the Python package varlink is not there: pip install varlink"))
-    func theVarlinkPackage() throws {
+    func `the documented client with the varlink package works`() throws {
         let machine = try Machine()
         let output = try python("The `varlink` package of PyPI", machine)
         #expect(output.status == 0, "\(output.err)")
@@ -54,7 +55,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: hasSocat, "there is no socat")) func socat() throws {
+    @Test(.enabled(if: hasSocat, "there is no socat")) func `the documented calls with socat work`() throws {
         let machine = try Machine()
         for command in try commands("socat", machine) {
             let output = try Command("/bin/sh", ["-c", command], environment: Machine.environment, in: "/").wait()
@@ -64,7 +65,7 @@ import Testing
     }
 
     @Test(.enabled(if: hasVarlinkctl, "there is no varlinkctl: it comes with systemd 255"))
-    func varlinkctl() throws {
+    func `the documented calls with varlinkctl work`() throws {
         let machine = try Machine()
         for command in try commands("varlinkctl", machine) {
             // A stream of events has no end: its beginning is enough.

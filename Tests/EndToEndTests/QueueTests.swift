@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite struct QueueTests {
-    @Test func limitsChangeLive() throws {
+    @Test func `the limit of a queue can be changed while operations wait`() throws {
         let machine = try Machine(workers: 4)
         // Until there is a runner everything waits for that too.
         try machine.ok("run", "--", "true")
@@ -38,7 +38,7 @@ import Testing
         #expect(try machine.ctl("check").status == 0)
     }
 
-    @Test func builtInOnesStay() throws {
+    @Test func `built-in queues can be neither removed nor changed`() throws {
         let machine = try Machine()
         #expect(try machine.ctl("queue", "rm", "main").status == 5)
         #expect(try machine.ctl("queue", "set", "main", "--limit", "2").status == 5)
@@ -47,7 +47,7 @@ import Testing
         #expect(output.err.contains("default"))
     }
 
-    @Test func mainIsSerial() throws {
+    @Test func `the main queue runs one operation at a time`() throws {
         let machine = try Machine(workers: 4)
         let first = try machine.submit("--queue", "main", "--", "sleep", "600")
         let second = try machine.submit("--queue", "main", "--", "true")

@@ -59,7 +59,7 @@ import Testing
         try machine.start()
     }
 
-    @Test func aDamagedDatabase() throws {
+    @Test func `opsd does not start with a damaged database`() throws {
         try expectRefusal(
             after: { $0.replaceSubrange(100..<300, with: Data(repeating: 0xa5, count: 200)) },
             "nothing was changed", "backup", ".recover")
@@ -79,12 +79,12 @@ import Testing
         try machine.start()
     }
 
-    @Test func somethingElseInItsPlace() throws {
+    @Test func `opsd does not start with a file that is no database`() throws {
         try expectRefusal(
             after: { $0 = Data("a letter".utf8) }, "no SQLite database", "nothing was changed", "--state")
     }
 
-    @Test func aNewerVersion() throws {
+    @Test func `opsd does not start with a database of a newer version`() throws {
         // The schema's version, where the file format keeps it.
         try expectRefusal(
             after: { $0.replaceSubrange(60..<64, with: [0, 0, 3, 231]) }, "version 999", "install the newer opsd",
@@ -112,7 +112,7 @@ import Testing
         try machine.start()
     }
 
-    @Test func aSecondDaemon() throws {
+    @Test func `a second daemon on the same state refuses to start`() throws {
         let machine = try Machine()
         let id = try machine.submit("--hold", "--", "true")
         let output = try start(machine)
@@ -121,7 +121,7 @@ import Testing
         #expect(try machine.stateOf(id) == "ready", "the first goes on")
     }
 
-    @Test func aDirectoryThatOthersCanWrite() throws {
+    @Test func `opsd does not start with a state directory that others can write`() throws {
         let machine = try used()
         chmod(machine.state, 0o777)
         try expectRefusal(machine, [machine.state, "written by others", "chmod 700"])

@@ -2,7 +2,7 @@ import Testing
 
 @Suite struct ResumeTests {
     /// The daemon, a queue, a graph and an operation have flags of their own.
-    @Test func theFlagOfTheNamedLevelIsClearedAndNoOther() throws {
+    @Test func `resume clears the flag of the named level and no other`() throws {
         let machine = try Machine()
         try machine.ok("queue", "add", "slow")
         let graph = try machine.graph(

@@ -21,7 +21,7 @@ import Testing
         #expect(try machine.ctl("retry", "99").status == 4)
     }
 
-    @Test func aNewRunHasNothingOfTheOneBefore() throws {
+    @Test func `a new run shows no values of the run before it`() throws {
         let machine = try Machine()
         let id = try machine.submit("--", "sh", "-c", "exit 3")
         #expect(try machine.ctl("wait", "\(id)", "--exit-code").status == 3)
@@ -38,7 +38,7 @@ import Testing
         try machine.ok("resume")
     }
 
-    @Test func automaticRetriesAreAttemptsOfOneRun() throws {
+    @Test func `automatic retries are attempts of one run`() throws {
         let machine = try Machine()
         let count = machine.state + "/count"
         let id = try machine.submit(
@@ -63,7 +63,7 @@ import Testing
         #expect(waited > 0.298, "\(end) to \(ready)")
     }
 
-    @Test func attemptsKeepTheirLogs() throws {
+    @Test func `each attempt keeps its log`() throws {
         let machine = try Machine()
         let id = try machine.submit("--shell", "echo attempt $OPS_ATTEMPT; exit 1")
         _ = try machine.ctl("wait", "\(id)")

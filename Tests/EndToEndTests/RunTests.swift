@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 @Suite struct RunTests {
-    @Test func streamsAndStatusAreTheOperationsOwn() throws {
+    @Test func `run passes on the streams and the status of the operation`() throws {
         let machine = try Machine()
         let output = try machine.ctl("run", "--", "sh", "-c", "echo to-out; echo to-err >&2; exit 3")
         #expect(output.status == 3)
@@ -11,7 +11,7 @@ import Testing
         #expect(output.err == "to-err\n")
     }
 
-    @Test func aProgramIsToldOutputAndEndAsObjects() throws {
+    @Test func `run --json prints output and end as objects`() throws {
         let machine = try Machine()
         let output = try machine.ctl("run", "--json", "--", "sh", "-c", "echo to-out; echo to-err >&2; exit 3")
         #expect(output.status == 3 && output.err.isEmpty, "\(output.err)")
@@ -23,8 +23,8 @@ import Testing
         #expect(rows.last?["outcome"] as? String == "failed" && rows.last?["exitCode"] as? Int == 3)
     }
 
-    /// Deeper than the address of a socket reaches, as test suites make their directories.
-    @Test func aStateDirectoryMayBeDeep() throws {
+    /// Test suites often make such deep directories.
+    @Test func `the path of the state directory may be longer than a socket address`() throws {
         let machine = try Machine(below: String(repeating: "/a-directory-with-a-long-name", count: 6))
         let output = try machine.ctl("run", "--shell", "systemd-notify STATUS=here && \(Machine.programs)/opsctl why 1")
         #expect(output.status == 0 && output.out.contains("executing"), "\(output.err)")
@@ -34,7 +34,7 @@ import Testing
         #expect(try machine.ctl("run", "--", "true").status == 0)
     }
 
-    @Test func aSignalIs128AndItsNumber() throws {
+    @Test func `run exits with 128 plus the number of the signal`() throws {
         let machine = try Machine()
         #expect(try machine.ctl("run", "--", "sh", "-c", "kill -KILL $$").status == 137)
     }
@@ -49,7 +49,7 @@ import Testing
         #expect(row["outcome"] as? String == (status == 0 ? "succeeded" : "failed"))
     }
 
-    @Test func aProgramThatIsNotThereIsNamed() throws {
+    @Test func `run exits with 127 without the program and with 126 if it cannot be executed`() throws {
         let machine = try Machine()
         let output = try machine.ctl("run", "--", "/no/such")
         #expect(output.status == 127)
@@ -95,12 +95,12 @@ import Testing
         #expect(output.out.contains("3 alarm not needed"))
     }
 
-    @Test func aTimeoutIs124() throws {
+    @Test func `run exits with 124 after a timeout`() throws {
         let machine = try Machine()
         #expect(try machine.ctl("run", "--timeout", "200ms", "--", "sleep", "30").status == 124)
     }
 
-    @Test func interruptCancelsIt() throws {
+    @Test func `an interrupt of run cancels its operation`() throws {
         let machine = try Machine()
         let run = try machine.begin(["run", "--name", "long", "--", "sleep", "600"])
         try machine.await("started", of: 1)
@@ -109,7 +109,7 @@ import Testing
         #expect(try machine.outcome(1) == "cancelled")
     }
 
-    @Test func oneThatFailsThoughItExited0GivesNoSuccess() throws {
+    @Test func `run fails when the operation fails although its process exited with 0`() throws {
         let machine = try Machine()
         #expect(try machine.ctl("run", "--success-codes", "3", "--", "true").status == 1)
         let run = try machine.begin(["run", "--completion", "notify", "--shell", "echo out"])
@@ -132,7 +132,7 @@ import Testing
         #expect(try machine.outcome(1) == "succeeded")
     }
 
-    @Test func aSecondInterruptEndsOneWhoseDaemonDoesNotAnswer() throws {
+    @Test func `a repeated interrupt ends run when the daemon does not answer`() throws {
         let machine = try Machine()
         let run = try machine.begin(["run", "--shell", "echo begun; exec sleep 600"])
         try run.until { $0 == "begun\n" }
@@ -170,7 +170,7 @@ import Testing
             ])
     }
 
-    @Test func itGoesOnWhenTheDaemonIsRestarted() throws {
+    @Test func `run goes on when the daemon is restarted`() throws {
         let machine = try Machine()
         let gate = Gate(machine)
         let run = try machine.begin([
@@ -188,14 +188,14 @@ import Testing
         #expect(output.status == 2)
     }
 
-    @Test func outputThatGoesElsewhereIsNotShown() throws {
+    @Test func `run does not show output that goes elsewhere`() throws {
         let machine = try Machine()
         let output = try machine.ctl("run", "--output", "null", "--", "sh", "-c", "echo out; exit 3")
         #expect(output.out.isEmpty && output.err.isEmpty)
         #expect(output.status == 3)
     }
 
-    @Test func withoutADaemonItIs125() throws {
+    @Test func `run exits with 125 without a daemon`() throws {
         let machine = try Machine(start: false)
         #expect(try machine.ctl("run", "--", "true").status == 125)
         try machine.start()

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of the messages of opsd to its service manager, and of sockets that it is given.
 @Suite struct ServiceTests {
-    @Test func theManagerHearsOfEveryStep() throws {
+    @Test func `the service manager is notified of every step`() throws {
         let machine = try Machine(start: false)
         let gate = Gate(machine)
         let manager = try ServiceManager(in: machine.state)
@@ -28,7 +28,7 @@ import Testing
         #expect(try machine.show(id)["attempt"] as? Int == 1)
     }
 
-    @Test func aDrainingDaemonIsStoppingFromTheFirstSignal() throws {
+    @Test func `a draining daemon reports that it is stopping after the first signal`() throws {
         let machine = try Machine(start: false)
         let gate = Gate(machine)
         let manager = try ServiceManager(in: machine.state)
@@ -45,14 +45,14 @@ import Testing
     }
 
     /// A hanging daemon sends nothing and is ended for it: scripts/boot-checks shows this under a real systemd.
-    @Test func theWatchdogHearsOfATurningLoop() throws {
+    @Test func `the watchdog is notified while the loop runs`() throws {
         let machine = try Machine(start: false)
         let manager = try ServiceManager(in: machine.state, watchdog: 300_000)
         try machine.start(under: manager)
         for _ in 0..<3 { #expect(try manager.hear("WATCHDOG=1") != nil) }
     }
 
-    @Test func aSocketThatIsHandedOverIsServedAndLeftInPlace() throws {
+    @Test func `an inherited socket is served and left in place`() throws {
         let machine = try Machine(start: false)
         let manager = try ServiceManager(in: machine.state)
         try manager.listen(at: machine.socket)
@@ -68,7 +68,7 @@ import Testing
         try machine.start(under: manager)
     }
 
-    @Test func itEndsWhenNobodyNeedsItAndTheManagerListens() throws {
+    @Test func `an idle daemon ends when the service manager holds its socket`() throws {
         let machine = try Machine(start: false)
         let gate = Gate(machine)
         let manager = try ServiceManager(in: machine.state)
@@ -87,7 +87,7 @@ import Testing
         #expect(try machine.outcome(id) == "succeeded")
     }
 
-    @Test func itStaysWhereNobodyListensInItsPlace() throws {
+    @Test func `an idle daemon stays when nothing else holds its socket`() throws {
         let machine = try Machine(start: false)
         try machine.start(["--exit-when-idle", "1ms"])
         for _ in 0..<3 { try machine.ok("status") }

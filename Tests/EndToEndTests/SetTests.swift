@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct SetTests {
-    @Test func prioritiesReorderWhatWaits() throws {
+    @Test func `set changes the order of waiting operations by priority`() throws {
         let machine = try Machine(workers: 1)
         try machine.ok("suspend")
         let marks = machine.state + "/order"
@@ -43,7 +43,7 @@ import Testing
         #expect(refusal.err.contains("1 (g) is a group, which has no process"), "\(refusal.err)")
     }
 
-    @Test func severalAreEditedAllOrNone() throws {
+    @Test func `set changes all selected operations or none`() throws {
         let machine = try Machine()
         let first = try machine.submit("--hold", "--timeout", "5m", "--", "true")
         let second = try machine.submit("--hold", "--deadline", "2h", "--", "true")

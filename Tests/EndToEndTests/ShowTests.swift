@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite struct ShowTests {
-    @Test func dependenciesAndCausesAreNamed() throws {
+    @Test func `show names dependencies and causes`() throws {
         let machine = try Machine()
         let build = try machine.submit("--name", "build", "--", "false")
         let test = try machine.submit("--name", "test", "--after", "build", "--", "true")
@@ -19,7 +19,7 @@ import Testing
         #expect(edge["satisfied"] as? Bool == false)
     }
 
-    @Test func theUnknownIsFour() throws {
+    @Test func `show exits with 4 for an unknown operation`() throws {
         let machine = try Machine()
         #expect(try machine.ctl("show", "99").status == 4)
         #expect(try machine.ctl("show", "nobody").status == 4)

@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct StatsTests {
-    @Test func countsTimesAndTheCriticalPath() throws {
+    @Test func `stats prints counts, times and the critical path`() throws {
         let machine = try Machine()
         let graph = try machine.graph(
             """

@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct StatusTests {
-    @Test func everyKeyOfTheContract() throws {
+    @Test func `status prints every documented key`() throws {
         let machine = try Machine(workers: 3)
         let status = try machine.ok("status", "--json").object
         for key in ["version", "pid", "runnerPid", "state", "suspended", "workers", "counts", "queues", "lastSeq"] {

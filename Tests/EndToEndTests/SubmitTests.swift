@@ -2,14 +2,14 @@ import Foundation
 import Testing
 
 @Suite struct SubmitTests {
-    @Test func oneOperationPrintsItsIdAndWaitEndsWithZero() throws {
+    @Test func `submit prints the id and wait exits with 0 after success`() throws {
         let machine = try Machine()
         let id = try machine.submit("--", "true")
         #expect(try machine.ctl("wait", "\(id)").status == 0)
         #expect(try machine.outcome(id) == "succeeded")
     }
 
-    @Test func aCycleIsRefusedWithItsPathAndNothingIsStored() throws {
+    @Test func `a cycle is refused with its path and nothing is stored`() throws {
         let machine = try Machine()
         let output = try machine.ctl(
             "submit", "-f", "-",
@@ -23,7 +23,7 @@ import Testing
         #expect(try machine.ok("ls", "--json").out.isEmpty)
     }
 
-    @Test func anUnknownDependencyIsRefusedAndNothingIsStored() throws {
+    @Test func `an unknown dependency is refused and nothing is stored`() throws {
         let machine = try Machine()
         let output = try machine.ctl(
             "submit", "-f", "-",
@@ -35,7 +35,7 @@ import Testing
         #expect(try machine.ok("ls", "--json").out.isEmpty)
     }
 
-    @Test func withoutADaemonTheStatusIsThreeAndTheSentenceSaysHowToStartOne() throws {
+    @Test func `without a daemon submit exits with 3 and says how to start one`() throws {
         let machine = try Machine(start: false)
         let output = try machine.ctl("submit", "--", "true")
         #expect(output.status == 3)
@@ -44,7 +44,7 @@ import Testing
         try machine.start()
     }
 
-    @Test func usageErrorsAreTwo() throws {
+    @Test func `submit exits with 2 after a usage error`() throws {
         let machine = try Machine()
         #expect(try machine.ctl("submit").status == 2)
         let output = try machine.ctl("sbumit", "--", "true")
@@ -52,7 +52,7 @@ import Testing
         #expect(output.err.contains("submit"))
     }
 
-    @Test func jsonLinesAreAGraphToo() throws {
+    @Test func `lines of JSON are a graph too`() throws {
         let machine = try Machine()
         let output = try machine.ok(
             "submit", "-f", "-", "--json",
@@ -64,7 +64,7 @@ import Testing
         try machine.ok("wait", "--graph", try #require(rows[0]["graph"] as? String))
     }
 
-    @Test func theKeyOfAnOperationInAFileCountsToo() throws {
+    @Test func `the key of an operation in a file counts too`() throws {
         let machine = try Machine()
         let text = #"{"operations": [{"name": "a", "command": ["true"], "key": "once"}, {"command": ["true"]}]}"#
         let first = try machine.ok("submit", "-f", "-", "--json", input: text).objects
@@ -76,7 +76,7 @@ import Testing
         #expect(try machine.ok("ls", "--json").objects.count == 2)
     }
 
-    @Test func aRepeatedKeyAnswersWithTheFirstSubmission() throws {
+    @Test func `a repeated key is answered with the first submission`() throws {
         let machine = try Machine()
         let first = try machine.ok("submit", "--json", "--key", "nightly", "--", "true").object
         let again = try machine.ok("submit", "--json", "--key", "nightly", "--", "true").object
@@ -86,7 +86,7 @@ import Testing
     }
 
     /// Names of graphs are told apart from ids wherever one may be given.
-    @Test(arguments: ["key", "unless-active"]) func anEmptyKeyIsRefused(_ flag: String) throws {
+    @Test(arguments: ["key", "unless-active"]) func `an empty key is refused`(_ flag: String) throws {
         let machine = try Machine()
         let result = try machine.ctl("submit", "--\(flag)", "", "--", "true")
         #expect(result.status == 5)
@@ -94,7 +94,8 @@ import Testing
         #expect(try machine.ok("ls", "--json").out.isEmpty)
     }
 
-    @Test(arguments: ["7", "g7", "", #"a\tb"#]) func aGraphsNameIsNoIdAndNoControl(_ name: String) throws {
+    @Test(arguments: ["7", "g7", "", #"a\tb"#])
+    func `the name of a graph is neither an id nor empty nor has control characters`(_ name: String) throws {
         let machine = try Machine()
         let output = try machine.ctl(
             "submit", "-f", "-", input: #"{"name": "\#(name)", "operations": [{"command": ["true"]}]}"#)
@@ -146,7 +147,7 @@ import Testing
             ])
     }
 
-    @Test func optionsOfAFanOutAreFilledToo() throws {
+    @Test func `placeholders are replaced in the options of a fan-out too`() throws {
         let machine = try Machine()
         try machine.ok(
             "submit", "--array", "1-2", "--stdout", machine.state + "/out-{}", "--env", "K=k{}", "--label", "n={}",
@@ -160,7 +161,7 @@ import Testing
         #expect(try machine.show(1)["timeout"] as? String == "1m")
     }
 
-    @Test func aGraphIsNamedForPeople() throws {
+    @Test func `the name of a graph may contain spaces and punctuation`() throws {
         let machine = try Machine()
         try machine.ok("submit", "--graph-name", "nightly backup: A@B, höher", "--name", "-1", "--", "true")
         let row = try machine.ok("show", "--json", "--", "-1@nightly backup: A@B, höher").object
@@ -171,7 +172,7 @@ import Testing
         #expect(try machine.ok("ls", "--json", "--graph", "nightly backup: A@B, höher").lines.count == 1)
     }
 
-    @Test func aCommandWithoutAProgramFailsItsAttempt() throws {
+    @Test func `a command with an empty program fails its attempt`() throws {
         let machine = try Machine()
         _ = try machine.graph(#"{"operations": [{"name": "empty", "command": [""]}]}"#)
         #expect(try machine.ctl("wait", "empty").status == 1)
@@ -198,7 +199,7 @@ import Testing
         #expect(try machine.ctl("run", "--", "printf", "\u{FFFD}").out == "\u{FFFD}")
     }
 
-    @Test func theEnvironmentIsCapturedAsFarAsItIsText() throws {
+    @Test func `the environment is captured except for variables that are not text`() throws {
         let machine = try Machine()
         let script = """
             exec env "$(printf 'BYTES=a\\377b')" "$(printf 'N\\377=lost')" 'UMLAUT_Ä=ö"' OPS_X=ours NOTIFY_SOCKET=ours \
@@ -225,7 +226,7 @@ import Testing
     }
 
     /// Tests about as many arguments as the kernel passes on.
-    @Test func aHundredThousandWordsAreACommand() throws {
+    @Test func `a command may have a hundred thousand arguments`() throws {
         let machine = try Machine()
         let words = (1...100_000).map(String.init)
         let output = try machine.begin(["submit", "--", "sh", "-c", "echo $#", "sh"] + words).wait()
@@ -234,7 +235,7 @@ import Testing
         #expect(try machine.ok("log", "1").out == "100000\n")
     }
 
-    @Test func everyKeyHasAFlagThatIsCalledLikeIt() throws {
+    @Test func `every key has an option of its name`() throws {
         let machine = try Machine()
         let id = try machine.submit(
             "--held", "--environment", "A=1", "--labels", "k=v", "--categories", "disk:shared", "--limits", "nice=3",
@@ -246,7 +247,7 @@ import Testing
         #expect(Set(waits?.compactMap { $0["kind"] as? String } ?? []) == ["held", "notBefore"])
     }
 
-    @Test func inputThatComesInPiecesIsReadToItsEndThoughItDoesNotBlock() throws {
+    @Test func `non-blocking input that comes in pieces is read to its end`() throws {
         let machine = try Machine()
         // `dd` leaves the pipe non-blocking for every process that shares it; the pause makes a reader that gives up be seen.
         let script = """

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 @Suite struct SurvivalTests {
-    @Test func aKilledDaemonFindsItsOperationsAgain() throws {
+    @Test func `a killed daemon finds its operations again`() throws {
         let machine = try Machine(workers: 4)
         let marks = machine.state + "/marks"
         mkfifo(machine.state + "/gate", 0o600)
@@ -101,7 +101,7 @@ import Testing
         try waitUntil { try machine.ctl("status").status == 0 }
     }
 
-    @Test func theRunnerTakesNothingAlongFromWhoStartedTheDaemon() throws {
+    @Test func `the runner inherits no descriptors from the program that starts the daemon`() throws {
         // As a shell that holds a lock, or a pipe whose other end somebody reads to its end.
         var ends: [Int32] = [0, 0]
         #expect(pipe(&ends) == 0)
@@ -125,7 +125,7 @@ import Testing
         #expect(children.isEmpty, "who went to the background is no child, dead or alive, of the daemon")
     }
 
-    @Test func aSecondDaemonOnOneStateDirectoryIsRefused() throws {
+    @Test func `a second daemon on one state directory is refused`() throws {
         let machine = try Machine()
         let second = try Command(
             Machine.programs + "/opsd", ["--state", machine.state, "--socket", machine.state + "/other.sock"],
@@ -136,7 +136,7 @@ import Testing
         #expect(try machine.ctl("status").status == 0)
     }
 
-    @Test func theRunnerKeepsNothingOpenThatOpsdWasGiven() throws {
+    @Test func `the runner keeps no file open that opsd inherited`() throws {
         let machine = try Machine(start: false)
         let held = machine.state + "/held"
         let line = "exec 9> \(held); exec \"$0\" --state \"$1\" --socket \"$1/control.sock\""

@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct SuspendTests {
-    @Test func eachLevelHasAFlagOfItsOwn() throws {
+    @Test func `each level is suspended and resumed independently`() throws {
         let machine = try Machine()
         try machine.ok("suspend")
         try machine.ok("suspend", "--queue", "default")
@@ -15,7 +15,7 @@ import Testing
         #expect(try machine.ctl("wait", "\(id)", "--timeout", "20s").status == 0)
     }
 
-    @Test func suspensionSurvivesARestart() throws {
+    @Test func `a suspension survives a restart`() throws {
         let machine = try Machine()
         let graph = try machine.graph(#"{"operations": [{"command": ["true"], "held": true}]}"#)
         try machine.ok("suspend", "--graph", graph)
@@ -30,7 +30,7 @@ import Testing
         #expect(try machine.ctl("wait", "1", "--timeout", "20s").status == 0)
     }
 
-    @Test func executingOperationsNeedFreeze() throws {
+    @Test func `suspending an executing operation requires freeze`() throws {
         let machine = try Machine()
         let id = try machine.submit("--", "sleep", "600")
         try machine.await("started", of: id)
@@ -44,7 +44,7 @@ import Testing
         #expect(try machine.outcome(id) == "cancelled", "a frozen operation is thawed to get its SIGTERM")
     }
 
-    @Test func aWaitingOperationInASuspendedQueueIsCancelledAtOnce() throws {
+    @Test func `a waiting operation in a suspended queue is cancelled at once`() throws {
         let machine = try Machine()
         try machine.ok("suspend", "--queue", "default")
         let id = try machine.submit("--", "true")
@@ -52,7 +52,7 @@ import Testing
         #expect(try machine.outcome(id) == "cancelled")
     }
 
-    @Test func theClockOfATimeoutStandsStillWhileFrozen() throws {
+    @Test func `the timeout does not run while an operation is frozen`() throws {
         let machine = try Machine()
         let frozen = try machine.submit("--timeout", "5s", "--", "sleep", "600")
         try machine.await("started", of: frozen)

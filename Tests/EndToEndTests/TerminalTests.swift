@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of opsctl with pipes, keys and terminals of all kinds.
 @Suite struct TerminalTests {
-    @Test func aReaderThatGoesAwayEndsItQuietly() throws {
+    @Test func `opsctl ends quietly when the reader of its output goes away`() throws {
         let machine = try Machine()
         try machine.ok("submit", "--hold", "--array", "1-2000", "--", "true")
         let shell = try Command(
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: [["wait", "1"], ["wait", "--progress", "1"], ["watch"], ["log", "-f", "1"]])
-    func controlCEndsItQuietly(_ words: [String]) throws {
+    func `an interrupt ends waiting commands quietly`(_ words: [String]) throws {
         let machine = try Machine()
         let id = try machine.submit("--name", "long", "--", "sh", "-c", "echo begun; sleep 600")
         try machine.await("started", of: id)
@@ -103,7 +103,7 @@ import Testing
         #expect(try machine.stateOf(id) == "executing")
     }
 
-    @Test func progressIsALiveBlockOnATerminal() throws {
+    @Test func `progress is a live block on a terminal`() throws {
         let machine = try Machine(workers: 1)
         let gate = Gate(machine)
         let graph = try machine.graph(
@@ -126,7 +126,7 @@ import Testing
         #expect(program.isCooked)
     }
 
-    @Test func progressGoesOnWhenTheDaemonIsRestarted() throws {
+    @Test func `progress goes on when the daemon is restarted`() throws {
         let machine = try Machine()
         let gate = Gate(machine)
         let bad = try machine.submit("--name", "bad", "--", "false")
@@ -141,7 +141,7 @@ import Testing
         #expect(program.screen.lines.count { $0.contains("1 bad failed") } == 1)
     }
 
-    @Test func aDumbTerminalGetsPlainLines() throws {
+    @Test func `a dumb terminal gets plain lines`() throws {
         let machine = try Machine()
         let bad = try machine.submit("--name", "bad", "--", "false")
         for words in [["wait", "--progress", "\(bad)"], ["ls"], ["show", "\(bad)"], ["status"]] {
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func coloursAreForTerminalsThatWantThem() throws {
+    @Test func `colours are used only on terminals that want them`() throws {
         let machine = try Machine()
         _ = try machine.submit("--", "true")
         let hasColours = { (environment: [String: String], more: [String]) throws -> Bool in
@@ -186,7 +186,7 @@ import Testing
         #expect(try machine.ok("ls", "-a").out.contains("✗ failed"))
     }
 
-    @Test(arguments: [40, 80, 200]) func linesFitTheTerminalWhateverTheNames(_ columns: Int) throws {
+    @Test(arguments: [40, 80, 200]) func `lines fit the terminal even with long names`(_ columns: Int) throws {
         let machine = try Machine()
         _ = try machine.submit("--hold", "--name", String(repeating: "x", count: 200), "--", "true")
         _ = try machine.submit(

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite struct TimeTests {
-    @Test func timeoutAndDeadlineEndAsTimedOut() throws {
+    @Test func `a timeout and a deadline end operations as timed out`() throws {
         let machine = try Machine()
         let slow = try machine.submit("--timeout", "200ms", "--grace", "100ms", "--", "sleep", "600")
         let late = try machine.submit("--deadline", "200ms", "--hold", "--", "true")
@@ -12,7 +12,7 @@ import Testing
         #expect(try machine.show(late)["startedAt"] is NSNull)
     }
 
-    @Test func aDelayIsWaitedForAndExplained() throws {
+    @Test func `a delay is waited for and explained`() throws {
         let machine = try Machine()
         let id = try machine.submit("--delay", "1h", "--", "true")
         let why = try #require(try machine.ok("why", "\(id)", "--json").object["waitingFor"] as? [[String: Any]])

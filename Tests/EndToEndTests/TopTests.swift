@@ -13,7 +13,7 @@ import Testing
         #expect(top.screen.showsCursor, sourceLocation: place)
     }
 
-    @Test func itShowsWhatGoesOnAndObeysKeys() throws {
+    @Test func `top shows executing operations and obeys keys`() throws {
         let machine = try Machine(workers: 1)
         let first = try machine.submit("--name", "building", "--", "sleep", "600")
         let second = try machine.submit("--name", "waiting", "--", "sleep", "600")
@@ -74,7 +74,8 @@ import Testing
         #expect(try top.wait() == 0)
     }
 
-    @Test(arguments: [SIGTERM, SIGINT, SIGHUP]) func aSignalLeavesTheTerminalAsItWas(_ signal: Int32) throws {
+    @Test(arguments: [SIGTERM, SIGINT, SIGHUP]) func `top restores the terminal after a signal`(_ signal: Int32) throws
+    {
         let machine = try Machine()
         let top = try top(machine)
         try top.until("the screen") { $0.contains("0 of 2 executing") }
@@ -83,7 +84,7 @@ import Testing
         expectRestored(top)
     }
 
-    @Test func itFollowsTheSizeOfItsTerminalAndTheEndOfTheDaemon() throws {
+    @Test func `top follows the size of the terminal and the end of the daemon`() throws {
         let machine = try Machine()
         _ = try machine.submit("--hold", "--name", String(repeating: "long", count: 40), "--", "true")
         let top = try top(machine, columns: 120)
@@ -96,7 +97,7 @@ import Testing
         expectRestored(top)
     }
 
-    @Test func withoutATerminalItSaysSo() throws {
+    @Test func `top refuses to run without a terminal`() throws {
         let machine = try Machine()
         let output = try machine.ctl("top")
         #expect(output.status == 2)

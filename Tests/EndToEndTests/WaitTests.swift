@@ -2,7 +2,7 @@ import Glibc
 import Testing
 
 @Suite struct WaitTests {
-    @Test func statusesOfWait() throws {
+    @Test func `wait exits with the status that the outcomes call for`() throws {
         let machine = try Machine()
         #expect(try machine.ctl("wait", "--queue", "main").status == 0, "nothing selected")
         let good = try machine.submit("--", "true")
@@ -19,7 +19,7 @@ import Testing
     }
 
     /// The answer is the same if the queue ended before the call or after it.
-    @Test func howAQueueHasEndedDoesNotDependOnWhenOneAsks() throws {
+    @Test func `wait for a queue gives the same result during and after its work`() throws {
         let machine = try Machine()
         try machine.ok("queue", "add", "q")
         let bad = try machine.submit("--queue", "q", "--retry", "0", "--shell", "[ $OPS_ATTEMPT = 2 ]")
@@ -37,7 +37,7 @@ import Testing
         #expect(try machine.ctl("wait", "--queue", "q", "--timeout", "30s").status == 0, "its last end counts")
     }
 
-    @Test func aGraphsLaterAdditionsAreWaitedForToo() throws {
+    @Test func `wait for a graph includes operations that are added to it`() throws {
         let machine = try Machine()
         let graph = try machine.graph(
             #"{"operations": [{"name": "maker", "shell": "\#(Machine.programs)/opsctl submit --child --name late -- true"}]}"#

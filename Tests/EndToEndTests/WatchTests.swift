@@ -2,7 +2,7 @@ import Glibc
 import Testing
 
 @Suite struct WatchTests {
-    @Test func fromNowOnOutlivesARestart() throws {
+    @Test func `a watch from now on survives a restart`() throws {
         let machine = try Machine()
         let watch = try machine.begin(["watch", "--json"])
         // Events before the watcher are not sent: submit until it sees one.
@@ -21,7 +21,7 @@ import Testing
         #expect(seen == Array(first..<(first + seen.count)))
     }
 
-    @Test func theStreamHasNoGapAndReplaysFromAnySequence() throws {
+    @Test func `the event stream has no gap and can be read from any sequence number`() throws {
         let machine = try Machine()
         let ids = try (0..<5).map { _ in try machine.submit("--", "true") }
         try machine.ok("wait", "--all")

@@ -11,7 +11,7 @@ import Testing
         return reasons.compactMap { $0["kind"] as? String }
     }
 
-    @Test func everyKindThatKeepsAnOperationIsNamed() throws {
+    @Test func `why names every kind of obstacle`() throws {
         let machine = try Machine(workers: 1)
         let gate = Gate(machine)
         let first = try machine.submit("--category", "db", "--shell", "read x < \(gate.path)")
@@ -30,7 +30,7 @@ import Testing
         gate.open()
     }
 
-    @Test func aConditionIsNamedByWhatItAsks() throws {
+    @Test func `why describes the condition that is false`() throws {
         let machine = try Machine()
         let id = try machine.submit("--condition", "wait:pathExists=/nowhere/x", "--", "true")
         try machine.await("conditionFalse", of: id)

@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct WorkersTests {
-    @Test func raisingStartsMoreAtOnceAndZeroStartsNothing() throws {
+    @Test func `raising the number of workers starts more at once and zero starts nothing`() throws {
         let machine = try Machine(workers: 1)
         #expect(try machine.ok("workers").out == "1\n")
         let gate = Gate(machine)
