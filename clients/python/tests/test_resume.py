@@ -33,10 +33,14 @@ def failed(name: str, **parameters: Any) -> Reply:
 
 
 class Player:
-    """A daemon that answers each Watch with the next list of replies, then hangs up."""
+    """A daemon that answers each Watch with the next list of replies, then hangs up.
 
-    def __init__(self, path: Path, watches: list[list[Reply]]) -> None:
+    It hangs up on the first `deaths` calls without a reply, as one that is killed does.
+    """
+
+    def __init__(self, path: Path, watches: list[list[Reply]], deaths: int = 0) -> None:
         self.path = path
+        self.deaths = deaths
         self.since: list[int] = []
         self._watches = iter(watches)
         self._listener = socket.socket(socket.AF_UNIX)
@@ -62,6 +66,9 @@ class Player:
                     continue
                 call = json.loads(buffer[:-1])
                 buffer = b""
+                if self.deaths:
+                    self.deaths -= 1
+                    return
                 if call["method"].endswith("Status"):
                     peer.sendall(json.dumps({"parameters": STATUS}).encode() + b"\0")
                     continue
@@ -80,8 +87,8 @@ class Player:
 def play(tmp_path: Path) -> Iterator[Any]:
     players: list[Player] = []
 
-    def start(*watches: list[Reply]) -> Player:
-        players.append(Player(tmp_path / f"sock{len(players)}", list(watches)))
+    def start(*watches: list[Reply], deaths: int = 0) -> Player:
+        players.append(Player(tmp_path / f"sock{len(players)}", list(watches), deaths))
         return players[-1]
 
     yield start
@@ -117,3 +124,14 @@ def test_an_end_of_the_stream_is_no_end(play: Any) -> None:
     player = play([event(6)], [event(7)], [])
     events = ops.Client(player.path).watch(since=5)
     assert [next(events).seq, next(events).seq] == [6, 7]
+
+
+def test_an_executor_waits_for_a_daemon_that_dies_while_it_is_made(play: Any) -> None:
+    player = play(deaths=2)
+    ops.OpsExecutor(socket=player.path).shutdown()
+    assert player.deaths == 0
+
+
+def test_an_executor_does_not_wait_for_a_daemon_that_was_never_there(tmp_path: Path) -> None:
+    with pytest.raises(ops.ConnectionFailed, match="cannot reach opsd"):
+        ops.OpsExecutor(socket=tmp_path / "nobody")

@@ -270,6 +270,16 @@ class Reconnection:
         time.sleep(self.delay(error))
 
 
+def patiently(call: Callable[[], T], patience: float) -> T:
+    """Repeats a call, up to `patience` seconds, while the daemon is away, or has no room or no disk."""
+    retry = Reconnection(patience)
+    while True:
+        try:
+            return call()
+        except TEMPORARY as error:
+            retry.failed(error)
+
+
 def resumed(at: int, lagged: Lagged, fresh: bool) -> int:
     """Returns the event to go on after; raises the error if events were lost."""
     if fresh and lagged.resume > at:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import pickle
@@ -72,7 +73,7 @@ class Engine:
         self.broken: str | None = None
         self._threads: list[threading.Thread] = []
         self._watching: Connection | None = None
-        self._seq = client.status().last_seq
+        self._seq = self._patiently(client.status).last_seq
 
     @property
     def selection(self) -> Selection:
@@ -159,7 +160,8 @@ class Engine:
         self.wait_until_sent()
         try:
             for state in states:
-                self.client.cancel(Selection(labels={LABEL: self.spool.name}, state=state))
+                selection = Selection(labels={LABEL: self.spool.name}, state=state)
+                self._patiently(functools.partial(self.client.cancel, selection))
         except OpsError as error:
             self.break_down(f"the daemon could not be asked to cancel: {error}")
 

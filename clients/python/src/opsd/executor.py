@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import os
 import sys
 import threading
@@ -20,7 +21,7 @@ from ._functions import main_module, name_of, pickled
 from ._keys import FunctionKeys, as_json
 from ._spool import Calls, Spool
 from ._wire import OpsError
-from .client import Client
+from .client import Client, Connection, patiently
 from .engine import LABEL, BrokenOpsExecutor, Engine, Unit
 from .future import OpsFuture
 from .messages import PermissionDenied
@@ -70,14 +71,15 @@ class OpsExecutor(Executor):
         self._keys = as_json(keys, FunctionKeys, "an executor")
         self._initializer = None if initializer is None else pickled((initializer, initargs), initializer)
         client = Client(socket)
-        client.status()
+        # A daemon that is not there is an error at once; from now on, one that goes away is waited for.
+        Connection(client.socket, None).close()
         spool = Spool(client.socket, key)
         try:
             for name in spool.swept:
                 _remove_queue(client, name)
             queue = window = None
             if max_workers is not None:
-                queue = _own_queue(client, spool, max_workers)
+                queue = patiently(functools.partial(_own_queue, client, spool, max_workers), patience)
                 if queue is None:
                     window = max_workers
                 else:
