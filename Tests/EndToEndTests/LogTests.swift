@@ -64,6 +64,26 @@ import Testing
         #expect(both.lines.count == 8)
     }
 
+    @Test func `following a graph goes on when the daemon is restarted`() throws {
+        let machine = try Machine()
+        let first = Gate(machine, "first")
+        let second = Gate(machine, "second")
+        let graph = try machine.graph(
+            """
+            {"operations": [{"name": "a", "shell": "echo 1; read x < \(first.path); echo 2"},
+              {"name": "b", "shell": "echo 3; read x < \(second.path); echo 4", "after": ["a"]}]}
+            """)
+        let log = try machine.begin(["log", "-f", "--graph", graph])
+        try log.until { $0.contains("a | 1\n") }
+        try machine.killDaemon()
+        first.open()
+        try machine.start()
+        second.open()
+        let output = try log.wait(seconds: 30)
+        #expect(output.out == "a | 1\na | 2\nb | 3\nb | 4\n")
+        #expect(output.status == 0, "\(output.err)")
+    }
+
     @Test func `lines of several logs start with the names of their operations`() throws {
         let machine = try Machine()
         let graph = try machine.graph(

@@ -117,7 +117,7 @@ struct GraphReference {
     private static let gaps: [Block] = [
         .paragraph(
             "In a text of the file, `${NAME}` is a gap: it is replaced by the value that `--set NAME=VALUE` "
-                + "gives. Names consist of letters, digits, `_`, `.` and `-`. A gap without a value is an error. "
+                + "gives. Names consist of letters, digits and `_`, and do not begin with a digit. A gap without a value is an error. "
                 + "`$${NAME}` becomes `${NAME}`, for a shell; other forms such as `${NAME:-x}` stay as they are."),
         .literal("{\"name\": \"deploy\", \"shell\": \"./deploy ${VERSION}\"}"),
     ]

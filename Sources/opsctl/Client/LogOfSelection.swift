@@ -18,6 +18,42 @@ final class LogOfSelection {
         }
     }
 
+    /// Events of the selected operations, and the end of the last of them, over two connections.
+    private struct Progress {
+        private let session: Session
+        private var events: ReplyStream<WatchReply>
+        private var ends: ReplyStream<WaitReply>
+
+        /// A start between this and a list of the operations is in both; one before this is in the list.
+        init(_ session: Session, _ selection: Selection) throws(Failure) {
+            self.session = session
+            events = try session.open(WatchRequest.with { $0.selection = selection.ifAny })
+            ends = try session.open(WaitRequest(selection))
+        }
+
+        /// Tells whether all selected operations have finished.
+        var isOver: Bool { ends.isOver }
+
+        var descriptors: [Int32] { [ends.isOver ? -1 : ends.descriptor, events.descriptor] }
+
+        /// Reads what has arrived on the readable ones of `descriptors`; returns the operations that have started.
+        mutating func read(_ readable: [Int]) throws(Failure) -> [Int64] {
+            var started: [Int64] = []
+            if readable.contains(0) {
+                try session.speaking { () throws(ClientError) in try ends.receive() }
+                while try session.speaking({ () throws(ClientError) in try ends.arrived() }) != nil {}
+            }
+            if readable.contains(1) {
+                try session.speaking { () throws(ClientError) in try events.receive() }
+                while let event = try session.speaking({ () throws(ClientError) in try events.arrived() })?.event {
+                    // A start of a group has no attempt.
+                    if event.type == .started, event.attempt != nil, let id = event.id { started.append(id) }
+                }
+            }
+            return started
+        }
+    }
+
     private let session: Session
     private let selection: Selection
     private let request: LogFeed.Request
@@ -65,9 +101,7 @@ final class LogOfSelection {
     }
 
     private func follow() throws(Failure) {
-        // An event between the calls is told by the first, and what has started by then by the list.
-        var events = try session.open(WatchRequest.with { $0.selection = selection.ifAny })
-        var ends = try session.open(WaitRequest(selection))
+        var progress = try Progress(session, selection)
         var waiting = try ids { _ in true }[...]
         var active: [Int64: Source] = [:]
         var seen: Set<Int64> = []
@@ -77,29 +111,26 @@ final class LogOfSelection {
                 let source = try source(id, isShared: false)
                 if source.feed.isOpen { active[id] = source }
             }
-            if active.isEmpty, ends.isOver {
+            if active.isEmpty, progress.isOver {
                 // Operations that started and ended without an event in between.
                 for id in try ids(where: { !seen.contains($0.id) }) { try readWhole(id) }
                 return
             }
             let sources = active.map { (id: $0.key, source: $0.value) }
-            let first = [ends.isOver ? -1 : ends.descriptor, events.descriptor]
-            for place in Readable.among(first + sources.map { $0.source.feed.descriptor }) {
-                switch place {
-                case 0:
-                    try session.speaking { () throws(ClientError) in try ends.receive() }
-                    while try session.speaking({ () throws(ClientError) in try ends.arrived() }) != nil {}
-                case 1:
-                    try session.speaking { () throws(ClientError) in try events.receive() }
-                    while let event = try session.speaking({ () throws(ClientError) in try events.arrived() })?.event {
-                        // A start of a group has no attempt.
-                        if event.type == .started, event.attempt != nil, let id = event.id { waiting.append(id) }
-                    }
-                default:
-                    let (id, source) = sources[place - 2]
-                    try read(source)
-                    if !source.feed.isOpen { active[id] = nil }
-                }
+            let descriptors = progress.descriptors + sources.map { $0.source.feed.descriptor }
+            let readable = Readable.among(descriptors)
+            do throws(Failure) {
+                waiting += try progress.read(readable)
+            } catch {
+                try session.awaitReturn(after: error)
+                progress = try Progress(session, selection)
+                // Operations may have started while no event was heard.
+                waiting += try ids { !seen.contains($0.id) }
+            }
+            for place in readable where place >= progress.descriptors.count {
+                let (id, source) = sources[place - progress.descriptors.count]
+                try read(source)
+                if !source.feed.isOpen { active[id] = nil }
             }
             try session.output.flush()
         }
