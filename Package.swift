@@ -169,7 +169,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "OpsTransferTests",
-            dependencies: ["OpsTransfer", "OpsExecutor", "OpsSystem", "opsd-fetch", "opsd-transfer"],
+            dependencies: ["OpsTransfer", "OpsExecutor", "OpsSystem", "TestSupport", "opsd-fetch", "opsd-transfer"],
             exclude: ["Server"],
             swiftSettings: strict),
         tests("OpsSlurmTests", ["OpsSlurm", "OpsExecutor", "OpsModel", "OpsSystem", "opsd-step"]),
@@ -188,7 +188,7 @@ let package = Package(
             "EndToEndTests",
             [
                 "opsd", "opsd-runner", "opsctl", "opsd-web", "pipeline", "log-holder", "fake-executor", "OpsClient",
-                "opsd-slurm", "opsd-step", "PseudoTerminal",
+                "opsd-slurm", "opsd-step", "opsd-transfer", "PseudoTerminal",
                 "OpsTesting", "TestSupport", "CSQLite",
             ]),
         .target(name: "PseudoTerminal", path: "Tests/PseudoTerminal", swiftSettings: strict),

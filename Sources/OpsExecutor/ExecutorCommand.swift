@@ -5,7 +5,9 @@ public enum ExecutorCommand: Hashable, Sendable {
     /// another engine answers with `accepted` and starts nothing before `release`.
     case launch(LaunchRequest)
     /// Sends SIGTERM to the whole tree, after thawing it, and SIGKILL after `grace` nanoseconds.
-    case terminate(Attempt, grace: Int64)
+    /// `isCancelled`: the operation has been cancelled, so no later attempt continues this one, and its partial results
+    /// can be removed. An older opsd does not say it.
+    case terminate(Attempt, grace: Int64, isCancelled: Bool = false)
     case freeze(Attempt)
     case thaw(Attempt)
     /// Kills the processes that an earlier runner left of this attempt. Answered by `gone` once none is alive.
@@ -62,9 +64,10 @@ extension ExecutorCommand: LaunchMessage {
             case .stage(let request, let after):
                 packer.pack(request)
                 packer.pack(after) { $0.pack($1) }
-            case .terminate(let attempt, let grace):
+            case .terminate(let attempt, let grace, let isCancelled):
                 packer.pack(attempt)
                 packer.pack(grace)
+                if isCancelled { packer.pack(isCancelled) }
             case .freeze(let attempt), .thaw(let attempt), .acknowledge(let attempt), .release(let attempt):
                 packer.pack(attempt)
             case .killStaleTree(let attempt, let socket, let uid):
@@ -87,7 +90,9 @@ extension ExecutorCommand: LaunchMessage {
             guard try from.number() == LaunchProtocol.magic else { throw .wrongMagic }
             self = .hello(version: try from.number())
         case 2: self = .launch(try from.launchRequest())
-        case 3: self = .terminate(try from.attempt(), grace: try from.number())
+        case 3:
+            self = .terminate(
+                try from.attempt(), grace: try from.number(), isCancelled: try from.isAtEnd ? false : from.flag())
         case 4: self = .freeze(try from.attempt())
         case 5: self = .thaw(try from.attempt())
         case 6:

@@ -103,10 +103,20 @@ public final class Download {
 
     /// Ends the transfer without a report, and keeps the partial file if a later one can resume it.
     public func cancel() {
+        stop()
+        closePartial(keeping: true)
+    }
+
+    /// Ends the transfer without a report, and removes the partial file.
+    public func discard() {
+        stop()
+        closePartial(keeping: false)
+    }
+
+    private func stop() {
         if let exchange { engine.cancel(exchange) }
         exchange = nil
         engine.remove(self)
-        closePartial(after: nil)
     }
 
     /// Pauses or resumes the transfer. If the connection ends during a pause, the download requests the rest.
@@ -200,14 +210,14 @@ public final class Download {
     }
 
     private func finish(_ result: Result<Int64, Failure>) {
-        if case .failure(let failure) = result { closePartial(after: failure.kind) }
+        if case .failure(let failure) = result { closePartial(keeping: failure.kind != .wrongContent) }
         report(.ended(result))
     }
 
-    private func closePartial(after kind: Failure.Kind?) {
+    private func closePartial(keeping: Bool) {
         do throws(SystemError) {
             try perform { () throws(SystemError) in
-                if kind == .wrongContent { try partial.discard() } else { try partial.close() }
+                if keeping { try partial.close() } else { try partial.discard() }
             }
         } catch {
             report(.notice("\(error)"))

@@ -35,7 +35,7 @@ extension SlurmExecutor {
         case .hello(let version): greet(version)
         case .launch(let request): launch(request)
         case .release(let attempt): change(attempt) { $0.release() }
-        case .terminate(let id, let grace):
+        case .terminate(let id, let grace, _):
             if table[id] == nil {
                 unknown.insert(id)
                 listings.isWanted = true

@@ -77,12 +77,23 @@ final class Transfer {
         }
     }
 
-    /// Ends the attempt. Its partial file stays for a later one.
-    func terminate() {
+    /// Ends the attempt. Its partial file stays for a later one, unless the operation is cancelled.
+    func terminate(isCancelled: Bool) {
         guard !hasEnded else { return }
-        close()
+        if isCancelled { discard() } else { close() }
         log.write("opsd-transfer: cancelled")
         end(.signal(Signals.terminate))
+    }
+
+    /// Removes the partial file of this attempt or, during a pause, of the download before it.
+    private func discard() {
+        if case .downloading(let download) = state { return download.discard() }
+        do throws(Failure) {
+            try Download(TransferOrder(request, rights: rights).downloadRequest(), on: engine) { _ in }.discard()
+        } catch {
+            // Another attempt fetches the file, or it is out of reach.
+            log.write("opsd-transfer: \(error.message)")
+        }
     }
 
     /// Closes files and connection without a report.

@@ -32,7 +32,7 @@ extension TransferExecutor {
         switch command {
         case .hello(let version): greet(version)
         case .launch(let request): launch(request)
-        case .terminate(let attempt, _): terminate(attempt)
+        case .terminate(let attempt, _, let isCancelled): terminate(attempt, isCancelled: isCancelled)
         case .freeze(let attempt): table[attempt]?.setFrozen(true)
         case .thaw(let attempt): table[attempt]?.setFrozen(false)
         case .acknowledge(let attempt): forget(attempt)
@@ -102,8 +102,8 @@ extension TransferExecutor {
     }
 
     /// Ends an attempt. An unknown one is reported as cancelled.
-    private func terminate(_ attempt: Attempt) {
-        if let transfer = table[attempt] { return transfer.terminate() }
+    private func terminate(_ attempt: Attempt, isCancelled: Bool) {
+        if let transfer = table[attempt] { return transfer.terminate(isCancelled: isCancelled) }
         let end = ExternalEnd(outcome: .cancelled, cause: "the transfer was not under way", at: Clock.read())
         report(.ended(attempt, end))
     }

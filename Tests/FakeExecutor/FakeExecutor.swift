@@ -110,7 +110,7 @@ struct Engine {
             ]
         case .launch(let request): return try launch(request)
         case .release(let attempt): return try release(attempt)
-        case .terminate(let attempt, _):
+        case .terminate(let attempt, _, _):
             guard let position = position(of: attempt) else { return [.gone(attempt)] }
             if jobs[position].phase == .ended { return [end(of: jobs[position])] }
             jobs[position].phase = .ended

@@ -101,7 +101,7 @@ import Testing
         try fixture.turn { daemon.helpers.isEnding(helper) }
         let running = LaunchedProcess(pid: 5, startTicks: 1, at: Clock.read())
         try runner.greet(knowing: [ExecutorGreeting.Entry(helper, .running(running))])
-        #expect(runner.orders.contains { if case .terminate(helper, _) = $0 { true } else { false } })
+        #expect(runner.orders.contains { if case .terminate(helper, _, _) = $0 { true } else { false } })
         let exit = ProcessExit(
             status: .signal(15), userMicroseconds: 0, systemMicroseconds: 0, maxResidentBytes: 0, at: Clock.read())
         try runner.tell(.exited(helper, exit, treeIsGone: true))

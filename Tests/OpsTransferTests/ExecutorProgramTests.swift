@@ -1,6 +1,7 @@
 import Foundation
 import OpsExecutor
 import OpsSystem
+import TestSupport
 import Testing
 
 @testable import OpsTransfer
@@ -99,6 +100,30 @@ import Testing
         try executor.send(.terminate(attempt(1), grace: 0))
         #expect(try executor.ends(of: 1).exits == [1: .signal(15)])
         #expect(try fetch.names == [".file.part", ".file.part.state"])
+    }
+
+    @Test func `a cancelled operation removes its partial file, even while a server makes it wait`() throws {
+        let fetch = try Fetch()
+        let executor = try RunningExecutor()
+        try executor.connect()
+        try executor.launch(1, fetch.address("stalls"), to: fetch.target)
+        try executor.progress(of: 1, atLeast: 1000)
+        try executor.send(.terminate(attempt(1), grace: 0, isCancelled: true))
+        #expect(try executor.ends(of: 1).exits == [1: .signal(15)])
+        #expect(try fetch.names == [])
+
+        // The bytes of an attempt that broke off, and an attempt that would continue them.
+        let other = try Fetch()
+        try executor.launch(2, other.address("truncates-once", "size=3000000"), to: other.target)
+        #expect(try executor.ends(of: 2).exits == [2: .code(75)])
+        #expect(try other.names == [".file.part", ".file.part.state"])
+        try executor.launch(3, other.address("busy", "retry=3600&times=9"), to: other.target)
+        while true {
+            if case .updated(attempt(3), let update) = try executor.next(), update.status != nil { break }
+        }
+        try executor.send(.terminate(attempt(3), grace: 0, isCancelled: true))
+        #expect(try executor.ends(of: 3).exits == [3: .signal(15)])
+        #expect(try other.names == [])
     }
 
     @Test func `an attempt that is not known can be cancelled`() throws {

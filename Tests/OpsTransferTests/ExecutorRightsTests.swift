@@ -1,6 +1,7 @@
 import Foundation
 import OpsExecutor
 import OpsSystem
+import TestSupport
 import Testing
 
 @testable import OpsTransfer

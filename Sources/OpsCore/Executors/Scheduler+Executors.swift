@@ -7,6 +7,12 @@ extension Scheduler {
     /// Returns whether operations wait for an executor or are in flight on it.
     public func isExecutorInUse(_ name: String) -> Bool { executors.isInUse(name) }
 
+    /// Returns whether an attempt in flight ends because its operation was cancelled.
+    public func isCancelled(_ attempt: AttemptID) -> Bool {
+        guard let index = registry.execution(of: attempt) else { return false }
+        return executions[index].resolution?.outcome == .cancelled
+    }
+
     mutating func setExecutors(_ settings: [ExecutorSettings]) {
         for setting in settings {
             let executor = executors.find(setting.name)

@@ -56,7 +56,9 @@ final class ExecutorLinks {
     func perform(_ effect: Effect, on name: String) {
         switch effect {
         case .release(let attempt): send(.release(Attempt(attempt)), to: name)
-        case .terminate(let attempt, let grace): send(.terminate(Attempt(attempt), grace: grace), to: name)
+        case .terminate(let attempt, let grace):
+            let isCancelled = daemon.core?.isCancelled(attempt) ?? false
+            send(.terminate(Attempt(attempt), grace: grace, isCancelled: isCancelled), to: name)
         case .freeze(let attempt): send(.freeze(Attempt(attempt)), to: name)
         case .thaw(let attempt): send(.thaw(Attempt(attempt)), to: name)
         case .acknowledge(let attempt): send(.acknowledge(Attempt(attempt)), to: name)

@@ -44,7 +44,7 @@ extension Runner {
         switch command {
         case .hello(let version): greet(version)
         case .launch(let request): launch(request)
-        case .terminate(let attempt, let grace):
+        case .terminate(let attempt, let grace, _):
             if let record = table[attempt], record.isAlive { terminate(record, grace: grace) }
         case .freeze(let attempt): setFrozen(attempt, true)
         case .thaw(let attempt): setFrozen(attempt, false)

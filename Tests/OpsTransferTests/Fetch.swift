@@ -1,56 +1,7 @@
 import Foundation
+import TestSupport
 
 @testable import OpsTransfer
-
-/// The server of `Server/lying_server.py`, one for all tests of the process. It ends with the process.
-final class LyingServer: Sendable {
-    static let plain = Result { try LyingServer() }
-
-    let port: Int
-    let folder: String
-    /// Its end, at the end of this process, is the server's.
-    private let input: Pipe
-
-    static let scripts = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Server")
-
-    init(certificate: String? = nil, key: String? = nil) throws {
-        // A proxy that this machine may need for the world is not asked for its own loopback.
-        setenv("no_proxy", "*", 1)
-        folder = try Scratch.folder()
-        input = Pipe()
-        let output = Pipe()
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments =
-            ["python3", "-B", Self.scripts.appendingPathComponent("lying_server.py").path, folder]
-            + [certificate, key].compactMap { $0 }
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        var line = Data()
-        while line.last != UInt8(ascii: "\n") {
-            guard let byte = try output.fileHandleForReading.read(upToCount: 1), !byte.isEmpty else {
-                throw SetUpError(description: "the test server did not start")
-            }
-            line += byte
-        }
-        guard let port = Int(String(decoding: line, as: UTF8.self).trimmed) else {
-            throw SetUpError(description: "the test server printed no port")
-        }
-        self.port = port
-    }
-
-    /// Returns the requests that the server received for one id, oldest first: headers by their names in lower case,
-    /// and `path`.
-    func requests(_ id: String) throws -> [[String: String]] {
-        let text = try String(contentsOfFile: "\(folder)/\(id).jsonl", encoding: .utf8)
-        return try text.split(separator: "\n").map {
-            try JSONDecoder().decode([String: String].self, from: Data($0.utf8))
-        }
-    }
-}
-
-struct SetUpError: Error, CustomStringConvertible { var description: String }
 
 enum Scratch {
     /// A new folder below the system's for temporary files; `remove` deletes it.
@@ -59,20 +10,6 @@ enum Scratch {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         return path
     }
-}
-
-/// The bytes that the server has: the same function as in Python.
-func serverContent(version: Int = 1, size: Int) -> Data {
-    let length = 65_521
-    var state = version
-    var block = Data(capacity: length)
-    for _ in 0..<length {
-        state = (state &* 1_103_515_245 &+ 12345) & 0x7FFF_FFFF
-        block.append(UInt8(state >> 16 & 255))
-    }
-    var all = Data(capacity: size)
-    while all.count < size { all += block.prefix(size - all.count) }
-    return all
 }
 
 /// One file to fetch from the server, as often as a test wants.
