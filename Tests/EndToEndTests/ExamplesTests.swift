@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Every file of `examples/` runs to its end, as its readers are told.
@@ -73,28 +74,32 @@ import Testing
         #expect(try machine.outcome("refused") == (isGiven ? "skipped" : "succeeded"))
     }
 
-    @Test(
-        .enabled(
-            if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl"), "there is no curl to download with"),
-        arguments: [true, false])
-    func `the download example unpacks only the expected file`(_ isGenuine: Bool) throws {
+    @Test(arguments: [true, false])
+    func `the download example filters the images that it has fetched`(_ isThere: Bool) throws {
         let machine = try Machine()
-        let made = try Command(
-            "/bin/sh", ["-c", "tar -cf source.tar -C '\(Self.folder)' tour.json && sha256sum source.tar | cut -c1-64"],
-            environment: Machine.environment, in: machine.state
-        ).wait()
-        let sum = try #require(made.lines.first)
+        let server = try LyingServer.plain.get()
         try submit(
             "download.json",
             [
-                "URL": "file://\(machine.state)/source.tar", "DIR": machine.state,
-                "SHA256": isGenuine ? sum : String(repeating: "0", count: 64),
+                "URL": "http://127.0.0.1:\(server.port)/\(isThere ? "slow" : "leads-nowhere")", "DIR": machine.state,
+                "FILTER": "tr A-M N-Z",
             ], to: machine)
         _ = try machine.ctl("wait", "--all", "--timeout", "50s")
-        #expect(try machine.outcome("unpack") == (isGenuine ? "succeeded" : "skipped"))
-        let files = FileManager.default
-        #expect(files.fileExists(atPath: machine.state + "/content/tour.json") == isGenuine)
-        #expect(files.fileExists(atPath: machine.state + "/archive.tar") == isGenuine)
+        for number in 1...3 {
+            let fetch = try machine.show("fetch-\(number)")
+            #expect(fetch["outcome"] as? String == (isThere ? "succeeded" : "failed"))
+            #expect(fetch["attempt"] as? Int == 1, "another attempt would not help")
+            guard isThere else { continue }
+            #expect(fetch["progress"] as? [String: Int] == ["done": 100_000, "total": 100_000])
+            let fetched = try Data(contentsOf: URL(fileURLWithPath: "\(machine.state)/\(number).jpg"))
+            #expect(fetched == serverContent(size: 100_000))
+            let filtered = try Data(contentsOf: URL(fileURLWithPath: "\(machine.state)/filtered-\(number).jpg"))
+            #expect(filtered == Data(fetched.map { (65...77).contains($0) ? $0 + 13 : $0 }))
+        }
+        #expect(try machine.outcome("list") == (isThere ? "succeeded" : "skipped"))
+        if isThere {
+            #expect(try machine.ok("log", "list").out == "filtered-1.jpg\nfiltered-2.jpg\nfiltered-3.jpg\n")
+        }
     }
 
     private func submit(_ file: String, _ settings: [String: String], to machine: Machine) throws {
