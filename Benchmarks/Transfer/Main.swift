@@ -8,10 +8,8 @@ internal import OpsTransfer
         let words = Array(CommandLine.arguments.dropFirst())
         guard words.count >= 4, let count = Int(words[2]) else { return fail("files|hold BASE COUNT FOLDER [WINDOW]") }
         do {
-            var options = Engine.Options.fromEnvironment()
-            // Enough for small files; the memory of a thousand of them counts.
-            options.receiveBuffer = 4096
-            let bench = Bench(base: words[1], count: count, folder: words[3], engine: try Engine(options))
+            let engine = try Engine(.fromEnvironment())
+            let bench = Bench(base: words[1], count: count, folder: words[3], engine: engine)
             if words[0] == "hold" { return try bench.hold() }
             guard words.count > 4, let window = Int(words[4]) else { return fail("give a window") }
             try bench.fetch(window: window)
@@ -80,6 +78,8 @@ final class Bench {
         let before = try Self.privateKibibytes()
         for number in 1...count { try start(number) }
         while running.values.contains(where: { $0.progress.done == 0 }) { try step() }
+        // As opsd-transfer does once a second.
+        engine.releaseMemory()
         let after = try Self.privateKibibytes()
         Program.writeOutput("\(Double((after - before) * 100 / count) / 100)\n")
         for download in running.values { download.cancel() }

@@ -77,3 +77,11 @@ static inline const char *opsd_curl_default_authorities(void)
 {
     return curl_version_info(CURLVERSION_NOW)->cainfo;
 }
+
+/* OpenSSL's object of an encrypted connection; NULL: there is none, or libcurl uses another library. */
+static inline void *opsd_curl_openssl(CURL *easy)
+{
+    struct curl_tlssessioninfo *session = 0;
+    if (curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK || !session) return 0;
+    return session->backend == CURLSSLBACKEND_OPENSSL ? session->internals : 0;
+}

@@ -1,5 +1,8 @@
+#define _GNU_SOURCE
 #include "COpsTransfer.h"
+#include <dlfcn.h>
 #include <errno.h>
+#include <malloc.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -74,3 +77,12 @@ int ops_notify_send(const char *path, const void *bytes, size_t count)
     errno = error;
     return sent < 0 ? -1 : 0;
 }
+
+void ops_free_tls_buffers(void *connection)
+{
+    /* Of the library that libcurl has loaded. */
+    int (*free_buffers)(void *) = (int (*)(void *))dlsym(RTLD_DEFAULT, "SSL_free_buffers");
+    if (connection && free_buffers) free_buffers(connection);
+}
+
+void ops_release_memory(void) { malloc_trim(0); }

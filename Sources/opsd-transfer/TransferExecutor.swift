@@ -49,8 +49,6 @@ final class TransferExecutor {
         self.isService = isService
         loop = try EventLoop()
         var engineOptions = Engine.Options.fromEnvironment()
-        // Large enough for any network; the memory of thousands of transfers counts.
-        engineOptions.receiveBuffer = 8192
         engineOptions.connectionsPerHost = ConfigurationFile.usualConnectionsPerHost
         engine = try Engine(engineOptions)
         instance = try Randomness.identifier()
@@ -89,6 +87,7 @@ final class TransferExecutor {
             if let due = transfer.due, due <= now { transfer.start() }
             transfer.reportProgress(now: now, interval: interval)
         }
+        engine.releaseMemory()
         if isUseless(now) { return stop() }
         do throws(SystemError) {
             try timer?.arm(at: now + Self.tick)

@@ -45,6 +45,16 @@ import Testing
         try FileManager.default.removeItem(atPath: folder)
     }
 
+    @Test func `files are right with the small buffers of many transfers, too`() throws {
+        let folder = try Scratch.folder()
+        let count = Engine.manyExchanges + 16
+        let results = try run(Array(repeating: "file", count: count), Engine.Options(), in: folder)
+        #expect(results.values.allSatisfy { $0.size == 100_000 })
+        let body = serverContent(size: 100_000)
+        for index in 0..<count { #expect(FileManager.default.contents(atPath: "\(folder)/\(index)") == body) }
+        try FileManager.default.removeItem(atPath: folder)
+    }
+
     @Test func `downloads wait for a connection where these are limited`() throws {
         let folder = try Scratch.folder()
         var options = Engine.Options()

@@ -44,6 +44,16 @@ struct TLSTests {
         #expect(fetch.file == serverContent(size: 100_000))
     }
 
+    @Test func `a file of many records arrives whole`() throws {
+        let fetch = try fetch()
+        fetch.options.authorities = try Self.secure.get().authority
+        for buffer in [1024, 2048, 65_536] {
+            fetch.options.receiveBuffer = buffer
+            #expect(try fetch.run(url: fetch.address("file", "size=3000000", scheme: "https")).size == 3_000_000)
+            #expect(fetch.file == serverContent(size: 3_000_000))
+        }
+    }
+
     @Test func `an unknown authority is refused`() throws {
         let fetch = try fetch()
         #expect(try fetch.run(url: fetch.address("file", scheme: "https")).kind == .refused)

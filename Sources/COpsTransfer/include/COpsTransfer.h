@@ -44,3 +44,9 @@ int ops_notify_send(const char *address, const void *bytes, size_t count);
 int ops_assume_rights(uint32_t uid, uint32_t gid, const uint32_t *groups, size_t count);
 /* Gives this thread its own rights back. Ends the process where that fails: it must not go on as somebody else. */
 void ops_resume_rights(void);
+/* Frees the buffers of an OpenSSL connection, 16 KiB for the next record, which OpenSSL can keep although libcurl asks it to
+ * release them. Nothing is freed while bytes of a record are left. NULL has no effect. */
+void ops_free_tls_buffers(void *connection);
+/* Returns freed memory to the system. */
+void ops_release_memory(void);
+

@@ -1,4 +1,5 @@
 internal import CCurl
+internal import COpsTransfer
 
 /// One request, without redirects, whose answer goes to a receiver.
 struct ExchangeRequest {
@@ -40,10 +41,12 @@ enum ExchangeEnd: Hashable, Sendable {
     private let address: WebAddress
     private var head = ResponseHead()
     private var isStopped = false
+    private let isEncrypted: Bool
 
     init(easy: UnsafeMutableRawPointer, address: WebAddress, receiver: any ExchangeReceiver) {
         unsafe self.easy = easy
         self.address = address
+        isEncrypted = address.origin.scheme == "https"
         self.receiver = receiver
         unsafe errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         unsafe errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -68,6 +71,7 @@ enum ExchangeEnd: Hashable, Sendable {
 
     func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
         isStopped = unsafe !receiver.receive(bytes)
+        if isEncrypted { unsafe ops_free_tls_buffers(opsd_curl_openssl(easy)) }
         return !isStopped
     }
 
