@@ -55,6 +55,24 @@ import Testing
         try FileManager.default.removeItem(atPath: folder)
     }
 
+    @Test func `a limited rate admits no burst of megabytes`() throws {
+        let fetch = try Fetch()
+        let engine = try Engine(.init())
+        var request = DownloadRequest(
+            address: try WebAddress(fetch.address("file", "size=3000000")), target: fetch.target)
+        request.rateLimit = 1000
+        let download = try Download(request, on: engine) { _ in }
+        download.start()
+        var steps = 0
+        while steps < 20 {
+            try engine.wait(milliseconds: 50)
+            try engine.step()
+            if download.progress.done > 0 { steps += 1 }
+        }
+        #expect(download.progress.done < 500_000)
+        download.discard()
+    }
+
     @Test func `downloads wait for a connection where these are limited`() throws {
         let folder = try Scratch.folder()
         var options = Engine.Options()

@@ -146,7 +146,10 @@ public import OpsSystem
         guard let easy = unsafe curl_easy_init() else { throw Failure(.retryable, "no memory for a transfer") }
         let exchange = unsafe Exchange(easy: easy, address: request.address, receiver: receiver)
         var options = options
-        if exchanges.count >= Engine.manyExchanges { options.receiveBuffer = Engine.smallBuffer }
+        // libcurl reads up to a hundred buffers before it obeys a limited rate.
+        if exchanges.count >= Engine.manyExchanges || request.rateLimit > 0 {
+            options.receiveBuffer = min(options.receiveBuffer, Engine.smallBuffer)
+        }
         try exchange.configure(request, options)
         hasFreedMemory = true
         guard unsafe curl_multi_add_handle(multi, easy) == CURLM_OK else {
