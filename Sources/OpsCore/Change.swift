@@ -45,6 +45,9 @@ public enum Change: Sendable {
     case queueSet(String, limit: Int32?, aging: Int64?, suspended: Bool, order: QueueOrder)
     /// Nil: the runner.
     case queueExecutorSet(String, String?)
+    case queueFairnessSet(String, isFair: Bool)
+    /// Nanoseconds of slot time of a user in a fair queue, as they count at a wall instant; user 0: privileged users.
+    case slotTimeUsed(queue: String, user: UInt32, used: Int64, at: Int64)
     case queueRemoved(String)
     case categorySet(CategorySettings)
     /// A start of a category with a rate, on the monotonic clock of this boot; those up to `expired` no longer count.

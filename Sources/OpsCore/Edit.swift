@@ -63,6 +63,8 @@ public struct QueueEdit: Hashable, Sendable {
     public var executor: Setting<String> = .keep
     /// Applies to what is submitted from then on; nil: as it is.
     public var order: QueueOrder?
+    /// True if the submitter with the least slot time goes first; nil: as it is.
+    public var isFair: Bool?
     public var target: Target
     public init(
         limit: Setting<Int32> = .keep, aging: Setting<Int64> = .keep, order: QueueOrder? = nil, target: Target = .any

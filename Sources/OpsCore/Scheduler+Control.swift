@@ -177,6 +177,7 @@ extension Scheduler {
         }
         if let order = edit.order { queues[queue].order = order }
         recordQueue(queue)
+        if let isFair = edit.isFair { setFairness(of: queue, isFair) }
         if edit.executor != .keep {
             queues[queue].executor = edit.executor.value(insteadOf: queues[queue].executor)
             record(.queueExecutorSet(name, queues[queue].executor))
@@ -198,6 +199,7 @@ extension Scheduler {
         for isGroup in [false, true] {
             if let lane = lanes.find(plainLane(queue, isGroup: isGroup)) { lanes.remove(lane) }
         }
+        slotTimes.forget(queue)
         queues.remove(queue)
         record(.queueRemoved(name))
         return .done(1)

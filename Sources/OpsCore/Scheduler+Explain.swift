@@ -195,11 +195,12 @@ extension Scheduler {
 
     /// SlotStart in line among the eligible that `matches`, 1 being next.
     private func standing(of operation: OperationIndex, where matches: (OperationRow) -> Bool) -> Int {
-        let key = table[operation].key
         var before = 0
         for other in table.rows where other.id != 0 && other.state == .ready && !other.isGroup {
             guard other.lane != nil || other.traits.contains(.staged) else { continue }
-            if other.key < key, matches(other) { before += 1 }
+            if let index = table.index(of: other.operationID), precedes(index, operation), matches(other) {
+                before += 1
+            }
         }
         return before + 1
     }

@@ -214,6 +214,7 @@ extension Scheduler {
         executions[index].hasFreedSlot = false
         leaveExecutor(index)
         countRunning(operation, -1)
+        countSlotTime(operation, -1)
         wake(.queue(table[operation].queue))
         if let parent = parent(of: operation), let group = group(of: parent) { wake(.group(group)) }
     }

@@ -14,6 +14,7 @@ extension Scheduler {
             + reservations.checkInvariants(reserving: rows.count { table[$0].traits.contains(.reserving) })
             + priorities.checkInvariants(held: categories.pool.indices.map { categories[$0].claim })
             + budget.checkInvariants() + checkExecutors()
+            + slotTimes.checkInvariants(running: processesInFairQueues())
             + output.checkInvariants(
                 lastOperation: rows.last.map { table[$0].id } ?? 0, lastGraph: rows.map { table[$0].graph }.max() ?? 0)
     }

@@ -128,7 +128,8 @@ extension Scheduler {
         let key = Lane.Key(
             queue: row.queue, parent: parent.map { table[$0].id } ?? 0, categories: row.categories,
             isGroup: row.isGroup, only: isAlone ? row.id : 0,
-            executor: row.traits.contains(.external) ? findExecutor(of: operation) : nil)
+            executor: row.traits.contains(.external) ? findExecutor(of: operation) : nil,
+            account: account(of: operation))
         if let lane = lanes.find(key) { return lane }
         let needs = registry.resolve(categories.needs(of: row.categories), under: parent)
         return lanes.add(
@@ -144,7 +145,9 @@ extension Scheduler {
         lanes[lane].wokenBy = nil
         lanes[lane].status = .idle
         let key = lanes[lane].key
-        if key.categories != nil || key.parent != 0 || key.only != 0 || key.executor != nil {
+        if key.categories != nil || key.parent != 0 || key.only != 0 || key.executor != nil
+            || key.account != nil
+        {
             lanes.remove(lane)
         }
         if let token { wake(token) }

@@ -48,6 +48,7 @@ extension Scheduler {
         /// Held and scheduled ones, which are counted among the others, too.
         public var setApart: SetApart
         public var executor: String?
+        public var isFair: Bool
     }
 
     /// In the order of their names.
@@ -56,7 +57,7 @@ extension Scheduler {
             QueueStanding(
                 name: $0.name, limit: $0.limit, isSuspended: $0.isSuspended, aging: $0.aging, order: $0.order,
                 pending: Int($0.pending), ready: Int($0.ready), executing: Int($0.executing), setApart: $0.setApart,
-                executor: $0.executor)
+                executor: $0.executor, isFair: $0.isFair)
         }.sorted { $0.name < $1.name }
     }
 

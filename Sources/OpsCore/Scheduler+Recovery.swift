@@ -13,11 +13,12 @@ extension Scheduler {
             _ = queues.add(
                 Queue(
                     name: queue.name, limit: queue.limit, aging: queue.aging, isSuspended: queue.isSuspended,
-                    executor: queue.executor, order: queue.order))
+                    executor: queue.executor, order: queue.order, isFair: queue.isFair))
         }
         for name in ["default", "main"] where queues.find(name) == nil {
             _ = queues.add(Queue(name: name, limit: name == "main" ? 1 : nil))
         }
+        restore(snapshot.slotTimes)
         setExecutors(snapshot.executors)
         for settings in snapshot.categorySettings {
             let category = categories.set(settings)
@@ -197,6 +198,7 @@ extension Scheduler {
             executions[index].hasFreedSlot = true
         }
         countRunning(operation, 1)
+        resumeSlotTime(of: operation)
         if executions[index].executor != nil, running.process == nil { return }
         if table[operation].traits.isDisjoint(with: .frozen) {
             if let given = running.timeoutRemaining ?? timeout(of: index) {

@@ -5,6 +5,7 @@ extension Scheduler {
         _ = reviewBlocked()
         repeat {
             while !hasPutOff, let entry = lanes.popCandidate(hasFreeSlot: capacity.hasFreeSlot) {
+                let entry = fairest(insteadOf: entry)
                 guard mayAffordStart(of: entry.lane) else { return makeCandidate(entry.lane) }
                 let before = output.sequence
                 consider(entry)
@@ -129,6 +130,7 @@ extension Scheduler {
         } else {
             releaseChildren(of: operation)
             countRunning(operation, 1)
+            countSlotTime(operation, 1)
         }
         return index
     }

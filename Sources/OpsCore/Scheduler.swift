@@ -10,6 +10,7 @@ public struct Scheduler {
     var deadlocks = DeadlockCheck()
     var staging = Staging()
     var executors = Executors()
+    var slotTimes = SlotTimes()
     var capacity: Capacity
     var timers = Timers()
     var scratch = TurnScratch()

@@ -8,6 +8,7 @@ public struct Snapshot: Sendable {
         /// Executor of operations that name none.
         public var executor: String?
         public var order: QueueOrder
+        public var isFair = false
         public init(
             name: String, limit: Int32? = nil, aging: Int64? = nil, isSuspended: Bool = false,
             order: QueueOrder = .submission
@@ -17,6 +18,20 @@ public struct Snapshot: Sendable {
             self.limit = limit
             self.aging = aging
             self.isSuspended = isSuspended
+        }
+    }
+    /// Slot time of a user in a fair queue, in nanoseconds, as it counted at a wall instant.
+    public struct SlotTime: Sendable {
+        public var queue: String
+        /// 0: privileged users.
+        public var user: UInt32
+        public var used: Int64
+        public var at: Int64
+        public init(queue: String, user: UInt32, used: Int64, at: Int64) {
+            self.queue = queue
+            self.user = user
+            self.used = used
+            self.at = at
         }
     }
     /// One unfinished operation. Places point into the arrays of the snapshot.
@@ -167,6 +182,7 @@ public struct Snapshot: Sendable {
     public var categorySettings: [CategorySettings] = []
     /// Starts of categories with a rate, oldest first, on the monotonic clock of this boot.
     public var rateStarts: [String: [Int64]] = [:]
+    public var slotTimes: [SlotTime] = []
     /// Named units that executing operations hold.
     public var assigned: [OperationID: [AssignedUnits]] = [:]
     public var categorySets: [[CategoryUse]] = []

@@ -57,6 +57,32 @@ struct PermissionTests {
         }
     }
 
+    @Test func `the user with less slot time in a fair queue goes first, after a restart too`() throws {
+        let house = try House(["--workers", "1"])
+        defer { house.close() }
+        #expect(try house.run(Self.ann, ["queue", "set", "default", "--fair", "user"]).status == 5)
+        #expect(try house.machine.ctl("queue", "set", "default", "--fair", "group").status == 2)
+        try house.machine.ok("queue", "set", "default", "--fair", "user")
+        let rows = try house.machine.ok("queue", "ls", "--json").objects
+        #expect(rows.map { $0["fair"] as? String } == ["user", nil])
+        #expect(try house.machine.ok("queue", "ls").out.contains("fair"))
+        // The first has used slot time when the rest is submitted.
+        for _ in 1...3 { _ = try house.run(Self.ann, ["submit", "--", "sleep", "0.2"]) }
+        #expect(try house.run(Self.ann, ["wait", "1", "2"]).status == 0)
+        try house.machine.ok("suspend", "--queue", "default")
+        _ = try house.run(Self.ann, ["wait", "3"])
+        for user in [Self.ann, Self.ann, Self.bob] { _ = try house.run(user, ["submit", "--", "true"]) }
+        try house.machine.killDaemon()
+        try house.machine.start(["--workers", "1"])
+        chmod(house.machine.socket, 0o666)
+        try house.machine.ok("resume", "--queue", "default")
+        #expect(try house.machine.ctl("wait", "4-6").status == 0)
+        let started = try house.machine.ok("ls", "4-6", "--json").objects.sorted {
+            ($0["startedAt"] as? String ?? "") < ($1["startedAt"] as? String ?? "")
+        }
+        #expect(started.map { $0["id"] as? Int } == [6, 4, 5])
+    }
+
     @Test func `schedules of one name are told apart by their users`() throws {
         let house = try House()
         defer { house.close() }

@@ -148,6 +148,8 @@ func brief(_ change: Change) -> String {
     case .timeoutMoved(let attempt, let remaining): "timeout \(attempt.operation.rawValue) \(remaining / World.second)s"
     case .queueSet(let name, let limit, _, let suspended, _):
         "queue \(name) \(limit.map(String.init) ?? "none") \(suspended)"
+    case .queueFairnessSet(let name, let isFair): "queue \(name) \(isFair ? "fair" : "not fair")"
+    case .slotTimeUsed(let queue, let user, let used, _): "slot time of \(user) in \(queue) \(used / 1_000_000_000) s"
     case .queueExecutorSet(let name, let executor): "queue \(name) executor \(executor ?? "none")"
     case .queueRemoved(let name): "no queue \(name)"
     case .categorySet(let settings): "category \(settings.name) \(settings.capacity)"

@@ -78,6 +78,9 @@ struct Script {
     private func settings() {
         builder.change(
             .queueSet("wide", limit: 9, aging: nil, suspended: true, order: .longestPath),
+            .queueFairnessSet("wide", isFair: true),
+            .slotTimeUsed(queue: "wide", user: 1001, used: 5, at: 7),
+            .slotTimeUsed(queue: "wide", user: 1001, used: 90_000_000_000, at: 1_000),
             .categorySet(CategorySettings(name: "gpu", capacity: 3)),
             .categorySet(
                 CategorySettings(

@@ -95,6 +95,8 @@ public struct Habits: Sendable {
     public var isForgetful = false
     /// True if categories are given rates.
     public var hasRates = false
+    /// True if queues are made fair between users, and not fair again.
+    public var hasFairQueues: Bool
 
     public init(using random: inout SeededGenerator) {
         let isCalm = random.chance(40)
@@ -111,5 +113,6 @@ public struct Habits: Sendable {
         runnerEnds = isCalm ? 0 : random.below(4)
         // No number of its own: the lives of the seeds before stay what they were.
         hasPaths = turns % 3 == 0
+        hasFairQueues = turns % 4 == 1
     }
 }

@@ -113,21 +113,32 @@ extension FakeStore {
         case .queueSet(let name, let limit, let aging, let suspended, let order):
             let queue = Queue(name: name, limit: limit, aging: aging, isSuspended: suspended, order: order)
             if let place = queues.firstIndex(where: { $0.name == name }) {
-                let executor = queues[place].executor
+                let (executor, isFair) = (queues[place].executor, queues[place].isFair)
                 queues[place] = queue
-                queues[place].executor = executor
+                (queues[place].executor, queues[place].isFair) = (executor, isFair)
             } else {
                 queues.append(queue)
             }
         case .queueExecutorSet(let name, let executor):
             for place in queues.indices where queues[place].name == name { queues[place].executor = executor }
-        case .queueRemoved(let name): queues.removeAll { $0.name == name }
+        case .queueFairnessSet(let name, let isFair):
+            for place in queues.indices where queues[place].name == name { queues[place].isFair = isFair }
+            if !isFair { slotTimes.removeAll { $0.queue == name } }
+        case .slotTimeUsed(let name, let user, let used, let at): setSlotTime(name, user, used, at: at)
+        case .queueRemoved(let name):
+            queues.removeAll { $0.name == name }
+            slotTimes.removeAll { $0.queue == name }
         case .submitted, .becameReady, .becamePending, .started, .staged, .unstaged, .assumedStarted, .startConfirmed,
             .launched, .accepted, .jobStarted,
             .exited, .attemptEnded, .retrying,
             .finished, .reopened, .cancelling:
             preconditionFailure("apply(_:) takes the steps")
         }
+    }
+
+    private mutating func setSlotTime(_ queue: String, _ user: UInt32, _ used: Int64, at instant: Int64) {
+        slotTimes.removeAll { $0.queue == queue && $0.user == user }
+        slotTimes.append(Snapshot.SlotTime(queue: queue, user: user, used: used, at: instant))
     }
 
     private mutating func insert(

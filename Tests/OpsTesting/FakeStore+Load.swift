@@ -14,8 +14,10 @@ extension FakeStore {
                 name: $0.name, limit: $0.limit, aging: $0.aging, isSuspended: $0.isSuspended,
                 order: $0.order)
             queue.executor = $0.executor
+            queue.isFair = $0.isFair
             return queue
         }
+        snapshot.slotTimes = slotTimes
         snapshot.categorySettings = categorySettings.values.sorted { $0.name < $1.name }
         snapshot.rateStarts = rateStarts.mapValues { $0.map { $0.boot == boot ? $0.at : 0 }.sorted() }
         for record in unfinished where record.state == .executing && !record.assigned.isEmpty {

@@ -10,6 +10,7 @@ public struct FakeStore: Sendable {
         public var isSuspended = false
         public var executor: String?
         public var order = QueueOrder.submission
+        public var isFair = false
     }
 
     /// The operation with number n is at n - 1.
@@ -20,6 +21,7 @@ public struct FakeStore: Sendable {
     var rateStarts: [String: [CountedStart]] = [:]
     var processStarts: [String: [Int64]] = [:]
     var latestBoot = "boot1"
+    var slotTimes: [Snapshot.SlotTime] = []
     public internal(set) var suspendedGraphs: Set<GraphID> = []
     public internal(set) var isSuspended = false
     public internal(set) var graphCount: Int64 = 0

@@ -102,6 +102,12 @@ struct Rules {
         return la != lb ? la > lb : a.id < b.id
     }
 
+    /// Returns true if the order of two processes depends on their users.
+    func sharesFairly(_ a: Record, _ b: Record, _ effective: [OperationID: Int]) -> Bool {
+        a.queue == b.queue && store.queue(a.queue)?.isFair == true && !a.isGroup && !b.isGroup
+            && effective[a.id] ?? 0 == effective[b.id] ?? 0
+    }
+
     /// Eligible, and nothing but categories keeps it from starting; a full pool is every one's business.
     func waitsForCategoriesAlone(_ record: Record) -> Bool {
         isEligible(record) && hasRoomBesidePool(record) && !isKeptByRate(record) && !shortCategories(of: record).isEmpty

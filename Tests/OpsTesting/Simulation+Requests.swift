@@ -112,6 +112,7 @@ extension Simulation {
         var edit = QueueEdit()
         if random.chance(70) { edit.limit = random.chance(30) ? .clear : .set(Int32(random.below(4))) }
         if habits.aging, random.chance(50) { edit.aging = random.chance(30) ? .clear : .set(2 * Self.second) }
+        if habits.hasFairQueues { edit.isFair = random.chance(70) }
         return .setQueue(random.pick(["default", "q1", "q2", "main"]), edit)
     }
 }

@@ -82,7 +82,7 @@ import Testing
         #expect(
             String(decoding: frame, as: UTF8.self)
                 == #"{"parameters":{"queues":[{"name":"disk","limit":2,"suspended":false,"aging":null,"order":"","pending":0,"ready":0,"#
-                + #""scheduled":0,"held":0,"executing":0,"executor":null}]},"continues":true}"# + "\0")
+                + #""scheduled":0,"held":0,"executing":0,"executor":null,"fair":null}]},"continues":true}"# + "\0")
         let reply = try ReceivedReply(frame: Array(frame.dropLast()))
         #expect(reply.continues)
         #expect(try reply.result(ListQueuesReply.self).queues == [queue])

@@ -20,7 +20,7 @@ struct CanaryTests {
     @Test func `a unit with two holders is found`() throws { try expectFound(AssignsOneUnitToAll.self, [.exclusion]) }
     @Test func `units that are not stored are found`() throws { try expectFound(ForgetsUnits.self, [.exclusion]) }
     @Test func `starts for a rate that are not stored are found`() throws {
-        try expectFound(ForgetsRatedStarts.self, [.rates])
+        try expectFound(ForgetsRatedStarts.self, [.rates, .nothingIdle])
     }
     @Test func `a rate that is not kept is found`() throws {
         try expectFound(KeepsAnotherRate.self, [.rates, .nothingIdle])

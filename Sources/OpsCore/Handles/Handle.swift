@@ -28,6 +28,8 @@ struct PartitionIndex: Handle { let rawValue: Int32 }
 struct CategoryIndex: Handle { let rawValue: Int32 }
 /// An interned set of category uses.
 struct CategorySetIndex: Handle { let rawValue: Int32 }
+/// The account of a user in a fair queue, in `SlotTimes`.
+struct AccountIndex: Handle { let rawValue: Int32 }
 /// An executor beside the runner.
 struct ExecutorIndex: Handle { let rawValue: Int32 }
 /// An interned `Policy`.

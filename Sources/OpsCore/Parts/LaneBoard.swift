@@ -10,6 +10,8 @@ struct LaneBoard {
     /// Candidates that need no slot: groups, and what other executors run.
     private var slotlessCandidates = LaneHeap()
     private var blocked: [LaneEntry] = []
+    /// Lanes of processes in fair queues.
+    private var ofFairQueues: [QueueIndex: Set<LaneIndex>] = [:]
 
     subscript(lane: LaneIndex) -> Lane {
         @inline(__always) _read { yield pool[lane] }
@@ -24,13 +26,22 @@ struct LaneBoard {
     mutating func add(_ lane: Lane) -> LaneIndex {
         let index = pool.insert(lane)
         known[lane.key] = index
+        if lane.key.account != nil { ofFairQueues[lane.key.queue, default: []].insert(index) }
         return index
     }
 
     mutating func remove(_ lane: LaneIndex) {
-        known[pool[lane].key] = nil
+        let key = pool[lane].key
+        known[key] = nil
+        if key.account != nil {
+            ofFairQueues[key.queue]?.remove(lane)
+            if ofFairQueues[key.queue]?.isEmpty == true { ofFairQueues[key.queue] = nil }
+        }
         pool.remove(lane)
     }
+
+    /// Lanes of processes in a fair queue, in no order.
+    func ofFairQueue(_ queue: QueueIndex) -> Set<LaneIndex> { ofFairQueues[queue] ?? [] }
 
     // MARK: Entries in heaps
 
@@ -122,6 +133,12 @@ struct LaneBoard {
         guard let process else { return nil }
         candidates.removeFirst()
         return process
+    }
+
+    /// Makes a lane the next one to consider, apart from the candidates.
+    mutating func choose(_ lane: LaneIndex) -> LaneEntry {
+        pool[lane].status = .candidate
+        return newEntry(lane)
     }
 
     private static func dropStale(_ heap: inout LaneHeap, _ pool: Pool<Lane, LaneIndex>) {

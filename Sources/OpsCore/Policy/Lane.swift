@@ -10,11 +10,13 @@ struct Lane {
         var only: Int64
         /// Executor that runs its members; nil: the runner.
         @Packed var executor: ExecutorIndex? = nil
+        /// Account of the submitter in a fair queue.
+        @Packed var account: AccountIndex? = nil
 
         /// True if each of its members needs a slot of the pool.
         var needsSlot: Bool { !isGroup && executor == nil }
 
-        /// Leaves out the executor, which few operations have: lanes are looked up at each start.
+        /// Leaves out what few operations have: lanes are looked up at each start.
         func hash(into hasher: inout Hasher) {
             hasher.combine(queue)
             hasher.combine(parent)

@@ -8,6 +8,8 @@ struct Queue {
     var executor: String?
     /// The caller of `submit` estimates the paths of operations of a queue of longest paths.
     var order = QueueOrder.submission
+    /// Operations of the submitter with the least slot time go first among those of equal effective priority.
+    var isFair = false
     var pending: Int32 = 0
     var ready: Int32 = 0
     var executing: Int32 = 0

@@ -71,7 +71,9 @@ extension Scheduler {
             row.traits.isDisjoint(with: Traits.frozen.union([.group, .barrier, .hasConditions, .finishPending]))
         else { return false }
         let queue = queues.pool[row.queue]
-        guard queue.limit == nil, !queue.isSuspended, queue.aging == nil, !registry.barriers.mayOrder(row) else {
+        guard queue.limit == nil, !queue.isSuspended, queue.aging == nil, !queue.isFair,
+            !registry.barriers.mayOrder(row)
+        else {
             return false
         }
         guard let policy = policy(of: operation) else { return true }

@@ -33,6 +33,12 @@ extension Requests {
             }
             edit.order = order
         }
+        if let fair = request.fair {
+            guard ["user", "none"].contains(fair) else {
+                throw invalid("fair", "a queue is fair between users (user) or not at all (none); not \"\(fair)\"")
+            }
+            edit.isFair = fair == "user"
+        }
         if let aging = request.aging {
             guard aging != "off" else {
                 edit.aging = .clear

@@ -48,6 +48,7 @@ extension Daemon {
                 row.held = standing.setApart.held
                 row.executing = standing.executing
                 row.executor = standing.executor
+                row.fair = standing.isFair ? "user" : nil
             }
         }
     }

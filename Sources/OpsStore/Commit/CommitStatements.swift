@@ -209,6 +209,7 @@ struct AttemptStatements {
 struct SettingStatements {
     let putQueue, removeQueue, putCategory, suspendGraph, resumeGraph, suspendDaemon, setWorkers, oweObserver: Statement
     let observed, insertEvent, assignUnits, setQueueExecutor: Statement
+    let setQueueFairness, putSlotTime, forgetSlotTime: Statement
     let addRatedStart, expireRatedStarts, forgetRatedStarts: Statement
 
     init(_ database: Database) throws(StoreError) {
@@ -222,6 +223,9 @@ struct SettingStatements {
             RETURNING id
             """)
         setQueueExecutor = try make("UPDATE queue SET executor = ?2 WHERE name = ?1")
+        setQueueFairness = try make("UPDATE queue SET fair = ?2 WHERE name = ?1")
+        putSlotTime = try make("INSERT OR REPLACE INTO slotTime (queue, user, used, at) VALUES (?1, ?2, ?3, ?4)")
+        forgetSlotTime = try make("DELETE FROM slotTime WHERE queue = ?1")
         removeQueue = try make("UPDATE queue SET removed = 1, executor = NULL WHERE name = ?1")
         putCategory = try make(
             """

@@ -101,7 +101,8 @@ extension Store {
             try writeAttempts()
             try update(statements.attempt.timeoutMoved, attempt.operation, Int64(attempt.number), remaining)
         case .edgeAdded, .edgeRemoved, .observerOwed, .observed: try applyEdge(change)
-        case .queueSet, .queueExecutorSet, .queueRemoved, .categorySet, .rateStarted, .graphSuspended,
+        case .queueSet, .queueExecutorSet, .queueFairnessSet, .slotTimeUsed, .queueRemoved, .categorySet, .rateStarted,
+            .graphSuspended,
             .daemonSuspended, .workersSet:
             try applySetting(change)
         }
@@ -123,6 +124,11 @@ extension Store {
         }
     }
 
+    private func forgetSlotTime(of queue: String) throws(StoreError) {
+        statements.setting.forgetSlotTime.bind(1, queue)
+        try statements.setting.forgetSlotTime.run()
+    }
+
     /// A change of what is no operation.
     private func applySetting(_ change: Change) throws(StoreError) {
         switch change {
@@ -138,7 +144,20 @@ extension Store {
             statements.setting.setQueueExecutor.bind(1, name)
             statements.setting.setQueueExecutor.bind(2, executor)
             try statements.setting.setQueueExecutor.run()
+        case .queueFairnessSet(let name, let isFair):
+            statements.setting.setQueueFairness.bind(1, name)
+            statements.setting.setQueueFairness.bind(2, isFair)
+            try statements.setting.setQueueFairness.run()
+            if !isFair { try forgetSlotTime(of: name) }
+        case .slotTimeUsed(let queue, let user, let used, let instant):
+            let statement = statements.setting.putSlotTime
+            statement.bind(1, queue)
+            statement.bind(2, Int64(user))
+            statement.bind(3, used)
+            statement.bind(4, instant)
+            try statement.run()
         case .queueRemoved(let name):
+            try forgetSlotTime(of: name)
             statements.setting.removeQueue.bind(1, name)
             try statements.setting.removeQueue.run()
         case .rateStarted(let category, let instant, let expired):

@@ -40,7 +40,7 @@ extension Store {
     private func loadQueues(_ snapshot: inout Snapshot, _ indices: inout SharedIndices) throws(StoreError) {
         snapshot.queues = []
         let queues = try database.prepare(
-            "SELECT id, name, \"limit\", aging, suspended, executor, \"order\" FROM queue WHERE NOT removed ORDER BY id"
+            "SELECT id, name, \"limit\", aging, suspended, executor, \"order\", fair FROM queue WHERE NOT removed ORDER BY id"
         )
         while try queues.step() {
             indices.queues[queues.int(0)] = Int32(snapshot.queues.count)
@@ -50,6 +50,14 @@ extension Store {
                     isSuspended: queues.bool(4),
                     order: QueueOrder(rawValue: UInt8(truncatingIfNeeded: queues.int(6))) ?? .submission))
             snapshot.queues[snapshot.queues.count - 1].executor = queues.optionalText(5)
+            snapshot.queues[snapshot.queues.count - 1].isFair = queues.bool(7)
+        }
+        let slotTimes = try database.prepare("SELECT queue, user, used, at FROM slotTime ORDER BY queue, user")
+        while try slotTimes.step() {
+            snapshot.slotTimes.append(
+                Snapshot.SlotTime(
+                    queue: slotTimes.text(0), user: UInt32(truncatingIfNeeded: slotTimes.int(1)),
+                    used: slotTimes.int(2), at: slotTimes.int(3)))
         }
     }
 }

@@ -32,7 +32,7 @@ enum Schema {
             "assignedUnit", "attempt", "category", "categorySet", "categoryUse", "counter", "edge", "ending", "event",
             "graphObserver", "label", "meta", "operation", "owedObserver", "policy", "queue", "rateStart", "runner",
             "schedule",
-            "scheduleInstant",
+            "scheduleInstant", "slotTime",
             "submission", "suspendedGraph", "text", "triggerKey",
         ],
         "index": [

@@ -24,6 +24,7 @@ public struct SetQueueRequest: WireRequest {
     public var order: String?
     public var create: Bool?
     public var executor: String?
+    public var fair: String?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("name", &name)
@@ -32,6 +33,7 @@ public struct SetQueueRequest: WireRequest {
         try visitor.field("order", &order)
         try visitor.field("create", &create)
         try visitor.field("executor", &executor)
+        try visitor.field("fair", &fair)
     }
 }
 

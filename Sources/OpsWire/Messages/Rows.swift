@@ -13,6 +13,7 @@ public struct QueueRow: WireRecord {
     public var held = 0
     public var executing = 0
     public var executor: String?
+    public var fair: String?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("name", &name)
@@ -26,6 +27,7 @@ public struct QueueRow: WireRecord {
         try visitor.field("held", &held)
         try visitor.field("executing", &executing)
         try visitor.field("executor", &executor)
+        try visitor.field("fair", &fair)
     }
 }
 

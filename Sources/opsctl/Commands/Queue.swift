@@ -9,13 +9,16 @@ enum QueueVerb {
         "executor", "NAME|none", .text, "executor of its operations that name none; none: this machine")
     static let order = Option.value(
         "order", "submission|longestPath", .text, "order of operations of equal priority")
-    private static let settings = OptionGroup("Setting", [limit, aging, order, executor])
+    static let fair = Option.value(
+        "fair", "user|none", .text,
+        "user: the submitter with the least slot time goes first among operations of equal priority")
+    private static let settings = OptionGroup("Setting", [limit, aging, order, fair, executor])
 
     static let verb = Verb(
         "queue", aliases: ["queues"], .keeping, "list, add, change and remove queues",
         forms: [
-            "[ls]", "add NAME [--limit N|none] [--aging D] [--order O]",
-            "set NAME [--limit N|none] [--aging D|off] [--order O]", "rm NAME",
+            "[ls]", "add NAME [--limit N|none] [--aging D] [--order O] [--fair user]",
+            "set NAME [--limit N|none] [--aging D|off] [--order O] [--fair user|none]", "rm NAME",
         ],
         about: [
             "Two queues always exist: default, without a limit, and main, which runs one operation at a time.",
@@ -24,20 +27,25 @@ enum QueueVerb {
                 + "starts first among those of equal priority. Estimates are made at submission, from the latest successes "
                 + "of the same name in graphs of the same name, or else of the same program in the queue; they do not "
                 + "change afterwards. Operations without an estimate, submitted before or in other queues, go first.",
+            "With --fair user, among operations of equal priority, those of the user with the least slot time in the queue "
+                + "start first. Slot time is the time that processes of the user have run; half of it is forgotten after "
+                + "22 minutes, and most of it after an hour.",
         ],
         examples: [
             .init("One backup at a time", "opsctl queue add nightly --limit 1"),
             .init("No limit but the pool", "opsctl queue set nightly --limit none"),
             .init("The longest path first", "opsctl queue set nightly --order longestPath"),
+            .init("Turns for all users", "opsctl queue set default --fair user"),
         ],
         verbs: [
             Verb("ls", aliases: ["list"], .keeping, "list queues", forms: [""], action: list),
             Verb(
-                "add", .keeping, "add a queue", forms: ["NAME [--limit N|none] [--aging D] [--order O]"],
+                "add", .keeping, "add a queue", forms: ["NAME [--limit N|none] [--aging D] [--order O] [--fair user]"],
                 operands: .one(.text, "NAME"), options: [settings],
                 action: { (session) throws(Failure) in try set(session, create: true) }),
             Verb(
-                "set", .keeping, "change a queue", forms: ["NAME [--limit N|none] [--aging D|off] [--order O]"],
+                "set", .keeping, "change a queue",
+                forms: ["NAME [--limit N|none] [--aging D|off] [--order O] [--fair user|none]"],
                 operands: .one(.queue, "NAME"), options: [settings],
                 action: { (session) throws(Failure) in try set(session, create: false) }),
             Verb(
@@ -82,14 +90,15 @@ enum QueueVerb {
 
     private static func notes(on queue: QueueRow) -> String {
         let order = QueueOrder(text: queue.order) == .longestPath ? queue.order : ""
-        return [queue.suspended ? "suspended" : "", order].filter { !$0.isEmpty }.joined(separator: ", ")
+        let fair = queue.fair == nil ? "" : "fair"
+        return [queue.suspended ? "suspended" : "", order, fair].filter { !$0.isEmpty }.joined(separator: ", ")
     }
 
     private static func set(_ session: Session, create: Bool) throws(Failure) -> ExitStatus {
         let arguments = session.arguments
-        let settings = [limit, aging, order, executor]
+        let settings = [limit, aging, order, fair, executor]
         guard create || settings.contains(where: { arguments.has($0) }) else {
-            throw session.refuse("there is nothing to set", "give --limit, --aging, --order or --executor")
+            throw session.refuse("there is nothing to set", "give --limit, --aging, --order, --fair or --executor")
         }
         var bound: Int?
         if let text = arguments.text(limit) {
@@ -104,6 +113,9 @@ enum QueueVerb {
         if let text = arguments.text(order), QueueOrder(text: text) == nil {
             throw session.refuse("--order takes submission or longestPath, not \"\(text)\"", nil)
         }
+        if let text = arguments.text(fair), !["user", "none"].contains(text) {
+            throw session.refuse("--fair takes user or none, not \"\(text)\"", nil)
+        }
         let reply = try session.call(
             SetQueueRequest.with {
                 $0.name = arguments.operands[0]
@@ -111,6 +123,7 @@ enum QueueVerb {
                 $0.aging = arguments.text(aging)
                 $0.executor = arguments.text(executor)
                 $0.order = arguments.text(order)
+                $0.fair = arguments.text(fair)
                 $0.create = create
             })
         if session.wantsJSON {

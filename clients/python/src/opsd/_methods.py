@@ -358,10 +358,11 @@ class Methods:
         order: str | None = None,
         create: bool | None = None,
         executor: str | None = None,
+        fair: str | None = None,
     ) -> SetQueueReply:
         """Parameters: "limit": -1 for none. "aging": "off" or a duration. "order": "submission" or
         "longestPath". "create": true: it must not exist; false: it must exist. "executor": for later
-        submissions that name none; "none" is this machine.
+        submissions that name none; "none" is this machine. "fair": "user" or "none".
         """
         return self._call("SetQueue", {
             "name": name,
@@ -370,6 +371,7 @@ class Methods:
             "order": order,
             "create": create,
             "executor": executor,
+            "fair": fair,
         }, SetQueueReply.from_json)
 
     def remove_queue(self, name: str) -> None:
@@ -904,10 +906,11 @@ class AsyncMethods:
         order: str | None = None,
         create: bool | None = None,
         executor: str | None = None,
+        fair: str | None = None,
     ) -> SetQueueReply:
         """Parameters: "limit": -1 for none. "aging": "off" or a duration. "order": "submission" or
         "longestPath". "create": true: it must not exist; false: it must exist. "executor": for later
-        submissions that name none; "none" is this machine.
+        submissions that name none; "none" is this machine. "fair": "user" or "none".
         """
         return await self._call("SetQueue", {
             "name": name,
@@ -916,6 +919,7 @@ class AsyncMethods:
             "order": order,
             "create": create,
             "executor": executor,
+            "fair": fair,
         }, SetQueueReply.from_json)
 
     async def remove_queue(self, name: str) -> None:

@@ -505,7 +505,10 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
-    """Parameters: "scheduled" and "held" as in Counts: neither is counted in the others."""
+    """Parameters: "scheduled" and "held" as in Counts: neither is counted in the others. "fair": "user" if the
+    submitter with the least slot time of the last hour goes first among operations of equal effective
+    priority; null if not.
+    """
 
     name: str
     limit: int | None = None
@@ -518,6 +521,7 @@ class Queue:
     held: int
     executing: int
     executor: str | None = None
+    fair: str | None = None
 
     @classmethod
     def from_json(cls, value: JSONObject) -> Self:
@@ -534,6 +538,7 @@ class Queue:
             held=value["held"],
             executing=value["executing"],
             executor=value.get("executor"),
+            fair=value.get("fair"),
         )
 
 

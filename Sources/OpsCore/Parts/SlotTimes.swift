@@ -1,0 +1,114 @@
+/// Slot time that each user has had in each fair queue; old slot time counts less.
+///
+/// Slot time counts from a start to the end of the process tree. At the end of each minute 1/32 of it is forgotten, so that
+/// half of it is left after 22 minutes and 15 % after an hour. Whole minutes make the sum independent of how often it is read.
+struct SlotTimes {
+    struct Key: Hashable {
+        var queue: QueueIndex
+        /// Nil: a privileged user. These count as one.
+        var user: UInt32?
+    }
+
+    private struct Account {
+        let key: Key
+        /// Nanoseconds, as they counted at the monotonic instant `at`.
+        var used: Int64 = 0
+        var at: Int64
+        /// Number of processes that use slot time now.
+        var running: Int32 = 0
+
+        mutating func advance(to now: Int64) {
+            guard now > at else { return }
+            if (now - at) / SlotTimes.minute > SlotTimes.minutesRemembered {
+                // All earlier time is forgotten. The running processes have used as much as was forgotten since.
+                at = SlotTimes.endOfMinute(now) - SlotTimes.minute
+                used = Int64(running) * SlotTimes.minute * (SlotTimes.divisor - 1)
+            }
+            while case let end = SlotTimes.endOfMinute(at), end <= now {
+                used += Int64(running) * (end - at)
+                used -= (used + SlotTimes.divisor - 1) / SlotTimes.divisor
+                at = end
+            }
+            used += Int64(running) * (now - at)
+            at = now
+        }
+    }
+
+    private static let minute: Int64 = 60_000_000_000
+    private static let divisor: Int64 = 32
+    /// After so many minutes less than a millionth is left.
+    private static let minutesRemembered: Int64 = 440
+
+    private var accounts = Pool<Account, AccountIndex>()
+    private var index: [Key: AccountIndex] = [:]
+
+    private static func endOfMinute(_ instant: Int64) -> Int64 {
+        let past = instant % minute
+        return instant - (past < 0 ? past + minute : past) + minute
+    }
+
+    /// Returns the account of a user in a fair queue, which begins at an instant if there is none yet.
+    mutating func account(_ queue: QueueIndex, _ user: UInt32?, at instant: Int64) -> AccountIndex {
+        let key = Key(queue: queue, user: user)
+        if let known = index[key] { return known }
+        let account = accounts.insert(Account(key: key, at: instant))
+        index[key] = account
+        return account
+    }
+
+    func find(_ queue: QueueIndex, _ user: UInt32?) -> AccountIndex? { index[Key(queue: queue, user: user)] }
+
+    /// Returns the slot time of an account in nanoseconds, as it counts now.
+    mutating func used(_ account: AccountIndex, at now: Int64) -> Int64 {
+        accounts[account].advance(to: now)
+        return accounts[account].used
+    }
+
+    /// The same for readers that change nothing.
+    func reading(_ account: AccountIndex, at now: Int64) -> Int64 {
+        var copy = accounts[account]
+        copy.advance(to: now)
+        return copy.used
+    }
+
+    /// Counts a process that starts or ends; returns the slot time until then.
+    mutating func count(_ account: AccountIndex, _ step: Int32, at now: Int64) -> Int64 {
+        accounts[account].advance(to: now)
+        accounts[account].running += step
+        return accounts[account].used
+    }
+
+    /// Restores stored slot time.
+    mutating func restore(_ queue: QueueIndex, _ user: UInt32?, used: Int64, at instant: Int64) {
+        let account = account(queue, user, at: instant)
+        accounts[account].used = max(0, used)
+        accounts[account].at = instant
+    }
+
+    /// Counts a process that has been using slot time since the account was last stored.
+    mutating func resume(_ account: AccountIndex) { accounts[account].running += 1 }
+
+    /// Forgets a queue that is fair no more.
+    mutating func forget(_ queue: QueueIndex) {
+        for account in accounts.indices where accounts[account].key.queue == queue {
+            index[accounts[account].key] = nil
+            accounts.remove(account)
+        }
+    }
+
+    /// `running`: the processes of each user in each fair queue, counted.
+    func checkInvariants(running: [Key: Int32]) -> [String] {
+        var broken: [String] = []
+        for account in accounts.indices where accounts[account].running != running[accounts[account].key] ?? 0 {
+            let (key, count) = (accounts[account].key, accounts[account].running)
+            broken.append("16: user \(key.user ?? 0) counts \(count) processes in queue \(key.queue.rawValue)")
+        }
+        for key in running.keys where index[key] == nil {
+            broken.append("16: user \(key.user ?? 0) has no slot time in queue \(key.queue.rawValue)")
+        }
+        for account in accounts.indices where accounts[account].used < 0 {
+            broken.append("16: slot time of account \(account.rawValue) is negative")
+        }
+        return broken
+    }
+}
