@@ -63,6 +63,8 @@ let package = Package(
         .target(name: "OpsSystemd", dependencies: ["OpsSystem", "COpsSpawn", "CSystemd"], swiftSettings: pointers),
         .target(name: "OpsClient", dependencies: ["OpsWire", "OpsSystem"], swiftSettings: strict),
         .target(name: "OpsExecutor", dependencies: ["OpsSystem"], swiftSettings: strict),
+        .target(
+            name: "OpsExecutorServer", dependencies: ["OpsExecutor", "OpsSystem", "OpsSystemd"], swiftSettings: strict),
         .target(name: "OpsRunner", dependencies: ["OpsExecutor", "OpsSystem", "OpsSystemd"], swiftSettings: strict),
         // The digest is optimised in every build: tests verify megabytes with it.
         .target(name: "COpsTransfer", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-O2"])]),
@@ -81,7 +83,8 @@ let package = Package(
             linkerSettings: withoutSharedRuntimes),
         .executableTarget(
             name: "opsd-slurm",
-            dependencies: ["OpsSlurm", "OpsExecutor", "OpsWire", "OpsSystem", "OpsSystemd"], swiftSettings: strict,
+            dependencies: ["OpsSlurm", "OpsExecutor", "OpsExecutorServer", "OpsWire", "OpsSystem", "OpsSystemd"],
+            swiftSettings: strict,
             linkerSettings: withoutSharedRuntimes),
         // Copied into the spool, and run on nodes that have no library of ours.
         .executableTarget(
@@ -93,7 +96,8 @@ let package = Package(
             linkerSettings: withoutSharedRuntimes),
         .executableTarget(
             name: "opsd-transfer",
-            dependencies: ["OpsTransfer", "OpsExecutor", "OpsWire", "OpsSystem", "OpsSystemd"], swiftSettings: strict,
+            dependencies: ["OpsTransfer", "OpsExecutor", "OpsExecutorServer", "OpsWire", "OpsSystem", "OpsSystemd"],
+            swiftSettings: strict,
             linkerSettings: withoutSharedRuntimes),
         .target(
             name: "OpsWeb",

@@ -1,35 +1,13 @@
 internal import Glibc
 internal import OpsExecutor
+internal import OpsExecutorServer
 internal import OpsSlurm
 internal import OpsSystem
 internal import OpsSystemd
 
 /// The conversation with opsd.
 extension SlurmExecutor {
-    /// Accepts the waiting connections. The newest one replaces those before it.
-    func acceptOpsd() {
-        do throws(SystemError) {
-            while let socket = try UnixSocket.accept(from: listener) { try welcome(socket) }
-        } catch {
-            Program.writeError("opsd-slurm: \(error)")
-        }
-    }
-
-    private func welcome(_ socket: consuming Descriptor) throws(SystemError) {
-        let peer = try UnixSocket.peer(of: socket)
-        guard peer.uid == Identity.uid || peer.uid == 0 else { return }
-        let next = try OpsdConnection(socket, in: loop) { [unowned self] in receiveCommands() }
-        connection?.close()
-        connection = next
-    }
-
-    private func receiveCommands() {
-        guard let current = connection else { return }
-        for command in current.receive() where !current.isClosed { obey(command) }
-        if current.isClosed { connection = nil }
-    }
-
-    private func obey(_ command: ExecutorCommand) {
+    func obey(_ command: ExecutorCommand) {
         let now = Clock.read()
         switch command {
         case .hello(let version): greet(version)
@@ -73,9 +51,8 @@ extension SlurmExecutor {
         perform(step(&attempt.tracker), for: attempt)
     }
 
-    /// Answers with the greeting and all known attempts. An opsd of an incompatible version gets an empty greeting.
+    /// Reads the configuration again and answers with all known attempts.
     private func greet(_ version: UInt16) {
-        guard let connection else { return }
         do throws(SystemError) {
             let old = spool
             try readConfiguration()
@@ -84,23 +61,15 @@ extension SlurmExecutor {
         } catch {
             Program.writeError("opsd-slurm: \(error)")
         }
-        let isUnderstood = LaunchProtocol.understands(version)
-        let known = isUnderstood ? table.values.sorted { $0.attempt < $1.attempt } : []
         let now = Clock.read()
-        connection.version = version
-        for attempt in known where !attempt.tracker.status.isEmpty {
-            connection.send(.updated(attempt.attempt, NotifyUpdate(status: attempt.tracker.status)))
-        }
-        let entries = known.compactMap { attempt in
-            attempt.tracker.greetingState(now: now).map { ExecutorGreeting.Entry(attempt.attempt, $0) }
-        }
-        connection.send(
-            .hello(
-                ExecutorGreeting(
-                    version: LaunchProtocol.version, instance: instance, boot: boot, pid: Identity.pid,
-                    entries: entries, release: Release.current.text)))
-        guard !isUnderstood else { return }
-        connection.flush()
-        connection.close()
+        let known = table.values.sorted { $0.attempt < $1.attempt }
+        server.greet(
+            version, instance: instance,
+            updates: known.filter { !$0.tracker.status.isEmpty }.map {
+                ($0.attempt, NotifyUpdate(status: $0.tracker.status))
+            },
+            entries: known.compactMap { attempt in
+                attempt.tracker.greetingState(now: now).map { .init(attempt.attempt, $0) }
+            })
     }
 }

@@ -1,4 +1,5 @@
 internal import OpsExecutor
+internal import OpsExecutorServer
 internal import OpsSlurm
 internal import OpsSystem
 internal import OpsSystemd
@@ -7,42 +8,40 @@ internal import OpsSystemd
 /// stands in the spool before Slurm can see the effect.
 ///
 /// The commands of Slurm run one after the other on a thread of their own; everything else is done in the loop.
-final class SlurmExecutor {
-    let options: CommandLineOptions
+@main final class SlurmExecutor: ExecutorProgram {
+    static let kind = "slurm"
+
+    let server: ExecutorServer
     let loop: EventLoop
     let engine: SlurmEngine
     let removal: SpoolRemoval
     /// Part of the comments of all jobs. It is kept as long as the state directory.
     let instance: String
-    let boot: String
-    var configuration = ConfigurationFile()
+    var configuration = SlurmSettings()
     /// Attempts that opsd has not acknowledged.
     var table: [Attempt: SlurmAttempt] = [:]
     /// Attempts that opsd wants to be ended and that are not in the table: Slurm may have jobs of them.
     var unknown: Set<Attempt> = []
-    var connection: OpsdConnection?
     var listings = ListingTimes()
-    private(set) var exitStatus: Int32 = 0
+    private var exitStatus: Int32 = 0
 
-    private let isService: Bool
-    private let lock: FileLock
-    let listener: Descriptor
     private var sources: [EventSource] = []
     private var timer: TimerSource?
-    private var idleSince: Int64?
 
     private static let longestTick: Int64 = 1_000_000_000
-    /// Time without work and without opsd after which a process that is not a service exits.
-    private static let idleLimit: Int64 = 30_000_000_000
+    /// File with the name of this executor in comments of jobs.
+    private static func instancePath(_ options: ExecutorOptions) -> String {
+        "\(options.state)/executor-\(options.name).instance"
+    }
+    /// Spool directory, unless opsd.conf names another.
+    private var usualSpool: String { "\(server.options.state)/executor-\(server.options.name).spool" }
 
     var spool: String {
-        (configuration.spool.isEmpty ? options.usualSpool : configuration.spool) + "/\(instance)"
+        (configuration.spool.isEmpty ? usualSpool : configuration.spool) + "/\(instance)"
     }
 
-    /// Locks the executor's files in the state directory; nil: another process uses them.
-    static func start(_ options: CommandLineOptions, isService: Bool) throws(SystemError) -> SlurmExecutor? {
-        guard let lock = try FileLock.acquire(options.lockPath) else { return nil }
-        let executor = try SlurmExecutor(options, lock, isService: isService)
+    static func start(_ server: ExecutorServer) throws(SystemError) -> SlurmExecutor {
+        let executor = try SlurmExecutor(server)
         try executor.readConfiguration()
         try executor.prepareSpool()
         try executor.recover()
@@ -50,16 +49,12 @@ final class SlurmExecutor {
         return executor
     }
 
-    private init(_ options: CommandLineOptions, _ lock: consuming FileLock, isService: Bool) throws(SystemError) {
-        self.options = options
-        self.lock = lock
-        self.isService = isService
+    private init(_ server: ExecutorServer) throws(SystemError) {
+        self.server = server
         loop = try EventLoop()
         engine = SlurmEngine(try SideThread(loop))
         removal = SpoolRemoval(try SideThread(loop))
-        instance = try Self.instance(at: options.instancePath)
-        boot = try Boot.identifier()
-        listener = try UnixSocket.listen(at: options.socketPath)
+        instance = try Self.instance(at: Self.instancePath(server.options))
     }
 
     private static func instance(at path: String) throws(SystemError) -> String {
@@ -72,28 +67,31 @@ final class SlurmExecutor {
     }
 
     func readConfiguration() throws(SystemError) {
-        if let path = options.config { configuration = try ConfigurationFile(path: path, executor: options.name) }
+        configuration = SlurmSettings(try server.options.settings())
     }
 
     private func watch() throws(SystemError) {
+        try server.serve(in: loop) { [unowned self] in obey($0) }
         sources = [
-            try loop.watch(listener.rawValue, for: .readable) { [unowned self] _ in acceptOpsd() },
             try loop.watchSignal(Signals.terminate) { [unowned self] in loop.stop() },
             try loop.watchSignal(Signals.interrupt) { [unowned self] in loop.stop() },
         ]
         timer = try loop.timer(.monotonic) { [unowned self] in passTime() }
         loop.endTurn = { [unowned self] in
             releaseJobs()
-            connection?.flush()
+            server.flush()
         }
         try timer?.arm(at: Clock.read().monotonic)
     }
 
-    func run() throws(SystemError) { try loop.run() }
+    func run() throws(SystemError) -> Int32 {
+        try loop.run()
+        return exitStatus
+    }
 
     private func passTime() {
         let now = Clock.read()
-        if isUseless(now.monotonic) { return loop.stop() }
+        if server.isUseless(hasWork: !table.isEmpty, now: now.monotonic) { return loop.stop() }
         for attempt in table.values where !attempt.tracker.hasEnded {
             readRecords(of: attempt)
             perform(attempt.tracker.timePassed(now: now), for: attempt)
@@ -116,19 +114,5 @@ final class SlurmExecutor {
         }
     }
 
-    /// Returns whether this process is no longer needed.
-    private func isUseless(_ now: Int64) -> Bool {
-        if lock.isLost(at: options.lockPath) { return true }
-        guard !isService, connection == nil, table.isEmpty else {
-            idleSince = nil
-            return false
-        }
-        let since = idleSince ?? now
-        idleSince = since
-        return now - since >= Self.idleLimit
-    }
-
-    func report(_ report: ExecutorReport) {
-        if connection?.version != nil { connection?.send(report) }
-    }
+    func report(_ report: ExecutorReport) { server.report(report) }
 }

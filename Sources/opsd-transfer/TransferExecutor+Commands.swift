@@ -1,34 +1,12 @@
 internal import OpsExecutor
+internal import OpsExecutorServer
 internal import OpsSystem
 internal import OpsSystemd
 internal import OpsTransfer
 
 /// The conversation with opsd.
 extension TransferExecutor {
-    /// Accepts the waiting connections. The newest one replaces those before it.
-    func acceptOpsd() {
-        do throws(SystemError) {
-            while let socket = try UnixSocket.accept(from: listener) { try welcome(socket) }
-        } catch {
-            Program.writeError("opsd-transfer: \(error)")
-        }
-    }
-
-    private func welcome(_ socket: consuming Descriptor) throws(SystemError) {
-        let peer = try UnixSocket.peer(of: socket)
-        guard peer.uid == Identity.uid || peer.uid == 0 else { return }
-        let next = try OpsdConnection(socket, in: loop) { [unowned self] in receiveCommands() }
-        connection?.close()
-        connection = next
-    }
-
-    private func receiveCommands() {
-        guard let current = connection else { return }
-        for command in current.receive() where !current.isClosed { perform(command) }
-        if current.isClosed { connection = nil }
-    }
-
-    private func perform(_ command: ExecutorCommand) {
+    func perform(_ command: ExecutorCommand) {
         switch command {
         case .hello(let version): greet(version)
         case .launch(let request): launch(request)
@@ -46,34 +24,14 @@ extension TransferExecutor {
         }
     }
 
-    /// Answers with the greeting and all known attempts. An opsd of an incompatible version gets an empty greeting.
+    /// Reads the configuration again and answers with all known attempts.
     private func greet(_ version: UInt16) {
-        guard let connection else { return }
         readConfiguration()
-        let isUnderstood = LaunchProtocol.understands(version)
-        let known = isUnderstood ? table.values.sorted { $0.attempt < $1.attempt } : []
-        connection.version = version
-        for transfer in known where !transfer.update.isEmpty {
-            connection.send(.updated(transfer.attempt, transfer.update))
-        }
-        connection.send(
-            .hello(
-                ExecutorGreeting(
-                    version: LaunchProtocol.version, instance: instance, boot: boot, pid: Identity.pid,
-                    entries: known.map { .init($0.attempt, $0.greetingState) }, release: Release.current.text)))
-        guard !isUnderstood else { return }
-        connection.flush()
-        connection.close()
-    }
-
-    private func readConfiguration() {
-        guard let path = options.config else { return }
-        do throws(SystemError) {
-            engine.setConnectionsPerHost(
-                try ConfigurationFile(path: path, executor: options.name).connectionsPerHost)
-        } catch {
-            Program.writeError("opsd-transfer: \(error)")
-        }
+        let known = table.values.sorted { $0.attempt < $1.attempt }
+        server.greet(
+            version, instance: instance,
+            updates: known.filter { !$0.update.isEmpty }.map { ($0.attempt, $0.update) },
+            entries: known.map { .init($0.attempt, $0.greetingState) })
     }
 
     /// Starts an attempt; reports the state of one that is known already.

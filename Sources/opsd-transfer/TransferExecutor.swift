@@ -1,4 +1,5 @@
 internal import OpsExecutor
+internal import OpsExecutorServer
 internal import OpsSystem
 internal import OpsSystemd
 internal import OpsTransfer
@@ -7,68 +8,69 @@ internal import OpsTransfer
 ///
 /// Attempts are kept only in memory, since a transfer can be repeated. After this process was killed, opsd launches the attempts
 /// that the next process does not know again, and these resume their partial files.
-final class TransferExecutor {
-    let options: CommandLineOptions
+@main final class TransferExecutor: ExecutorProgram {
+    static let kind = "transfer"
+
+    let server: ExecutorServer
     let loop: EventLoop
     let engine: Engine
     let instance: String
-    let boot: String
     /// Attempts that opsd has not acknowledged.
     var table: [Attempt: Transfer] = [:]
     /// Number of transfers that have not ended.
     var running: Int { table.values.count { !$0.hasEnded } }
-    var connection: OpsdConnection?
     var users = UserRights()
 
-    private let isService: Bool
-    private let lock: FileLock
-    let listener: Descriptor
     private var sources: [EventSource] = []
     private var timer: TimerSource?
-    private var idleSince: Int64?
 
     private static let tick: Int64 = 1_000_000_000
-    /// Time without work and without opsd after which a process that is not a service exits.
-    private static let idleLimit: Int64 = 30_000_000_000
+    /// Connections to one host at a time, unless opsd.conf says otherwise; further transfers wait.
+    private static let usualConnectionsPerHost = 4
     /// Maximum number of progress reports per second.
     private static let progressReports = 200
 
-    /// Locks the executor's files in the state directory; nil: another process uses them.
-    static func start(_ options: CommandLineOptions, isService: Bool) throws(SystemError) -> TransferExecutor? {
-        guard let lock = try FileLock.acquire(options.lockPath) else { return nil }
-        let executor = try TransferExecutor(options, lock, isService: isService)
+    static func start(_ server: ExecutorServer) throws(SystemError) -> TransferExecutor {
+        try OpenFiles.raiseLimit()
+        let executor = try TransferExecutor(server)
         try executor.watch()
         return executor
     }
 
-    private init(
-        _ options: CommandLineOptions, _ lock: consuming FileLock, isService: Bool
-    ) throws(SystemError) {
-        self.options = options
-        self.lock = lock
-        self.isService = isService
+    private init(_ server: ExecutorServer) throws(SystemError) {
+        self.server = server
         loop = try EventLoop()
         var engineOptions = Engine.Options.fromEnvironment()
-        engineOptions.connectionsPerHost = ConfigurationFile.usualConnectionsPerHost
+        engineOptions.connectionsPerHost = Self.usualConnectionsPerHost
         engine = try Engine(engineOptions)
         instance = try Randomness.identifier()
-        boot = try Boot.identifier()
-        listener = try UnixSocket.listen(at: options.socketPath)
     }
 
     private func watch() throws(SystemError) {
+        try server.serve(in: loop) { [unowned self] in perform($0) }
         sources = [
-            try loop.watch(listener.rawValue, for: .readable) { [unowned self] _ in acceptOpsd() },
             try loop.watch(engine.descriptor, for: .readable) { [unowned self] _ in moveTransfers() },
             try loop.watchSignal(Signals.terminate) { [unowned self] in stop() },
             try loop.watchSignal(Signals.interrupt) { [unowned self] in stop() },
         ]
         timer = try loop.timer(.monotonic) { [unowned self] in passTime() }
-        loop.endTurn = { [unowned self] in connection?.flush() }
+        loop.endTurn = { [unowned self] in server.flush() }
         try timer?.arm(at: Clock.read().monotonic)
     }
 
-    func run() throws(SystemError) { try loop.run() }
+    func run() throws(SystemError) -> Int32 {
+        try loop.run()
+        return 0
+    }
+
+    func readConfiguration() {
+        do throws(SystemError) {
+            let number = try server.options.settings().last { $0.key == "per-host" && Int($0.value) != nil }
+            engine.setConnectionsPerHost(number.flatMap { Int($0.value) } ?? Self.usualConnectionsPerHost)
+        } catch {
+            Program.writeError("opsd-transfer: \(error)")
+        }
+    }
 
     private func moveTransfers() {
         do throws(SystemError) {
@@ -88,7 +90,7 @@ final class TransferExecutor {
             transfer.reportProgress(now: now, interval: interval)
         }
         engine.releaseMemory()
-        if isUseless(now) { return stop() }
+        if server.isUseless(hasWork: !table.isEmpty, now: now) { return stop() }
         do throws(SystemError) {
             try timer?.arm(at: now + Self.tick)
         } catch {
@@ -97,27 +99,13 @@ final class TransferExecutor {
         }
     }
 
-    /// Returns whether this process is no longer needed.
-    private func isUseless(_ now: Int64) -> Bool {
-        if lock.isLost(at: options.lockPath) { return true }
-        guard !isService, connection == nil, table.isEmpty else {
-            idleSince = nil
-            return false
-        }
-        let since = idleSince ?? now
-        idleSince = since
-        return now - since >= Self.idleLimit
-    }
-
     /// Ends the process. Partial files stay, and opsd launches their attempts again.
     func stop() {
         for transfer in table.values { transfer.close() }
         table = [:]
-        connection?.flush()
+        server.flush()
         loop.stop()
     }
 
-    func report(_ report: ExecutorReport) {
-        if connection?.version != nil { connection?.send(report) }
-    }
+    func report(_ report: ExecutorReport) { server.report(report) }
 }

@@ -34,7 +34,7 @@ final class OpsdConnection {
     }
 
     /// Returns the commands that have arrived. Closes the connection at the end of the stream and on invalid bytes.
-    func receive() -> [ExecutorCommand] {
+    func receive(by program: String) -> [ExecutorCommand] {
         var commands: [ExecutorCommand] = []
         do {
             var bytes: [UInt8] = []
@@ -45,7 +45,7 @@ final class OpsdConnection {
             }
             while let command = try reader.next() { commands.append(command) }
         } catch {
-            Program.writeError("opsd-transfer: connection dropped: \(error)")
+            Program.writeError("\(program): connection dropped: \(error)")
             close()
         }
         return commands
