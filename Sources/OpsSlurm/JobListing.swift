@@ -54,9 +54,10 @@ public struct JobListing: Hashable, Sendable {
     ]
 
     /// Command that prints only the jobs of the user who runs it: another user could put whole rows into a comment.
+    /// `--all`: also those in partitions that are hidden from this user.
     public static func command(instance: String) -> [String] {
         [
-            "squeue", "--me", "--name=\(JobComment.jobName(of: instance))", "-t", "all", "-h",
+            "squeue", "--me", "--all", "--name=\(JobComment.jobName(of: instance))", "-t", "all", "-h",
             "--Format=" + fields.map { "\($0):|" }.joined(separator: ","),
         ]
     }

@@ -83,4 +83,13 @@ struct SlurmUserTests {
         #expect(log.contains("nobody\n") && log.contains("Permission denied"))
         #expect(!FileManager.default.fileExists(atPath: evil))
     }
+
+    @Test func `a job in a hidden partition is found, and submitted once`() throws {
+        let cluster = try cluster()
+        let output = try cluster.run(
+            as: Self.user, "submit", "--executor", "cluster", "--slurm", "partition=hidden", "--", "true")
+        try #require(output.out == "1\n", "\(output.err)")
+        #expect(try cluster.finish(1)["outcome"] as? String == "succeeded")
+        #expect(try cluster.calls("sbatch --hold").count == 1)
+    }
 }
