@@ -57,18 +57,21 @@ public struct JobListing: Hashable, Sendable {
     /// `--all`: also those in partitions that are hidden from this user.
     public static func command(instance: String) -> [String] {
         [
-            "squeue", "--me", "--all", "--name=\(JobComment.jobName(of: instance))", "-t", "all", "-h",
+            "squeue", "--me", "--all", "--name=\(JobComment.jobName(of: instance))", "-t", "all",
             "--Format=" + fields.map { "\($0):|" }.joined(separator: ","),
         ]
     }
 
     public init() {}
 
-    /// Parses the output of squeue. Returns nil if rows lack a field: squeue omits fields that it does not know,
-    /// reports that on standard error, and succeeds. Skips jobs with other comments.
-    public init?(_ output: String, errors: String = "", instance: String) {
-        if errors.contains("Invalid job format") { return nil }
-        for line in output.split(separator: "\n") {
+    /// Parses the output of squeue. Returns nil without a line of headers for all fields: output that is lost says
+    /// nothing about jobs, and squeue omits fields that it does not know, and succeeds. Skips jobs with other comments.
+    public init?(_ output: String, instance: String) {
+        let lines = output.split(separator: "\n")
+        guard let header = lines.first, header.last == "|",
+            header.dropLast().split(separator: "|", omittingEmptySubsequences: false).count == Self.fields.count
+        else { return nil }
+        for line in lines.dropFirst() {
             let parts = line.split(
                 separator: "|", maxSplits: Self.fields.count - 1, omittingEmptySubsequences: false)
             guard parts.count == Self.fields.count, parts[7].last == "|", let comment = JobComment(parts[7].dropLast()),
@@ -82,5 +85,21 @@ public struct JobListing: Hashable, Sendable {
                     job: String(parts[0]), comment: comment, user: user, state: JobState(parts[2]),
                     reason: String(parts[3]), waitStatus: status, restarts: restarts, nodes: String(parts[6])))
         }
+    }
+}
+
+/// Owners of all jobs of an instance, as root sees them.
+public enum JobOwners {
+    /// Command that prints nothing but numbers: a user could put whole rows into other fields.
+    public static func command(instance: String) -> [String] {
+        ["squeue", "--all", "--name=\(JobComment.jobName(of: instance))", "-t", "all", "--Format=UserID:|"]
+    }
+
+    /// Parses the output of squeue. Returns nil for anything but a header and numbers.
+    public static func parse(_ output: String) -> Set<UInt32>? {
+        let lines = output.split(separator: "\n")
+        guard let header = lines.first, header.last == "|" else { return nil }
+        let numbers = lines.dropFirst().map { UInt32($0.dropLast()) }
+        return numbers.contains(nil) ? nil : Set(numbers.compactMap(\.self))
     }
 }

@@ -22,6 +22,15 @@ final class SlurmEngine {
         users[user.uid] = Spawn.User(uid: user.uid, gid: user.gid, groups: try account?.groups() ?? [user.gid])
     }
 
+    /// Looks up a user of whom only jobs are known.
+    private func prepare(_ uid: UInt32) throws(SystemError) {
+        guard uid != Identity.uid else { return }
+        guard let account = try Account.withUID(uid) else {
+            throw SystemError("look up uid \(uid)", errno: SystemError.noSuchFile)
+        }
+        users[uid] = Spawn.User(uid: uid, gid: account.gid, groups: try account.groups())
+    }
+
     /// Submits a held job. The first one with these requirements is tested before, since Slurm does not check held
     /// jobs.
     func submit(
@@ -56,9 +65,29 @@ final class SlurmEngine {
                 Program.writeError("opsd-slurm: squeue: \(end.errors)")
                 return (nil, askedAt)
             }
-            return (JobListing(end.output, errors: end.errors, instance: instance), askedAt)
+            return (JobListing(end.output, instance: instance), askedAt)
         } then: { (found: (JobListing?, Int64)) in
             take(found.0, found.1)
+        }
+    }
+
+    /// Returns all users who have jobs of this instance, and prepares commands as these; nil: Slurm does not answer.
+    func findOwners(_ instance: String, then take: @escaping (Set<UInt32>?) -> Void) {
+        let command = EngineCommand(arguments: JobOwners.command(instance: instance))
+        thread.run {
+            command.run()
+        } then: { [unowned self] (end: EngineCommand.End) in
+            guard end.status == 0, let owners = JobOwners.parse(end.output) else {
+                Program.writeError("opsd-slurm: squeue: \(end.errors)")
+                return take(nil)
+            }
+            do throws(SystemError) {
+                for uid in owners where users[uid] == nil { try prepare(uid) }
+                take(owners)
+            } catch {
+                Program.writeError("opsd-slurm: \(error)")
+                take(nil)
+            }
         }
     }
 

@@ -5,20 +5,8 @@ internal import OpsSystem
 internal import OpsSystemd
 internal import OpsWire
 
-/// The times at which jobs are listed.
-struct ListingTimes {
-    /// Instant at which the last listing was started.
-    var last: Int64 = .min
-    /// Listings under way, one for each user.
-    var underWay = 0
-    /// True if an attempt waits for the next listing.
-    var isWanted = false
-}
-
 /// Attempts: their spool, effects and facts.
 extension SlurmExecutor {
-    private static let shortestPause: Int64 = 1_000_000_000
-
     var settings: JobTracker.Settings {
         var settings = JobTracker.Settings()
         settings.settling = configuration.interval
@@ -203,43 +191,6 @@ extension SlurmExecutor {
             try attempt.log.appendStepLog()
         } catch {
             Program.writeError("opsd-slurm: \(error)")
-        }
-    }
-
-    /// Starts listings of the jobs of all users if they are due.
-    func listIfDue() {
-        let now = Clock.read().monotonic
-        guard listings.underWay == 0 else { return }
-        let pause = listings.isWanted ? min(configuration.interval, Self.shortestPause) : configuration.interval
-        guard listings.last < now - pause else { return }
-        let users = Set(table.values.filter { $0.tracker.needsListing }.map(\.uid))
-        guard listings.isWanted || !users.isEmpty || !unknown.isEmpty else { return }
-        listings.isWanted = false
-        listings.last = now
-        for uid in users.isEmpty ? [Identity.uid] : users {
-            listings.underWay += 1
-            engine.list(instance, of: uid) { [unowned self] listing, askedAt in
-                listings.underWay -= 1
-                if let listing { take(listing, of: uid, askedAt: askedAt) }
-            }
-        }
-    }
-
-    private func take(_ listing: JobListing, of uid: UInt32, askedAt: Int64) {
-        let rows = Dictionary(grouping: listing.rows.filter { $0.user == uid }, by: \.comment.attempt)
-        for attempt in table.values where attempt.uid == uid {
-            // Records first: they may be newer than the listing, and prevail.
-            if !attempt.tracker.hasEnded { readRecords(of: attempt) }
-            let found = rows[attempt.attempt] ?? []
-            perform(attempt.tracker.listed(found, askedAt: askedAt, now: Clock.read()), for: attempt)
-        }
-        for (id, jobs) in rows where table[id] == nil {
-            let ending = jobs.filter { $0.isHeld || unknown.contains(id) && !$0.state.hasEnded }
-            if !ending.isEmpty { engine.cancel(ending.map(\.job), of: instance, uid) }
-        }
-        for id in unknown where rows[id]?.contains(where: { !$0.state.hasEnded }) != true {
-            unknown.remove(id)
-            report(.gone(id))
         }
     }
 }

@@ -22,7 +22,7 @@ internal import OpsSystemd
     var table: [Attempt: SlurmAttempt] = [:]
     /// Attempts that opsd wants to be ended and that are not in the table: Slurm may have jobs of them.
     var unknown: Set<Attempt> = []
-    var listings = ListingTimes()
+    var listings = ListingRounds()
     private var exitStatus: Int32 = 0
 
     private var sources: [EventSource] = []

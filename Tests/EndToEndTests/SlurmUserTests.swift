@@ -92,4 +92,26 @@ struct SlurmUserTests {
         #expect(try cluster.finish(1)["outcome"] as? String == "succeeded")
         #expect(try cluster.calls("sbatch --hold").count == 1)
     }
+
+    @Test func `an attempt whose spool is lost has not ended while its user has the job`() throws {
+        let cluster = try cluster()
+        let begun = cluster.directory.path + "/begun"
+        let output = try cluster.run(
+            as: Self.user, "submit", "--executor", "cluster", "--grace", "1h", "--", "sh", "-c",
+            "trap '' TERM; touch \(begun); while :; do sleep 0.1; done")
+        try #require(output.out == "1\n", "\(output.err)")
+        try waitUntil("the command runs") { FileManager.default.fileExists(atPath: begun) }
+        try cluster.machine.await("started", of: 1)
+        _ = try cluster.run(as: Self.user, "cancel", "1")
+        try waitUntil("SIGTERM is sent") { try !cluster.calls("scancel").isEmpty }
+        try cluster.machine.killDaemon()
+        kill(try #require(try cluster.executorPID()), SIGKILL)
+        let attempt = try #require(try cluster.attempts().first)
+        let instance = try #require(try FileManager.default.contentsOfDirectory(atPath: cluster.spool).first)
+        try FileManager.default.moveItem(
+            atPath: "\(cluster.spool)/\(instance)/\(attempt)", toPath: cluster.directory.path + "/lost")
+        try cluster.start()
+        #expect(try cluster.finish(1)["outcome"] as? String == "cancelled")
+        #expect(try cluster.calls("scancel").contains { $0.hasSuffix(" 4711") && !$0.contains(" -s ") })
+    }
 }

@@ -5,8 +5,11 @@ import Testing
 
 /// Texts of Slurm 22.05.
 @Suite struct JobListingTests {
+    private static let header = "JOBID|UID|STATE|REASON|EXIT_CODE|RESTART_COUNT|NODELIST|COMMENT|\n"
+
     @Test func `a listing is read with comments of others in it`() throws {
         let text = """
+            \(Self.header)\
             4711|1000|PENDING|JobHeldUser|0|0||opsd:ab12:12.1|
             4712|1000|FAILED|NonZeroExitCode|768|1|n[1-2]|opsd:ab12:13.2|
             4713|1000|RUNNING|None|0|0|n1|a|b|
@@ -25,11 +28,18 @@ import Testing
     }
 
     @Test func `a listing that lacks a column is no listing`() {
-        let text = "4711|PENDING|JobHeldUser|0|0||opsd:ab12:12.1|\n"
-        #expect(
-            JobListing(text, errors: "squeue: error: Invalid job format specification: UserID", instance: "ab12") == nil
-        )
-        #expect(JobListing("", instance: "ab12")?.rows.isEmpty == true)
+        let text =
+            "JOBID|STATE|REASON|EXIT_CODE|RESTART_COUNT|NODELIST|COMMENT|\n4711|PENDING|JobHeldUser|0|0||opsd:ab12:12.1|\n"
+        #expect(JobListing(text, instance: "ab12") == nil)
+        #expect(JobListing(Self.header, instance: "ab12")?.rows.isEmpty == true)
+    }
+
+    @Test func `output that is lost is no listing`() {
+        #expect(JobListing("", instance: "ab12") == nil)
+        #expect(JobOwners.parse("") == nil)
+        #expect(JobOwners.parse("UID|\n") == [])
+        #expect(JobOwners.parse("UID|\n61001|\n61002|\n61001|\n") == [61001, 61002])
+        #expect(JobOwners.parse("UID|\nalice|\n") == nil)
     }
 
     @Test func `an unknown state is displayed and is no end`() {
