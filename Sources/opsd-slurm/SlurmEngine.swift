@@ -22,7 +22,7 @@ final class SlurmEngine {
         users[user.uid] = Spawn.User(uid: user.uid, gid: user.gid, groups: try account?.groups() ?? [user.gid])
     }
 
-    /// Looks up a user of whom only jobs are known.
+    /// Looks up a user from the number alone.
     private func prepare(_ uid: UInt32) throws(SystemError) {
         guard uid != Identity.uid else { return }
         guard let account = try Account.withUID(uid) else {
