@@ -78,7 +78,7 @@ extension Daemon {
         setStrangeLogsAside()
         try loop.feedWatchdog()
         runner.connect()
-        executors.configure()
+        executors.configure(configuration.executors)
         try schedules.load()
         try graphs.load()
         retention.schedule()
@@ -89,14 +89,14 @@ extension Daemon {
                     notify: { [unowned self] in notifyStatus() }))
         }
         // Decisions of the recovery, and finish observers that are owed.
-        turn.hasEvents = true
-        wakeUp()
+        turns.turn.hasEvents = true
+        turns.wakeUp()
         try Service.notify("READY=1\nSTATUS=\(statusText)")
         log.notice("opsd \(Release.current.text) listens on \(configuration.socket), state in \(configuration.state)")
     }
 
     private func setStrangeLogsAside() {
-        guard let core else { return }
+        guard let core = turns.core else { return }
         do throws(SystemError) {
             guard let aside = try logs.setAside(from: core.nextOperationID) else { return }
             log.notice("logs of operations that the database does not know are in \(aside)")

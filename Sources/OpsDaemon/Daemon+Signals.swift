@@ -19,33 +19,33 @@ extension Daemon {
         guard stopping == nil, mode != .keep else { return leave() }
         stopping = mode
         endWhatExecutes()
-        let condition = outage == nil ? "" : " after the disk takes writes again; a second signal does not wait"
-        log.notice("stopping when \(core?.counts.executing ?? 0) operations have ended\(condition)")
+        let condition = turns.outage == nil ? "" : " after the disk takes writes again; a second signal does not wait"
+        log.notice("stopping when \(turns.core?.counts.executing ?? 0) operations have ended\(condition)")
     }
 
     var isDraining: Bool { stopping != nil }
 
     /// Does to executing operations what stopping means: at once, and again after an outage that has lost it.
     func endWhatExecutes() {
-        guard let stopping, outage == nil else { return }
-        record(.setDraining(true))
+        guard let stopping, turns.outage == nil else { return }
+        turns.record(.setDraining(true))
         guard stopping == .cancel else { return }
-        let executing = (core?.executing ?? []).map(\.id)
-        record(.cancel(executing, by: "opsd", reason: "opsd is stopping", force: false))
+        let executing = (turns.core?.executing ?? []).map(\.id)
+        turns.record(.cancel(executing, by: "opsd", reason: "opsd is stopping", force: false))
     }
 
     /// At the end of each turn: the last operation of a draining daemon may have ended. During an outage too nothing is
     /// left to wait for where the disk knows of nothing that executes.
     func stopIfDrained() {
-        if stopping != nil && core?.counts.executing == 0 { leave() }
+        if stopping != nil && turns.core?.counts.executing == 0 { leave() }
     }
 
     private func leave() {
-        if outage == nil, longTurn == nil, (core?.stagedCount ?? 0) > 0 {
-            revokeStaged()
-            settle()
+        if turns.outage == nil, turns.longTurn == nil, (turns.core?.stagedCount ?? 0) > 0 {
+            turns.revokeStaged()
+            turns.settle()
         }
-        if core?.counts.executing == 0 { runner.stopOwn() }
+        if turns.core?.counts.executing == 0 { runner.stopOwn() }
         executors.stopOwn()
         publisher.finish()
         loop.stop()
@@ -54,7 +54,7 @@ extension Daemon {
     private func reload() {
         do {
             try Service.notifyReloading()
-            let (old, oldWorkers) = (configuration, configuredWorkers)
+            let (old, oldWorkers) = (configuration, configuration.workerCount)
             configuration = try Configuration.load(options)
             if configuration.state != old.state || configuration.socket != old.socket {
                 log.warning("state and socket change with the next start only")
@@ -62,15 +62,15 @@ extension Daemon {
             configuration.state = old.state
             configuration.socket = old.socket
             log.level = configuration.logLevel
-            performer.setLogCap(configuration.logLimit)
+            composer.logCap = configuration.logLimit
             retention.schedule()
             server?.setLimits(connectionLimits)
-            if configuredWorkers != oldWorkers { record(.setWorkers(configuredWorkers)) }
+            if configuration.workerCount != oldWorkers { turns.record(.setWorkers(configuration.workerCount)) }
             // After an outage the scheduler is made with it.
-            record(.setOperationsPerUser(configuration.operationsPerUser))
-            record(.setObserversOfAll(configuration.observersOfAll))
-            record(.setExecutors(configuration.executorSettings))
-            executors.configure()
+            turns.record(.setOperationsPerUser(configuration.operationsPerUser))
+            turns.record(.setObserversOfAll(configuration.observersOfAll))
+            turns.record(.setExecutors(configuration.executorSettings))
+            executors.configure(configuration.executors)
             log.notice("configuration read again")
         } catch {
             log.error("configuration not changed: \(error)")
@@ -81,8 +81,8 @@ extension Daemon {
     // MARK: The service manager
 
     var statusText: String {
-        if let outage { return "Storage unavailable: \(outage.error)" }
-        guard let counts = core?.counts else { return "The database cannot be read" }
+        if let outage = turns.outage { return "Storage unavailable: \(outage.error)" }
+        guard let counts = turns.core?.counts else { return "The database cannot be read" }
         return "\(counts.executing) executing, \(counts.ready) ready, \(counts.pending) pending"
     }
 

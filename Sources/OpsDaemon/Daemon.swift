@@ -2,6 +2,7 @@ internal import OpsCore
 internal import OpsStore
 internal import OpsSystem
 internal import OpsSystemd
+internal import OpsWire
 
 /// opsd: one thread, one loop, one turn after the other. Read this file first.
 ///
@@ -9,11 +10,13 @@ internal import OpsSystemd
 /// answers wait. When every waiting event has been handled, `endTurn` lets the scheduler decide, commits all of it in one
 /// transaction, and only then answers, orders and publishes. Load makes turns larger, not slower.
 ///
-/// - `Turn`: what waits for the commit.
-/// - `Daemon+Turn`: the turn itself.
-/// - `Daemon+Staging`: starts that the runner makes by itself.
-/// - `LongTurn`: a turn so large that it is processed and committed outside the loop.
-/// - `Daemon+Storage`: what happens when the disk says no.
+/// This class makes the parts, each from those that it uses, and performs with them what follows from a turn.
+///
+/// - `Turns`: scheduler and store. `Turn`: what waits for the commit.
+/// - `Turns+Turn`: the turn itself.
+/// - `Turns+Staging`: starts that the runner makes by itself.
+/// - `Turns+LongTurn`: a turn so large that it is processed and committed outside the loop.
+/// - `Turns+Outage`: what happens when the disk says no.
 /// - `EffectPerformer`, `RunnerLink`: orders to the world, and its answers.
 /// - `Schedules/`: runs by the calendar.
 /// - `Socket/`, `Requests/`: clients and their calls. `Streams/`: answers that go on.
@@ -29,49 +32,57 @@ public final class Daemon {
     let fileWatch: FileWatch
     let startedAt: Int64
 
-    /// The rules and what they know; nil while not even reading the database works.
-    var core: Scheduler?
-    var turn = Turn()
-    /// Set while the disk takes nothing.
-    var outage: Outage?
-    /// Set while a large request is decided outside the loop.
-    var longTurn: LongTurn?
     /// Treatment of executing operations before the daemon ends, during which nothing starts; nil while no end is
     /// requested.
     var stopping: Configuration.OnStop?
-    var finished = FinishedCount()
     /// The service manager handed the socket over, and keeps it when this process ends.
     var isActivated = false
 
-    var configuredWorkers: Int32 { configuration.workers ?? Machine.processors }
-
-    private(set) lazy var runner = RunnerLink(daemon: self)
-    private(set) lazy var executors = ExecutorLinks(daemon: self)
-    private(set) lazy var performer = EffectPerformer(daemon: self)
-    private(set) lazy var requests = Requests(daemon: self)
+    private(set) lazy var turns = Turns(store: store, history: history, loop: loop, log: log, host: self)
+    private(set) lazy var runner: RunnerLink = RunnerLink(
+        configuration, turns: turns, history: history, loop: loop, log: log,
+        greeted: { [unowned self] in
+            observers.startNext()
+            conditions.goOnWithRunner()
+            schedules.triggers.startLooks()
+        })
+    private(set) lazy var executors = ExecutorLinks(
+        state: configuration.state, configurationPath: Configuration.path(options), startedAt: startedAt,
+        turns: turns, loop: loop, log: log)
+    private(set) lazy var composer = LaunchComposer(
+        socket: configuration.socket, logs: logs, logCap: configuration.logLimit, store: store, history: history,
+        authorization: authorization)
+    private(set) lazy var performer = EffectPerformer(
+        socket: configuration.socket, turns: turns, store: store, composer: composer, runner: runner,
+        executors: executors, conditions: conditions, observers: observers, loop: loop, log: log)
+    private(set) lazy var conditions = ConditionEvaluator(
+        turns: turns, store: store, history: history, composer: composer, helpers: runner.helpers, loop: loop, log: log)
+    private(set) lazy var observers = ObserverRunner(
+        turns: turns, history: history, composer: composer, runner: runner, log: log,
+        configuration: { [unowned self] in configuration },
+        graphObserverEnded: { [unowned self] in graphs.ended($0, of: $1) })
+    private(set) lazy var graphs: GraphObservation = GraphObservation(
+        turns: turns, store: store, history: history, observers: observers, loop: loop, log: log)
+    private(set) lazy var schedules = Schedules(
+        turns: turns, store: store, history: history, authorization: authorization, helpers: runner.helpers,
+        fileWatch: fileWatch, state: configuration.state, loop: loop, log: log,
+        removeGraphs: { [unowned self] in retention.remove($0) },
+        builder: { [unowned self] in try builder($0, $1, $2) })
     private(set) lazy var publisher = Publisher(loop: loop, log: log, history: history)
-    private(set) lazy var helpers = HelperProcesses(
-        loop: loop, log: log, runner: runner, socket: configuration.socket,
-        wakeUp: { [unowned self] in wakeUp() })
-    private(set) lazy var conditions = ConditionEvaluator(daemon: self)
-    private(set) lazy var retention = Retention(daemon: self)
-    /// Thread that decides and stores large requests.
-    private(set) lazy var writing = SideWork(loop: loop, log: log)
-    private(set) lazy var upkeep = Upkeep(daemon: self)
+    private(set) lazy var retention: Retention = Retention(
+        turns: turns, store: store, logs: logs, loop: loop, log: log,
+        configuration: { [unowned self] in configuration })
+    private(set) lazy var upkeep = Upkeep(turns: turns, store: store, loop: loop, log: log)
     private(set) lazy var idleExit = IdleExit(
         loop: loop, log: log, isIdle: { [unowned self] in isIdle }, stop: { [unowned self] in stop(.keep) })
-    private(set) lazy var observers = ObserverRunner(daemon: self)
-    private(set) lazy var graphs = GraphObservation(daemon: self)
-    private(set) lazy var schedules = Schedules(daemon: self)
+    private(set) lazy var requests = Requests(
+        turns: turns, store: store, history: history, authorization: authorization, runner: runner,
+        executors: executors, schedules: schedules, retention: retention, publisher: publisher, logs: logs,
+        fileWatch: fileWatch, loop: loop, log: log,
+        configuration: { [unowned self] in configuration },
+        statusReply: { [unowned self] () throws(StoreError) in try statusReply() },
+        builder: { [unowned self] in try builder($0, $1, $2) })
     var server: Server?
-
-    private(set) lazy var monotonicAlarm = Alarm(self, .monotonic) { [unowned self] in self.timeHasCome() }
-    private(set) lazy var wallAlarm = Alarm(self, .wall) { [unowned self] in self.record(.tick) }
-    private(set) lazy var probeAlarm = Alarm(self) { [unowned self] in self.probe() }
-    private(set) lazy var patience = Alarm(self) { [unowned self] in self.settle() }
-
-    /// Brings the loop back when a turn left events for the next.
-    let again: DeferredWork
     var signals: [SignalSource] = []
 
     init(
@@ -81,7 +92,6 @@ public final class Daemon {
         self.configuration = configuration
         self.options = options
         self.loop = loop
-        again = DeferredWork(loop) {}
         self.log = log
         self.store = store
         self.history = history
@@ -89,20 +99,79 @@ public final class Daemon {
         logs = Logs(state: configuration.state)
         fileWatch = try FileWatch(loop)
         startedAt = Clock.read().wall
-        core = try storedCore()
-        loop.endTurn = { [unowned self] in self.endTurn() }
+        try turns.restore()
+    }
+
+    /// Starts the check of a submission, with the present configuration and runner.
+    private func builder(_ input: GraphInput, _ order: SubmissionOrder, _ caller: Caller) throws -> SubmissionBuilder {
+        try SubmissionBuilder(
+            input, order, caller, turns: turns, authorization: authorization,
+            enforceable: EnforceableLimits(runner.capabilities, rights: runner.rights),
+            executors: ExecutorChoice(configuration))
     }
 }
 
-extension Daemon {
-    /// Asks the rules where they are: read through the optional they would be copied, with a count for each table.
-    func ask<Answer>(_ question: (inout Scheduler) -> Answer?) -> Answer? { core?.answer(question) }
-}
+extension Daemon: TurnHost {
+    func scheduler(of snapshot: consuming Snapshot) -> Scheduler {
+        snapshot.privilegedUsers = authorization.privilegedUsers
+        snapshot.operationsPerUser = configuration.operationsPerUser
+        snapshot.observersOfAll = configuration.observersOfAll
+        snapshot.executors = configuration.executorSettings
+        if snapshot.operations.count > DaemonLimits.operationsInTheLoop { upkeep.muchWasFreed() }
+        let configured = configuration.workerCount
+        // A user's choice stands until something else is configured.
+        let chosen = snapshot.workers.flatMap { $0.insteadOf == configured ? $0.count : nil }
+        var core = Scheduler(snapshot, workers: chosen ?? configured, at: .now())
+        if isDraining { _ = core.handle(.setDraining(true), at: .now()) }
+        return core
+    }
 
-extension Scheduler {
-    fileprivate mutating func answer<Answer>(_ question: (inout Scheduler) -> Answer?) -> Answer? { question(&self) }
-}
+    func publish(_ transition: Transition, answering: () -> Void) {
+        let newcomer = publisher.nextNumber
+        turns.finished.take(transition.reports)
+        schedules.finish.take(transition.reports)
+        graphs.take(transition.reports)
+        answering()
+        performer.perform(transition.effects)
+        publisher.publish(transition.reports, before: newcomer)
+    }
 
-extension Moment {
-    static func now() -> Moment { Clock.read() }
+    func revokeStagedLaunches() { runner.revokeStaged() }
+
+    func handleDeferredReports() { runner.handleDeferredReports() }
+
+    func sendReplies() { server?.flush() }
+
+    func sendMessages() {
+        runner.flush()
+        server?.flush()
+    }
+
+    func turnEnded() {
+        schedules.setAlarm()
+        stopIfDrained()
+        upkeep.turnEnded()
+        if isActivated, let limit = configuration.exitWhenIdle { idleExit.turnEnded(after: limit) }
+        requests.turnEnded()
+    }
+
+    func longTurnEnded() { upkeep.longTurnEnded() }
+
+    func storageFailed() {
+        notifyStatus()
+        // The runner keeps exits until they are acknowledged, and tells them again on the next connection.
+        conditions.stopAll()
+        runner.flush()
+        runner.disconnect()
+        executors.disconnect()
+    }
+
+    func storageReturned() {
+        endWhatExecutes()
+        runner.connect()
+        executors.connect()
+        notifyStatus()
+    }
+
+    func fail(_ exchange: Exchange, _ error: any Error) { requests.fail(exchange, error) }
 }

@@ -36,7 +36,8 @@ final class IdleExit {
 extension Daemon {
     /// True if the daemon is idle: no client, nothing unfinished, no schedule, no work of its own.
     var isIdle: Bool {
-        guard let counts = core?.counts, outage == nil, longTurn == nil, !turn.isAheadOfStore else { return false }
+        guard let counts = turns.core?.counts, turns.outage == nil, turns.longTurn == nil, !turns.turn.isAheadOfStore
+        else { return false }
         return counts.pending + counts.ready + counts.executing == 0 && server?.connectionCount == 0
             && observers.isIdle && !retention.isPruning && schedules.isEmpty
     }

@@ -18,9 +18,9 @@ import Testing
         let fixture = try Fixture()
         let daemon = fixture.daemon
         let client = try fixture.connect()
-        daemon.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
+        daemon.turns.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
         _ = try client.submit(#"[{"command":["true"]}]"#)
-        try fixture.turn { daemon.core?.state(of: OperationID(1)) == .executing }
+        try fixture.turn { daemon.turns.core?.state(of: OperationID(1)) == .executing }
         let edge = #"{"command":["true"],"held":true,"after":[{"op":1,"when":"\#(when)"}]}"#
         _ = try client.submit("[" + Array(repeating: edge, count: many).joined(separator: ",") + "]")
         return (fixture, client)
@@ -36,14 +36,14 @@ import Testing
     func `others are answered while the end of one operation decides many`(when: String) throws {
         let (fixture, client) = try fixture(when: when)
         let daemon = fixture.daemon
-        daemon.record(exit)
-        #expect(daemon.longTurn != nil)
+        daemon.turns.record(exit)
+        #expect(daemon.turns.longTurn != nil)
         // Answered in one turn of the loop, from the state before.
         try client.send(StatusRequest())
-        try fixture.turn { daemon.longTurn?.isGathering == false }
+        try fixture.turn { daemon.turns.longTurn?.isGathering == false }
         let during = try #require(try client.receive()).result(StatusReply.self).counts
         #expect(during.finished == 0 || during.finished == (when == "failed" ? many + 1 : 1))
-        try fixture.turn { daemon.longTurn == nil }
+        try fixture.turn { daemon.turns.longTurn == nil }
         #expect(try finished(client) == (when == "failed" ? many + 1 : 1))
         let rows = try daemon.store.load().operations
         #expect(rows.count == (when == "failed" ? 0 : many))
@@ -56,22 +56,22 @@ import Testing
         let other = try fixture.connect()
         _ = try other.submit(#"[{"command":["true"]}]"#)
         let second = OperationID(Int64(many) + 2)
-        try fixture.turn { daemon.core?.state(of: second) == .executing }
-        daemon.record(exit)
-        daemon.record(.exited(AttemptID(second, 1), Exit(status: .code(0), at: .now()), treeIsGone: true))
+        try fixture.turn { daemon.turns.core?.state(of: second) == .executing }
+        daemon.turns.record(exit)
+        daemon.turns.record(.exited(AttemptID(second, 1), Exit(status: .code(0), at: .now()), treeIsGone: true))
         _ = try other.submit(#"[{"command":["true"],"held":true}]"#)
-        #expect(daemon.longTurn == nil)
+        #expect(daemon.turns.longTurn == nil)
         #expect(try finished(client) == many + 2)
     }
 
     @Test func `what was handled before a large fact is stored before it`() throws {
         let (fixture, client) = try fixture(when: "failed")
         let daemon = fixture.daemon
-        daemon.record(.setWorkers(7))
-        daemon.record(exit)
-        #expect(daemon.turn.isAheadOfStore && daemon.longTurn != nil)
-        try fixture.turn { daemon.longTurn == nil }
-        #expect(daemon.core?.workers == 7)
+        daemon.turns.record(.setWorkers(7))
+        daemon.turns.record(exit)
+        #expect(daemon.turns.turn.isAheadOfStore && daemon.turns.longTurn != nil)
+        try fixture.turn { daemon.turns.longTurn == nil }
+        #expect(daemon.turns.core?.workers == 7)
         #expect(try finished(client) == many + 1)
     }
 
@@ -79,17 +79,17 @@ import Testing
         let (fixture, client) = try fixture(when: "failed")
         let daemon = fixture.daemon
         try daemon.store.database.execute("PRAGMA query_only = 1")
-        daemon.record(exit)
-        try fixture.turn { daemon.outage != nil }
-        #expect(daemon.longTurn == nil)
+        daemon.turns.record(exit)
+        try fixture.turn { daemon.turns.outage != nil }
+        #expect(daemon.turns.longTurn == nil)
         try daemon.store.database.execute("PRAGMA query_only = 0")
-        try fixture.turn { daemon.outage == nil }
+        try fixture.turn { daemon.turns.outage == nil }
         #expect(try finished(client) == 0)
         var inventory = Inventory(runner: "r", boot: "boot")
         inventory.entries[AttemptID(OperationID(1), 1)] = .gone(Exit(status: .code(0), at: .now()))
-        daemon.record(.runnerConnected(inventory))
-        #expect(daemon.longTurn != nil)
-        try fixture.turn { daemon.longTurn == nil }
+        daemon.turns.record(.runnerConnected(inventory))
+        #expect(daemon.turns.longTurn != nil)
+        try fixture.turn { daemon.turns.longTurn == nil }
         #expect(try finished(client) == many + 1)
     }
 
@@ -100,7 +100,7 @@ import Testing
         let after = #"{"command":["true"],"after":["1"]}"#
         _ = try client.submit("[" + Array(repeating: after, count: many).joined(separator: ",") + "]")
         try client.send(.with { $0.selection = .with { $0.refs = ["1"] } } as CancelRequest)
-        try fixture.turn { fixture.daemon.longTurn != nil }
+        try fixture.turn { fixture.daemon.turns.longTurn != nil }
         #expect(try client.receive()?.result(TouchedOnes.self).touched == 1)
         #expect(try finished(client) == many + 1)
     }
@@ -111,7 +111,7 @@ import Testing
         let client = try fixture.connect()
         let late = #"{"command":["true"],"held":true,"deadline":0.001}"#
         _ = try client.submit("[" + Array(repeating: late, count: many).joined(separator: ",") + "]")
-        try fixture.turn { daemon.core?.counts.ready == 0 && daemon.longTurn == nil }
+        try fixture.turn { daemon.turns.core?.counts.ready == 0 && daemon.turns.longTurn == nil }
         #expect(try finished(client) == many)
     }
 
@@ -119,13 +119,13 @@ import Testing
         let fixture = try Fixture()
         let daemon = fixture.daemon
         let client = try fixture.connect()
-        daemon.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
+        daemon.turns.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
         let children = Array(repeating: #"{"command":["true"],"held":true}"#, count: many).joined(separator: ",")
         _ = try client.submit(#"[{"held":true,"operations":[\#(children)]}]"#)
         try client.send(.with { $0.selection = .with { $0.refs = ["1"] } } as ResumeRequest)
         #expect(try client.receive()?.failure == nil)
-        try fixture.turn { daemon.longTurn == nil && daemon.core?.state(of: OperationID(1)) == .executing }
-        #expect(daemon.core?.counts.pending == 0)
+        try fixture.turn { daemon.turns.longTurn == nil && daemon.turns.core?.state(of: OperationID(1)) == .executing }
+        #expect(daemon.turns.core?.counts.pending == 0)
     }
 
     @Test func `a question about many operations is answered outside the loop`() throws {

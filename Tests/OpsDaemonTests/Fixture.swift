@@ -43,6 +43,13 @@ final class Fixture {
         daemon.server?.closeAll()
     }
 
+    /// Questions to the scheduler, in a queue of their own.
+    func schedulerQueries(inATurn: Int64 = 4_000_000) -> SchedulerQueries {
+        SchedulerQueries(
+            turns: daemon.turns, loop: loop, log: daemon.log, inATurn: inATurn,
+            fail: { [unowned daemon] in daemon.requests.fail($0, $1) })
+    }
+
     /// A connected client of this process's own user.
     func connect() throws -> Client {
         var ends: [Int32] = [0, 0]

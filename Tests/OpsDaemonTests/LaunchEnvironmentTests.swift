@@ -58,9 +58,9 @@ import Testing
 
     @Test func `a launch has each variable of opsd once`() throws {
         let fixture = try Fixture()
-        var composer = LaunchComposer(
+        let composer = LaunchComposer(
             socket: "/s", logs: fixture.daemon.logs, logCap: 0, store: fixture.daemon.store,
-            authorization: fixture.daemon.authorization)
+            history: fixture.daemon.history, authorization: fixture.daemon.authorization)
         let texts = LaunchTexts(
             name: "a", graph: GraphID(1), queue: "default", command: #"["true"]"#,
             details: #"{"environment":{"OPS_ID":"7","NOTIFY_SOCKET":"/x","B":"2"}}"#,

@@ -20,7 +20,7 @@ import Testing
         let exit = ProcessExit(
             status: .code(1), userMicroseconds: 0, systemMicroseconds: 0, maxResidentBytes: 0, at: Clock.read())
         try runner.tell(.exited(attempt, exit, treeIsGone: leftovers == "kill"))
-        try fixture.turn { fixture.daemon.core?.counts.executing == 0 }
+        try fixture.turn { fixture.daemon.turns.core?.counts.executing == 0 }
         try runner.listen()
         #expect(runner.orders.contains(.acknowledge(attempt)))
         // As if that had been lost.

@@ -27,10 +27,10 @@ import Testing
         _ = try other.submit(#"[{"name":"first","command":["true"],"held":true}]"#)
         let client = try fixture.connect()
         try client.send(Client.submission(chain(large)))
-        try fixture.turn { daemon.longTurn != nil }
+        try fixture.turn { daemon.turns.longTurn != nil }
         // It may be stored at any moment; until the scheduler has it, nobody sees it.
         let before = try other.call(StatusRequest())
-        if daemon.longTurn != nil {
+        if daemon.turns.longTurn != nil {
             #expect(before.counts.pending + before.counts.ready == 0 && before.counts.held == 1)
             #expect(try daemon.history.select(Selection(), limit: 10).count == 1)
         }
@@ -74,11 +74,11 @@ import Testing
         let daemon = fixture.daemon
         let client = try fixture.connect()
         try client.send(Client.submission(chain(large)))
-        try fixture.turn { daemon.longTurn != nil }
-        let busy = try #require(daemon.longTurn?.user)
+        try fixture.turn { daemon.turns.longTurn != nil }
+        let busy = try #require(daemon.turns.longTurn?.user)
         var order: [String] = []
         for (name, user) in [("own", busy), ("a1", busy + 1), ("a2", busy + 1), ("b1", busy + 2)] {
-            daemon.longTurn?.work.append({ order.append(name) }, of: user)
+            daemon.turns.longTurn?.work.append({ order.append(name) }, of: user)
         }
         _ = try client.receive()
         try fixture.turn { order.count == 4 }
@@ -89,22 +89,22 @@ import Testing
         let fixture = try Fixture()
         let daemon = fixture.daemon
         let small = try fixture.connect()
-        daemon.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
+        daemon.turns.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
         _ = try small.submit(#"[{"command":["true"]}]"#)
-        try fixture.turn { daemon.core?.state(of: OperationID(1)) == .executing }
+        try fixture.turn { daemon.turns.core?.state(of: OperationID(1)) == .executing }
 
         let client = try fixture.connect()
         try client.send(Client.submission(chain(large)))
-        try fixture.turn { daemon.longTurn != nil }
+        try fixture.turn { daemon.turns.longTurn != nil }
         // A fact, a submission and a look behind it on the same connection.
-        daemon.record(
+        daemon.turns.record(
             .exited(AttemptID(OperationID(1), 1), Exit(status: .code(0), at: .now()), treeIsGone: true))
         let one = Call.frame(Client.submission(#"[{"command":["true"],"held":true}]"#))
         try small.send(one + Call.frame(StatusRequest()))
         #expect(try client.receive()?.result(SubmitReply.self).first == 2)
         #expect(try small.receive()?.result(SubmitReply.self).first == Int64(large) + 2)
         #expect(try small.receive()?.result(StatusReply.self).counts.finished == 1)
-        #expect(daemon.longTurn == nil)
+        #expect(daemon.turns.longTurn == nil)
     }
 
     @Test func `a large submission that is refused leaves nothing behind`() throws {
@@ -125,7 +125,7 @@ import Testing
         request.terms.dryRun = true
         #expect(try client.call(request).count == large)
         #expect(try fixture.daemon.store.load().operations.isEmpty)
-        #expect(fixture.daemon.core?.counts.pending == 0)
+        #expect(fixture.daemon.turns.core?.counts.pending == 0)
     }
 
     @Test func `a large submission that cannot be written starts an outage`() throws {
@@ -139,7 +139,7 @@ import Testing
         }
         #expect(try client.call(StatusRequest()).state == .storageUnavailable)
         try daemon.store.database.execute("PRAGMA query_only = 0")
-        try fixture.turn { daemon.outage == nil }
+        try fixture.turn { daemon.turns.outage == nil }
         #expect(try client.submit(chain(large)).first == 1)
     }
 
@@ -160,7 +160,7 @@ import Testing
         let client = try fixture.connect()
         _ = try client.submit(chain(large))
         try client.send(.with { $0.selection.all = true } as CancelRequest)
-        try fixture.turn { fixture.daemon.longTurn != nil }
+        try fixture.turn { fixture.daemon.turns.longTurn != nil }
         #expect(try client.receive()?.result(TouchedOnes.self).touched == large)
         #expect(try client.call(StatusRequest()).counts.finished == large)
     }

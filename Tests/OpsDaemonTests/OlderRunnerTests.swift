@@ -57,13 +57,13 @@ import Testing
         #expect(launches(3))
         try play { if case .launched(attempt(3), _) = $0 { true } else { false } }
         try play { if case .exited(attempt(1), _, _) = $0 { true } else { false } }
-        try fixture.turn { fixture.daemon.core?.counts.executing == 1 }
+        try fixture.turn { fixture.daemon.turns.core?.counts.executing == 1 }
         try runner.hangUp()
         try greet(1)
-        #expect(fixture.daemon.core?.executing.map(\.id.rawValue) == [3])
+        #expect(fixture.daemon.turns.core?.executing.map(\.id.rawValue) == [3])
         #expect(runner.launches.isEmpty)
         try play { if case .exited(attempt(3), _, _) = $0 { true } else { false } }
-        try fixture.turn { fixture.daemon.core?.counts.executing == 0 }
+        try fixture.turn { fixture.daemon.turns.core?.counts.executing == 0 }
         try runner.listen()
         #expect(runner.orders.contains(.acknowledge(attempt(3))))
         try expectVersion3()

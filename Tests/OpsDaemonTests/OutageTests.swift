@@ -30,9 +30,9 @@ import Testing
                 $0.changes = JSONObject([.init("queue", "default"), .init("grace", 5)])
             } as SetRequest)
         let reply = try #require(try client.receive())
-        try fixture.turn { daemon.outage != nil }
+        try fixture.turn { daemon.turns.outage != nil }
         try daemon.store.database.execute("ALTER TABLE elsewhere RENAME TO text")
-        try fixture.turn { daemon.outage == nil }
+        try fixture.turn { daemon.turns.outage == nil }
         let queues = try daemon.store.load().operations.map(\.queue)
         #expect(runner.launches.isEmpty)
         #expect((reply.failure == nil) == (queues == [0, 0]), "\(queues)")
@@ -47,8 +47,8 @@ import Testing
             "UPDATE text SET body = 'no list' WHERE id = (SELECT command FROM operation WHERE name = 'bad')")
         let runner = StandInRunner(fixture)
         try runner.greet()
-        try fixture.turn { daemon.core?.contains(OperationID(1)) == false }
-        #expect(daemon.outage == nil)
+        try fixture.turn { daemon.turns.core?.contains(OperationID(1)) == false }
+        #expect(daemon.turns.outage == nil)
         let bad = try #require(try daemon.history.record(of: OperationID(1)))
         #expect(bad.outcome == .failed)
         #expect(bad.cause?.hasPrefix("cannot start") == true, "\(bad.cause ?? "no cause")")
@@ -64,12 +64,12 @@ import Testing
         _ = try client.submit(#"[{"command":["true"],"observers":{"finish":["true"]}}]"#)
         let runner = StandInRunner(fixture)
         try runner.greet()
-        try fixture.turn { daemon.core?.state(of: OperationID(1)) == .executing }
+        try fixture.turn { daemon.turns.core?.state(of: OperationID(1)) == .executing }
         try runner.listen()
         let exit = ProcessExit(
             status: .code(0), userMicroseconds: 0, systemMicroseconds: 0, maxResidentBytes: 0, at: Clock.read())
         try runner.tell(.exited(try #require(runner.launches.first).attempt, exit, treeIsGone: true))
-        try fixture.turn { daemon.core?.contains(OperationID(1)) == false }
+        try fixture.turn { daemon.turns.core?.contains(OperationID(1)) == false }
         try runner.listen()
         let observer = try #require(runner.launches.last).attempt
         try #require(observer.isHelper)
@@ -77,7 +77,7 @@ import Testing
         try daemon.store.database.execute("PRAGMA query_only = 1")
         #expect(try client.refusal(Client.submission(#"[{"command":["true"]}]"#)) != nil)
         try daemon.store.database.execute("PRAGMA query_only = 0")
-        try fixture.turn { daemon.outage == nil }
+        try fixture.turn { daemon.turns.outage == nil }
         let running = LaunchedProcess(pid: 5, startTicks: 1, at: Clock.read())
         try runner.greet(knowing: [ExecutorGreeting.Entry(observer, .running(running))])
         try runner.listen()
@@ -93,12 +93,12 @@ import Testing
         _ = try client.submit(#"[{"command":["true"],"held":true}]"#)
         let runner = StandInRunner(fixture)
         try runner.greet()
-        let request = try #require(try daemon.performer.helper(of: OperationID(1), ["sleep", "1000"]))
+        let request = try #require(try daemon.composer.helper(of: OperationID(1), ["sleep", "1000"]))
         var endings: [HelperProcesses.Ending] = []
-        let helper = try #require(daemon.helpers.start(request, timeout: 1_000_000) { endings.append($0) })
+        let helper = try #require(daemon.runner.helpers.start(request, timeout: 1_000_000) { endings.append($0) })
         daemon.runner.flush()
         daemon.runner.disconnect()
-        try fixture.turn { daemon.helpers.isEnding(helper) }
+        try fixture.turn { daemon.runner.helpers.isEnding(helper) }
         let running = LaunchedProcess(pid: 5, startTicks: 1, at: Clock.read())
         try runner.greet(knowing: [ExecutorGreeting.Entry(helper, .running(running))])
         #expect(runner.orders.contains { if case .terminate(helper, _, _) = $0 { true } else { false } })
@@ -116,7 +116,7 @@ import Testing
         _ = try client.submit(#"[{"command":["true"],"held":true}]"#)
         try daemon.store.database.execute("ALTER TABLE meta RENAME TO elsewhere; PRAGMA query_only = 1")
         #expect(try client.refusal(Client.submission(#"[{"command":["true"]}]"#)) != nil)
-        let isRead = daemon.core != nil
+        let isRead = daemon.turns.core != nil
         try #require(!isRead)
         for since in [1, nil] as [Int64?] {
             let watcher = try fixture.connect()
@@ -128,6 +128,6 @@ import Testing
             }
         }
         try daemon.store.database.execute("PRAGMA query_only = 0; ALTER TABLE elsewhere RENAME TO meta")
-        try fixture.turn { daemon.outage == nil }
+        try fixture.turn { daemon.turns.outage == nil }
     }
 }

@@ -125,7 +125,7 @@ import Testing
         let runs = { try daemon.history.instants(of: stored.id, limit: 1000).filter { $0.result == .run } }
         try fixture.turn { try !runs().isEmpty }
         try daemon.store.database.execute("PRAGMA query_only = 1")
-        try fixture.turn { daemon.outage != nil }
+        try fixture.turn { daemon.turns.outage != nil }
         let recovery = Clock.read().wall / 1_000_000_000 + 2
         try fixture.turn { Clock.read().wall / 1_000_000_000 >= recovery }
         try daemon.store.database.execute("PRAGMA query_only = 0")

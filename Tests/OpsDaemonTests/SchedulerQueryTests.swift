@@ -11,7 +11,7 @@ import Testing
 @Suite struct SchedulerQueryTests {
     @Test func `users take turns however much one of them asks`() throws {
         let fixture = try Fixture()
-        let queries = SchedulerQueries(daemon: fixture.daemon, inATurn: 1)
+        let queries = fixture.schedulerQueries(inATurn: 1)
         var answered: [UInt32] = []
         func ask(_ user: UInt32) throws { queries.ask(try fixture.exchange(of: user)) { answered.append(user) } }
         for _ in 0..<20 { try ask(1) }
@@ -33,7 +33,7 @@ import Testing
         let client = try fixture.connect()
         let held = #"{"command":["true"],"held":true}"#
         _ = try client.submit("[" + Array(repeating: held, count: 2100).joined(separator: ",") + "]")
-        let queries = SchedulerQueries(daemon: fixture.daemon)
+        let queries = fixture.schedulerQueries()
         let isOpen = DispatchSemaphore(value: 0)
         var workers: [Int32] = []
         queries.askCopy(
@@ -43,8 +43,8 @@ import Testing
                 return core.workers
             }, then: { workers.append($0) })
         queries.askCopy(try fixture.exchange(of: 2), { $0.workers }, then: { workers.append($0) })
-        fixture.daemon.record(.setWorkers(9))
-        fixture.daemon.settle()
+        fixture.daemon.turns.record(.setWorkers(9))
+        fixture.daemon.turns.settle()
         isOpen.signal()
         try fixture.turn { workers.count == 2 }
         #expect(workers == [2, 9])

@@ -44,8 +44,8 @@ import Testing
 
     /// Tells the scheduler at once, past all requests that wait.
     private func tell(_ event: Event, _ fixture: Fixture) {
-        fixture.daemon.record(event)
-        fixture.daemon.settle()
+        fixture.daemon.turns.record(event)
+        fixture.daemon.turns.settle()
     }
 
     /// Many operations with many labels, of which each has most and none has all.
@@ -120,7 +120,7 @@ import Testing
         gate.signal()
         let reply = try #require(try client.receive()).result(TouchedOnes.self)
         #expect(reply.touched == 2)
-        let left = fixture.daemon.core?.counts
+        let left = fixture.daemon.turns.core?.counts
         #expect(left?.ready == 0 && left?.pending == 0)
     }
 
@@ -137,7 +137,7 @@ import Testing
         #expect(found?.ids == [OperationID(1), OperationID(2), OperationID(3)])
         tell(.edit([EditedTogether([OperationID(2)], Edit(queue: "other"))]), fixture)
         tell(.cancel([OperationID(3)], by: "another", reason: nil, force: false), fixture)
-        let present = fixture.daemon.core.flatMap { core in found?.present(in: core) }
+        let present = fixture.daemon.turns.core.flatMap { core in found?.present(in: core) }
         #expect(present == [OperationID(1)])
     }
 
@@ -157,8 +157,8 @@ import Testing
         tell(.edit([EditedTogether([OperationID(2)], Edit(policy: policy))]), fixture)
         gate.signal()
         #expect(try #require(try client.receive()).result(Touched.self).touched == 2)
-        #expect(fixture.daemon.core?.policy(of: OperationID(2))?.timeout == 7_000_000_000)
-        #expect(fixture.daemon.core?.policy(of: OperationID(2))?.grace == 3_000_000_000)
+        #expect(fixture.daemon.turns.core?.policy(of: OperationID(2))?.timeout == 7_000_000_000)
+        #expect(fixture.daemon.turns.core?.policy(of: OperationID(2))?.grace == 3_000_000_000)
     }
 
     @Test func `a wait counts what ends while it is looked up`() throws {
@@ -173,7 +173,7 @@ import Testing
         #expect(start?.ended == [OperationID(2)])
         #expect(start?.scope.remaining == 2)
         #expect(start?.unsuccessful == [OperationID(2)])
-        #expect(start?.sequence == fixture.daemon.core?.lastSequence)
+        #expect(start?.sequence == fixture.daemon.turns.core?.lastSequence)
     }
 
     @Test func `a retry is read once more when what it rests on changes meanwhile`() throws {
@@ -216,7 +216,7 @@ import Testing
         let replies = try [first, second].map { try #require(try $0.receive()).result(SubmitReply.self) }
         #expect(replies.map(\.first) == [1, 1])
         #expect(replies.filter { $0.existing }.count == 1)
-        #expect(fixture.daemon.core?.counts.ready == 1)
+        #expect(fixture.daemon.turns.core?.counts.ready == 1)
     }
 
     @Test func `a dependency that ends while it is looked up counts as it ended`() throws {

@@ -56,7 +56,7 @@ final class StandInRunner {
 
     /// Hears what has been ordered by the end of the next turn.
     func listen() throws {
-        fixture.daemon.wakeUp()
+        fixture.daemon.turns.wakeUp()
         try fixture.loop.turn(timeout: 20_000)
         var fresh: [UInt8] = []
         // The greeting carries a descriptor, so what follows it is read apart from it.

@@ -64,7 +64,7 @@ import Testing
         #expect(why.waitingFor.contains { $0.kind == .storage })
 
         try fixture.daemon.store.database.execute("PRAGMA query_only = 0")
-        try fixture.turn { fixture.daemon.outage == nil }
+        try fixture.turn { fixture.daemon.turns.outage == nil }
         #expect(try client.submit(#"[{"command":["true"]}]"#).first == kept.first + 1)
         #expect(try client.call(StatusRequest()).state == .running)
     }
@@ -74,14 +74,14 @@ import Testing
         let client = try fixture.connect()
         _ = try client.submit(#"[{"command":["true"]}]"#)
         let daemon = fixture.daemon
-        daemon.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
-        try fixture.turn { daemon.core?.state(of: OperationID(1)) == .executing }
+        daemon.turns.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
+        try fixture.turn { daemon.turns.core?.state(of: OperationID(1)) == .executing }
 
         try daemon.store.database.execute("PRAGMA query_only = 1")
         let attempt = AttemptID(OperationID(1), 1)
-        daemon.record(.updated(attempt, OperationUpdate(status: "half way")))
-        try fixture.turn { daemon.outage != nil }
-        daemon.record(.updated(attempt, OperationUpdate(progressDone: 1, progressTotal: 2)))
+        daemon.turns.record(.updated(attempt, OperationUpdate(status: "half way")))
+        try fixture.turn { daemon.turns.outage != nil }
+        daemon.turns.record(.updated(attempt, OperationUpdate(progressDone: 1, progressTotal: 2)))
 
         try daemon.store.database.execute("PRAGMA query_only = 0")
         try fixture.turn { try daemon.history.record(of: OperationID(1))?.progressDone == 1 }
@@ -96,8 +96,8 @@ import Testing
         let daemon = fixture.daemon
         let client = try fixture.connect()
         _ = try client.submit(#"[{"command":["true"]}]"#)
-        daemon.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
-        try fixture.turn { daemon.core?.state(of: OperationID(1)) == .executing }
+        daemon.turns.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
+        try fixture.turn { daemon.turns.core?.state(of: OperationID(1)) == .executing }
 
         try daemon.store.database.execute("PRAGMA query_only = 1")
         if !comesFirst {
@@ -108,27 +108,27 @@ import Testing
             }
         }
         daemon.stop(.cancel)
-        daemon.record(.setWorkers(7))
-        try fixture.turn { daemon.outage != nil }
+        daemon.turns.record(.setWorkers(7))
+        try fixture.turn { daemon.turns.outage != nil }
 
         try daemon.store.database.execute("PRAGMA query_only = 0")
-        try fixture.turn { daemon.core?.isCancelling(OperationID(1)) == true }
-        #expect(daemon.core?.workers == 7)
-        #expect(daemon.core?.mayStart == false)
+        try fixture.turn { daemon.turns.core?.isCancelling(OperationID(1)) == true }
+        #expect(daemon.turns.core?.workers == 7)
+        #expect(daemon.turns.core?.mayStart == false)
     }
 
     @Test func `a chosen number of workers is kept until the configuration changes`() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon
         _ = try fixture.connect().call(.with { $0.workers = 5 } as SetWorkersRequest)
-        #expect(daemon.core?.workers == 5)
-        #expect(try daemon.storedCore().workers == 5)
+        #expect(daemon.turns.core?.workers == 5)
+        #expect(try daemon.turns.storedCore().workers == 5)
         daemon.configuration.workers = 3
-        #expect(try daemon.storedCore().workers == 3)
-        daemon.record(.setWorkers(3))
-        daemon.settle()
+        #expect(try daemon.turns.storedCore().workers == 3)
+        daemon.turns.record(.setWorkers(3))
+        daemon.turns.settle()
         daemon.configuration.workers = 2
-        #expect(try daemon.storedCore().workers == 2)
+        #expect(try daemon.turns.storedCore().workers == 2)
     }
 
     @Test func `a submission with a known key is answered with the earlier one`() throws {

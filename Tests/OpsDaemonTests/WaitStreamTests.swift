@@ -57,19 +57,19 @@ import Testing
         let daemon = fixture.daemon
         let client = try fixture.connect()
         _ = try client.submit(#"[{"command":["true"]},{"command":["true"]}]"#)
-        daemon.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
-        try fixture.turn { daemon.core?.executing.count == 2 }
+        daemon.turns.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
+        try fixture.turn { daemon.turns.core?.executing.count == 2 }
         let waiting = try fixture.connect()
         try waiting.send(WaitRequest.with { $0.selection.graph = "g1" })
         try fixture.turn { daemon.publisher.nextNumber == 1 }
         func exit(_ id: Int64, _ attempt: Int32, _ code: Int32) {
             let exit = Exit(status: .code(code), at: .now())
-            daemon.record(.exited(AttemptID(OperationID(id), attempt), exit, treeIsGone: true))
+            daemon.turns.record(.exited(AttemptID(OperationID(id), attempt), exit, treeIsGone: true))
         }
         exit(1, 1, 1)
-        try fixture.turn { daemon.core?.contains(OperationID(1)) == false }
+        try fixture.turn { daemon.turns.core?.contains(OperationID(1)) == false }
         _ = try client.call(RetryRequest.with { $0.selection.refs = ["1"] })
-        try fixture.turn { daemon.core?.executing.count == 2 }
+        try fixture.turn { daemon.turns.core?.executing.count == 2 }
         exit(1, 2, 0)
         exit(2, 1, 0)
         let reply = try #require(try waiting.receive()).result(WaitReply.self)

@@ -7,11 +7,14 @@ internal import OpsSystemd
 /// executor stay ready, and attempts in flight continue.
 final class ExecutorLink {
     private let configuration: ExecutorConfiguration
-    private unowned let daemon: Daemon
+    private let turns: Turns
+    private let loop: EventLoop
+    private let log: DaemonLog
+    private let socketPath: String
     private let starter: ProgramStarter
     private var descriptor: Descriptor?
     private var source: ReadinessSource?
-    private lazy var retry = Alarm(daemon) { [unowned self] in if self.isWanted { self.connect() } }
+    private lazy var retry = Alarm(loop, log) { [unowned self] in if self.isWanted { self.connect() } }
     private var reader = FrameReader<ExecutorReport>()
     private var output = OutputBuffer()
     private var delay = ExecutorLink.firstDelay
@@ -32,19 +35,22 @@ final class ExecutorLink {
 
     var name: String { configuration.name }
     var isBuiltIn: Bool { configuration.isBuiltIn }
-    private var socketPath: String {
-        "\(daemon.configuration.state)/\(LaunchProtocol.socketName(executor: configuration.name))"
-    }
 
-    init(_ configuration: ExecutorConfiguration, daemon: Daemon) {
+    /// `configurationPath`: of opsd.conf.
+    init(
+        _ configuration: ExecutorConfiguration, state: String, configurationPath: String, turns: Turns, loop: EventLoop,
+        log: DaemonLog
+    ) {
         self.configuration = configuration
-        self.daemon = daemon
+        self.turns = turns
+        self.loop = loop
+        self.log = log
+        socketPath = "\(state)/\(LaunchProtocol.socketName(executor: configuration.name))"
         since = Clock.read().wall
         starter = ProgramStarter(
             configuration.kind?.program ?? "", at: configuration.program,
             arguments: [
-                "--state", daemon.configuration.state, "--name", configuration.name, "--config",
-                Configuration.path(daemon.options),
+                "--state", state, "--name", configuration.name, "--config", configurationPath,
             ])
     }
 
@@ -58,7 +64,7 @@ final class ExecutorLink {
         guard descriptor == nil else { return }
         do throws(SystemError) {
             let connected = try UnixSocket.connect(to: socketPath, nonBlocking: true)
-            source = try daemon.loop.watch(connected.rawValue, for: .readable) { [unowned self] readiness in
+            source = try loop.watch(connected.rawValue, for: .readable) { [unowned self] readiness in
                 self.isReady(readiness)
             }
             descriptor = consume connected
@@ -76,7 +82,7 @@ final class ExecutorLink {
             try starter.startIfNeeded()
         } catch {
             let text = "executor \(name) is not connected: \(error)"
-            if text != lastError { daemon.log.warning(text) }
+            if text != lastError { log.warning(text) }
             lastError = text
         }
     }
@@ -96,7 +102,7 @@ final class ExecutorLink {
         stopOwn()
         let wasConnected = isConnected
         disconnect()
-        if wasConnected { daemon.record(.external(name, .runnerLost)) }
+        if wasConnected { turns.record(.external(name, .runnerLost)) }
     }
 
     private func drop() {
@@ -119,8 +125,8 @@ final class ExecutorLink {
         let wasConnected = isConnected
         drop()
         if wasConnected {
-            daemon.log.warning("executor \(name) lost: \(why)")
-            daemon.record(.external(name, .runnerLost))
+            log.warning("executor \(name) lost: \(why)")
+            turns.record(.external(name, .runnerLost))
         }
         if isWanted { connectLater() }
     }
@@ -201,7 +207,7 @@ final class ExecutorLink {
         }
     }
 
-    private func record(_ report: Event) { daemon.record(.external(name, report)) }
+    private func record(_ report: Event) { turns.record(.external(name, report)) }
 
     private func greet(_ greeting: ExecutorGreeting) {
         guard LaunchProtocol.understands(greeting.version) else {
@@ -210,7 +216,7 @@ final class ExecutorLink {
         delay = Self.firstDelay
         lastError = ""
         peerVersion = greeting.version
-        daemon.log.info("executor \(name) (\(greeting.pid)) knows \(greeting.entries.count) attempts")
+        log.info("executor \(name) (\(greeting.pid)) knows \(greeting.entries.count) attempts")
         setConnected(!greeting.isEnding)
         var inventory = Inventory(greeting)
         swap(&inventory.updates, &updates)

@@ -1,17 +1,31 @@
 internal import OpsCore
 internal import OpsExecutor
 internal import OpsSystem
+internal import OpsSystemd
 
 /// Connections to all executors beside the runner.
 final class ExecutorLinks {
-    private unowned let daemon: Daemon
+    private let state: String
+    private let configurationPath: String
+    private let startedAt: Int64
+    private let turns: Turns
+    private let loop: EventLoop
+    private let log: DaemonLog
     private var links: [String: ExecutorLink] = [:]
 
-    init(daemon: Daemon) { self.daemon = daemon }
+    init(
+        state: String, configurationPath: String, startedAt: Int64, turns: Turns, loop: EventLoop, log: DaemonLog
+    ) {
+        self.state = state
+        self.configurationPath = configurationPath
+        self.startedAt = startedAt
+        self.turns = turns
+        self.loop = loop
+        self.log = log
+    }
 
     /// Connects to the executors that are configured now, and leaves those that no longer are.
-    func configure() {
-        let configured = daemon.configuration.executors
+    func configure(_ configured: [ExecutorConfiguration]) {
         for (name, link) in links where !configured.contains(where: { $0.name == name }) {
             link.end()
             links[name] = nil
@@ -19,7 +33,8 @@ final class ExecutorLinks {
         for executor in configured {
             if let link = links[executor.name], link.isFor(executor) { continue }
             links[executor.name]?.end()
-            links[executor.name] = ExecutorLink(executor, daemon: daemon)
+            links[executor.name] = ExecutorLink(
+                executor, state: state, configurationPath: configurationPath, turns: turns, loop: loop, log: log)
         }
         connect()
     }
@@ -29,7 +44,7 @@ final class ExecutorLinks {
         for link in links.values where !link.isBuiltIn || isInUse(link) { link.connect() }
     }
 
-    private func isInUse(_ link: ExecutorLink) -> Bool { daemon.core?.isExecutorInUse(link.name) ?? false }
+    private func isInUse(_ link: ExecutorLink) -> Bool { turns.core?.isExecutorInUse(link.name) ?? false }
 
     func disconnect() { for link in links.values { link.disconnect() } }
     func flush() {
@@ -45,7 +60,7 @@ final class ExecutorLinks {
     func isConnected(_ name: String) -> Bool { links[name]?.isConnected ?? false }
 
     /// Wall instant of the last change of a connection.
-    func since(_ name: String) -> Int64 { links[name]?.since ?? daemon.startedAt }
+    func since(_ name: String) -> Int64 { links[name]?.since ?? startedAt }
 
     /// Sends a launch; throws what the attempt fails of where it is larger than a frame.
     func send(_ request: LaunchRequest, to name: String) throws(SystemError) { try links[name]?.send(launch: request) }
@@ -57,7 +72,7 @@ final class ExecutorLinks {
         switch effect {
         case .release(let attempt): send(.release(Attempt(attempt)), to: name)
         case .terminate(let attempt, let grace):
-            let isCancelled = daemon.core?.isCancelled(attempt) ?? false
+            let isCancelled = turns.core?.isCancelled(attempt) ?? false
             send(.terminate(Attempt(attempt), grace: grace, isCancelled: isCancelled), to: name)
         case .freeze(let attempt): send(.freeze(Attempt(attempt)), to: name)
         case .thaw(let attempt): send(.thaw(Attempt(attempt)), to: name)

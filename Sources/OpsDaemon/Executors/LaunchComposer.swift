@@ -9,27 +9,29 @@ internal import OpsWire
 typealias ResultsOfDependencies = [DependencyResult]?
 
 /// Puts together what the runner needs to start an attempt: texts of the store, and what opsd adds.
-struct LaunchComposer {
+final class LaunchComposer {
     let socket: String
     let logs: Logs
     var logCap: Int64
     let store: Store
+    let history: History
     let authorization: Authorization
     /// Operations of one submission share their texts: the last ones are kept taken apart.
     private var lastEnvironment: (text: String, entries: StringMap, words: CStringArray) = ("", StringMap(), [])
     private var lastDetails: (text: String, details: Details)?
 
-    init(socket: String, logs: Logs, logCap: Int64, store: Store, authorization: Authorization) {
+    init(socket: String, logs: Logs, logCap: Int64, store: Store, history: History, authorization: Authorization) {
         self.socket = socket
         self.logs = logs
         self.logCap = logCap
         self.store = store
+        self.history = history
         self.authorization = authorization
     }
 
     /// Throws an error of kind `interrupted` where it takes long to read the results of the dependencies; then they are
     /// `given` next time.
-    mutating func launch(
+    func launch(
         _ attempt: AttemptID, slot: Int32, _ policy: Policy, _ texts: LaunchTexts, namesSlot: Bool,
         given: ResultsOfDependencies? = nil, units: [UnitVariable] = [], attemptInRun: Int32 = 1,
         mostOpenFiles: Int64 = .max
@@ -68,8 +70,19 @@ struct LaunchComposer {
         return request
     }
 
+    /// Returns a helper process of an operation, started in the same way as the operation itself. `asSubmitter`: as the
+    /// user who submitted it, in the directory of the submission, without the operation's own keys.
+    func helper(
+        of operation: OperationID, _ arguments: [String], adding environment: [String] = [], asSubmitter: Bool = false
+    ) throws -> LaunchRequest? {
+        guard var texts = try history.texts(of: operation) else { return nil }
+        if asSubmitter { texts.details = try Details(texts.details).captureAlone }
+        let attempt = AttemptID(operation, try history.brief(of: operation)?.attempt ?? 0)
+        return try helper(of: attempt, arguments, adding: environment, texts)
+    }
+
     /// A condition's command or an observer: no log, no limits, ended with everything it started.
-    mutating func helper(
+    private func helper(
         of attempt: AttemptID, _ arguments: [String], adding extra: [String], _ texts: LaunchTexts
     ) throws -> LaunchRequest {
         let details = try details(texts)
@@ -82,7 +95,7 @@ struct LaunchComposer {
         return request
     }
 
-    private mutating func details(_ texts: LaunchTexts) throws -> Details {
+    private func details(_ texts: LaunchTexts) throws -> Details {
         if let last = lastDetails, last.text == texts.details { return last.details }
         let details = try Details(texts.details)
         lastDetails = (texts.details, details)
@@ -125,7 +138,7 @@ struct LaunchComposer {
     }
 
     /// Leaves out the variables that opsd exports for this launch: the first of two would count.
-    private mutating func environment(
+    private func environment(
         _ texts: LaunchTexts, _ details: Details, replacing exported: [String]
     ) throws -> CStringArray {
         guard !exported.isEmpty else { return try environment(texts, details) }
@@ -139,7 +152,7 @@ struct LaunchComposer {
         return kept
     }
 
-    private mutating func environment(_ texts: LaunchTexts, _ details: Details) throws -> CStringArray {
+    private func environment(_ texts: LaunchTexts, _ details: Details) throws -> CStringArray {
         if lastEnvironment.text != texts.environment {
             var entries = try stringMap(texts.environment)
             // An older opsd stored some of them.
@@ -238,7 +251,7 @@ struct LaunchComposer {
     }
 
     /// Returns the uid that the processes of an operation are started with.
-    mutating func uid(_ texts: LaunchTexts) throws -> UInt32 {
+    func uid(_ texts: LaunchTexts) throws -> UInt32 {
         try launchUser(texts, try details(texts))?.uid ?? authorization.daemonUser
     }
 

@@ -1,16 +1,24 @@
 internal import OpsCore
 internal import OpsExecutor
+internal import OpsStore
 internal import OpsSystem
 internal import OpsSystemd
 
 /// Connection to opsd-runner: sends commands, receives reports. While it is down nothing starts, and running operations
 /// continue.
 final class RunnerLink {
-    private unowned let daemon: Daemon
+    let turns: Turns
+    let history: History
+    private let loop: EventLoop
+    let log: DaemonLog
+    private let socketPath: String
+    /// Socket of opsd, which processes know it by.
+    private let opsdSocket: String
+    private let greeted: () -> Void
     private let starter: ProgramStarter
     private var descriptor: Descriptor?
     private var source: ReadinessSource?
-    private lazy var retry = Alarm(daemon) { [unowned self] in self.connectIfWanted() }
+    private lazy var retry = Alarm(loop, log) { [unowned self] in self.connectIfWanted() }
     private var reader = FrameReader<ExecutorReport>()
     private var output = OutputBuffer()
     private var delay = RunnerLink.firstDelay
@@ -41,8 +49,8 @@ final class RunnerLink {
 
     /// Monitors whether the runner answers.
     private(set) lazy var pulse = RunnerPulse(
-        daemon.loop, daemon.log,
-        isNeeded: { [unowned self] in self.answersPings && self.daemon.hasProcesses },
+        loop, log,
+        isNeeded: { [unowned self] in self.answersPings && self.hasProcesses },
         ping: { [unowned self] in
             self.send(.ping)
             self.flush()
@@ -58,16 +66,31 @@ final class RunnerLink {
     private static let firstDelay: Int64 = 2_000_000
     private static let longestDelay: Int64 = 1_000_000_000
 
-    init(daemon: Daemon) {
-        self.daemon = daemon
+    /// `greeted` is called when a runner has greeted that starts operations.
+    init(
+        _ configuration: Configuration, turns: Turns, history: History, loop: EventLoop, log: DaemonLog,
+        greeted: @escaping () -> Void
+    ) {
+        self.turns = turns
+        self.history = history
+        self.loop = loop
+        self.log = log
+        self.greeted = greeted
+        socketPath = "\(configuration.state)/\(LaunchProtocol.socketName())"
+        opsdSocket = configuration.socket
         starter = ProgramStarter(
-            "opsd-runner", at: daemon.configuration.runner,
-            arguments: ["--state", daemon.configuration.state, "--detach"])
+            "opsd-runner", at: configuration.runner, arguments: ["--state", configuration.state, "--detach"])
     }
+
+    /// Processes beside the operations.
+    private(set) lazy var helpers = HelperProcesses(
+        loop: loop, log: log, runner: self, socket: opsdSocket, wakeUp: { [turns] in turns.wakeUp() })
+
+    /// True if the runner has processes to look after.
+    private var hasProcesses: Bool { (turns.core?.counts.executing ?? 0) > 0 || !helpers.isIdle }
 
     /// True if a runner is connected that starts operations.
     var isConnected: Bool { pid != nil && !isEnding }
-    private var socketPath: String { "\(daemon.configuration.state)/\(LaunchProtocol.socketName())" }
 
     // MARK: Connecting
 
@@ -78,7 +101,7 @@ final class RunnerLink {
         pulse.asked()
         do throws(SystemError) {
             let connected = try UnixSocket.connect(to: socketPath, nonBlocking: true)
-            source = try daemon.loop.watch(connected.rawValue, for: .readable) { [unowned self] readiness in
+            source = try loop.watch(connected.rawValue, for: .readable) { [unowned self] readiness in
                 self.isReady(readiness)
             }
             let shared = try Tokens()
@@ -95,7 +118,7 @@ final class RunnerLink {
             do throws(SystemError) {
                 try starter.startIfNeeded()
             } catch {
-                daemon.log.error("cannot start opsd-runner: \(error)")
+                log.error("cannot start opsd-runner: \(error)")
                 delay = Self.longestDelay
             }
             connectLater()
@@ -132,14 +155,14 @@ final class RunnerLink {
 
     /// Handles a lost connection or an invalid message: informs the scheduler, and connects again.
     private func lose(_ why: String) {
-        daemon.log.write(
+        log.write(
             .warning, "runner lost: \(why)", [(name: "MESSAGE_ID", value: JournalWriter.Message.runnerLost)])
         takeTokens()
         let missing = staged.count - takenBack
         drop()
-        daemon.stagingRevoked(started: missing)
-        daemon.helpers.runnerIsGone()
-        daemon.record(.runnerLost)
+        turns.stagingRevoked(started: missing)
+        helpers.runnerIsGone()
+        turns.record(.runnerLost)
         if isWanted { connectLater() }
     }
 
@@ -221,24 +244,24 @@ final class RunnerLink {
         case .hello(let greeting): greet(greeting)
         case .stagedStarted(let attempt, let slot, let at):
             staged.removeAll { $0 == AttemptID(attempt) }
-            daemon.record(.stagedStarted(AttemptID(attempt), SlotStart(slot, at)))
-        case .stagingRevoked: daemon.record(.revocationConfirmed)
+            turns.record(.stagedStarted(AttemptID(attempt), SlotStart(slot, at)))
+        case .stagingRevoked: turns.record(.revocationConfirmed)
         case .pong, .accepted, .refused, .ended: break
         case .launched(let attempt, let process):
             if attempt.isHelper { return }
-            daemon.record(.launched(AttemptID(attempt), Process(process)))
+            turns.record(.launched(AttemptID(attempt), Process(process)))
         case .failed(let attempt, let step, let errno):
-            if attempt.isHelper { return daemon.helpers.failed(attempt, step: step, errno: errno) }
-            daemon.record(.launchFailed(AttemptID(attempt), step: step, errno: errno))
+            if attempt.isHelper { return helpers.failed(attempt, step: step, errno: errno) }
+            turns.record(.launchFailed(AttemptID(attempt), step: step, errno: errno))
         case .exited(let attempt, let exit, let treeIsGone):
-            if attempt.isHelper { return daemon.helpers.exited(attempt, exit, treeIsGone: treeIsGone) }
-            daemon.record(.exited(AttemptID(attempt), Exit(exit), treeIsGone: treeIsGone))
+            if attempt.isHelper { return helpers.exited(attempt, exit, treeIsGone: treeIsGone) }
+            turns.record(.exited(AttemptID(attempt), Exit(exit), treeIsGone: treeIsGone))
         case .gone(let attempt):
-            if attempt.isHelper { return daemon.helpers.gone(attempt) }
-            daemon.record(.gone(AttemptID(attempt)))
+            if attempt.isHelper { return helpers.gone(attempt) }
+            turns.record(.gone(AttemptID(attempt)))
         case .updated(let attempt, let update):
             if attempt.isHelper { return }
-            if isConnected { return daemon.record(.updated(AttemptID(attempt), OperationUpdate(update))) }
+            if isConnected { return turns.record(.updated(AttemptID(attempt), OperationUpdate(update))) }
             words[AttemptID(attempt)] = OperationUpdate(update)
         }
     }
@@ -299,7 +322,7 @@ final class RunnerLink {
         do throws(SystemError) {
             while try tokens?.acquire() == true { takenBack += 1 }
         } catch {
-            daemon.log.error("\(error)")
+            log.error("\(error)")
         }
     }
 
@@ -314,7 +337,7 @@ final class RunnerLink {
         lastPid = greeting.pid
         answersPings = greeting.version >= LaunchProtocol.versionWithPings
         if instance != greeting.instance {
-            daemon.log.info("runner \(greeting.pid) knows \(greeting.entries.count) attempts")
+            log.info("runner \(greeting.pid) knows \(greeting.entries.count) attempts")
         }
         instance = greeting.instance
         isEnding = greeting.isEnding
@@ -322,15 +345,13 @@ final class RunnerLink {
         rights = ProcessRights(of: greeting.pid)
         acceptsStaging = greeting.version >= LaunchProtocol.versionWithStaging
         pulse.heard()
-        daemon.helpers.runnerIsHere(knowing: greeting.entries.filter(\.attempt.isHelper))
+        helpers.runnerIsHere(knowing: greeting.entries.filter(\.attempt.isHelper))
         var inventory = Inventory(greeting)
         swap(&inventory.updates, &words)
-        daemon.leaveAlone(&inventory)
-        daemon.record(.runnerConnected(inventory))
-        guard !greeting.isEnding else { return daemon.log.notice("runner \(greeting.pid) is ending") }
-        daemon.observers.startNext()
-        daemon.conditions.goOnWithRunner()
-        daemon.schedules.triggers.startLooks()
+        leaveAlone(&inventory)
+        turns.record(.runnerConnected(inventory))
+        guard !greeting.isEnding else { return log.notice("runner \(greeting.pid) is ending") }
+        greeted()
         renewIfOlder(greeting)
     }
 
@@ -340,8 +361,8 @@ final class RunnerLink {
         guard Release.isOlder(Release(greeting.release), than: .current), renewed != greeting.instance else { return }
         renewed = greeting.instance
         let release = greeting.release.isEmpty ? "an older release" : greeting.release
-        daemon.log.notice("runner \(greeting.pid) is \(release): asking it to become \(Release.current.text)")
+        log.notice("runner \(greeting.pid) is \(release): asking it to become \(Release.current.text)")
         send(.reexecute)
-        daemon.wakeUp()
+        turns.wakeUp()
     }
 }

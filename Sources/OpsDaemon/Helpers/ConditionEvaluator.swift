@@ -2,6 +2,7 @@ internal import OpsCore
 internal import OpsExecutor
 internal import OpsStore
 internal import OpsSystem
+internal import OpsSystemd
 internal import OpsWire
 
 /// Finds out whether the conditions of operations are true. The scheduler says of which, and how many at once.
@@ -26,22 +27,36 @@ final class ConditionEvaluator {
         }
     }
 
-    private unowned let daemon: Daemon
+    private let turns: Turns
+    private let store: Store
+    private let history: History
+    private let composer: LaunchComposer
+    private let helpers: HelperProcesses
     /// Thread that reads very many dependencies.
-    private lazy var reading = SideWork(loop: daemon.loop, log: daemon.log)
+    private let reading: SideWork
     private var running: [OperationID: Evaluation] = [:]
 
-    init(daemon: Daemon) { self.daemon = daemon }
+    init(
+        turns: Turns, store: Store, history: History, composer: LaunchComposer, helpers: HelperProcesses,
+        loop: EventLoop, log: DaemonLog
+    ) {
+        self.turns = turns
+        self.store = store
+        self.history = history
+        self.composer = composer
+        self.helpers = helpers
+        reading = SideWork(loop: loop, log: log)
+    }
 
     func evaluate(_ operation: OperationID, token: Int64) {
         stop(operation)
         do {
-            guard let texts = try daemon.history.texts(of: operation) else { return }
+            guard let texts = try history.texts(of: operation) else { return }
             let evaluation = Evaluation(operation, token, try Details(texts.details))
             running[operation] = evaluation
             goOn(evaluation)
         } catch let error as StoreError {
-            daemon.fall(error)
+            turns.fall(error)
         } catch {
             answer(operation, token, .isUnknown(index: 0, detail: "cannot be read: \(error)"))
         }
@@ -49,7 +64,7 @@ final class ConditionEvaluator {
 
     func stop(_ operation: OperationID) {
         guard let evaluation = running.removeValue(forKey: operation) else { return }
-        if let helper = evaluation.helper { daemon.helpers.stop(helper) }
+        if let helper = evaluation.helper { helpers.stop(helper) }
     }
 
     func stopAll() {
@@ -73,7 +88,7 @@ final class ConditionEvaluator {
                     guard take(evaluation, isTrue != isNegated, detail) else { return }
                 }
             } catch let error as StoreError {
-                return daemon.fall(error)
+                return turns.fall(error)
             } catch {
                 return giveUp(evaluation, "\(error)")
             }
@@ -136,12 +151,12 @@ final class ConditionEvaluator {
         let end = Clock.read().monotonic + DaemonLimits.dependenciesInTheLoop
         do {
             let isOver = { Clock.read().monotonic >= end }
-            let failed = try daemon.history.reading(until: isOver) {
-                try daemon.history.unsuccessfulDependency(of: operation)
+            let failed = try history.reading(until: isOver) {
+                try history.unsuccessfulDependency(of: operation)
             }
             return known(failed)
         } catch let error as StoreError where error.kind == .interrupted {
-            let path = daemon.store.path
+            let path = store.path
             evaluation.isReading = true
             reading.run(
                 { Result { try History.open(path: path).unsuccessfulDependency(of: operation) } },
@@ -151,7 +166,7 @@ final class ConditionEvaluator {
     }
 
     private func known(_ failed: OperationID?) -> Asking {
-        .known(failed == nil, failed.map { "\(daemon.label($0)) did not succeed" } ?? "")
+        .known(failed == nil, failed.map { "\(turns.label($0)) did not succeed" } ?? "")
     }
 
     private func read(_ evaluation: Evaluation, _ result: Result<OperationID?, any Error>) {
@@ -162,7 +177,7 @@ final class ConditionEvaluator {
             let isNegated = Self.unwrap(evaluation.conditions[evaluation.index].test).isNegated
             guard take(evaluation, isTrue != isNegated, detail) else { return }
         } catch let error as StoreError {
-            return daemon.fall(error)
+            return turns.fall(error)
         } catch {
             return giveUp(evaluation, "\(error)")
         }
@@ -196,11 +211,11 @@ final class ConditionEvaluator {
     private func send(
         _ arguments: [String], _ timeout: Int64, _ detail: String, _ evaluation: Evaluation, falseStatus: Int32? = nil
     ) throws -> Asking {
-        guard let request = try daemon.performer.helper(of: evaluation.operation, arguments) else {
+        guard let request = try composer.helper(of: evaluation.operation, arguments) else {
             return .known(false, "the operation is not in the store")
         }
         let left = max(evaluation.deadline - Clock.read().monotonic, 0)
-        let helper = try daemon.helpers.start(request, timeout: min(timeout, left)) {
+        let helper = try helpers.start(request, timeout: min(timeout, left)) {
             [unowned self, unowned evaluation] ending in
             self.ended(evaluation, ending, detail, falseStatus: falseStatus)
         }
@@ -255,7 +270,7 @@ final class ConditionEvaluator {
             case .isFalse(let index, let detail): .isFalse(index: index, detail: Self.bounded(detail))
             case .isUnknown(let index, let detail): .isUnknown(index: index, detail: Self.bounded(detail))
             }
-        daemon.record(.conditionsAnswered(operation, token: token, bounded))
+        turns.record(.conditionsAnswered(operation, token: token, bounded))
     }
 
     /// Details become causes, which are stored, listed and told to observers: a command may be of 2 MiB.

@@ -6,14 +6,19 @@ internal import OpsSystemd
 /// Follows graphs that have observers, and has each observer run once: at the first failure, and at the end. A retry after
 /// the end begins again.
 final class GraphObservation {
-    private unowned let daemon: Daemon
+    private let turns: Turns
+    private let store: Store
+    private let history: History
+    private let observers: ObserverRunner
+    private let loop: EventLoop
+    private let log: DaemonLog
     private var watched: [GraphID: Watched] = [:]
     /// Graphs that may have come to one of the moments.
     private var touched: Set<GraphID> = []
     /// Observers that have run, which is not stored yet.
     private var ran: [GraphID: Set<GraphObservers.Moment>] = [:]
-    private lazy var check = DeferredWork(daemon.loop) { [unowned self] in self.look() }
-    private lazy var alarm = Alarm(daemon) { [unowned self] in self.look() }
+    private lazy var check = DeferredWork(loop) { [unowned self] in self.look() }
+    private lazy var alarm = Alarm(loop, log) { [unowned self] in self.look() }
 
     private struct Watched {
         var graph: ObservedGraph
@@ -31,11 +36,20 @@ final class GraphObservation {
     /// Nanoseconds before another attempt, where the storage is unavailable.
     private static let patience: Int64 = 1_000_000_000
 
-    init(daemon: Daemon) { self.daemon = daemon }
+    init(
+        turns: Turns, store: Store, history: History, observers: ObserverRunner, loop: EventLoop, log: DaemonLog
+    ) {
+        self.turns = turns
+        self.store = store
+        self.history = history
+        self.observers = observers
+        self.loop = loop
+        self.log = log
+    }
 
     /// Finds the graphs whose observers have not all run, when the daemon starts.
     func load() throws {
-        for graph in try daemon.history.graphsWithOwedObservers() {
+        for graph in try history.graphsWithOwedObservers() {
             try watch(graph)
             touched.insert(graph)
         }
@@ -43,7 +57,7 @@ final class GraphObservation {
     }
 
     private func watch(_ graph: GraphID) throws(StoreError) {
-        guard let row = try daemon.history.observedGraph(graph), !row.told.contains(.finish) else { return }
+        guard let row = try history.observedGraph(graph), !row.told.contains(.finish) else { return }
         // After a retry the operations that are left are counted at the next end.
         watched[graph] = Watched(graph: row, left: row.since == 0 ? row.count : 0)
     }
@@ -51,8 +65,8 @@ final class GraphObservation {
     /// Notices ends of operations, after their commit.
     func take(_ reports: [Report]) {
         do throws(StoreError) {
-            for graph in daemon.store.popObservedGraphs() where watched[graph] == nil { try watch(graph) }
-        } catch { return daemon.fall(error) }
+            for graph in store.popObservedGraphs() where watched[graph] == nil { try watch(graph) }
+        } catch { return turns.fall(error) }
         guard !watched.isEmpty else { return }
         for report in reports where report.kind == .finished {
             guard let graph = report.graph, var entry = watched[graph] else { continue }
@@ -71,8 +85,8 @@ final class GraphObservation {
     }
 
     private func look() {
-        if daemon.putOff({ [unowned self] in self.look() }) { return }
-        guard daemon.outage == nil else {
+        if turns.putOff({ [unowned self] in self.look() }) { return }
+        guard turns.outage == nil else {
             if alarm.instant == nil { alarm.set(after: Self.patience) }
             return
         }
@@ -86,14 +100,14 @@ final class GraphObservation {
                 touched.remove(graph)
             }
         } catch {
-            daemon.fall(error)
+            turns.fall(error)
             if alarm.instant == nil { alarm.set(after: Self.patience) }
         }
     }
 
     private func look(at graph: GraphID) throws(StoreError) {
         guard var entry = watched[graph] else { return }
-        let progress = try daemon.history.progress(of: graph, since: entry.graph.since)
+        let progress = try history.progress(of: graph, since: entry.graph.since)
         guard let first = progress.first else {
             watched[graph] = nil
             return
@@ -105,24 +119,24 @@ final class GraphObservation {
         watched[graph] = entry
         // Without an observer of the end the graph is done with once that of the failure has run.
         if isOver, entry.ordered.isEmpty, entry.graph.observers.finish == nil {
-            try daemon.store.setTold([.finish], of: graph)
+            try store.setTold([.finish], of: graph)
             watched[graph] = nil
         }
     }
 
     private func order(_ moment: GraphObservers.Moment, _ entry: inout Watched, _ operation: OperationID) {
         entry.ordered.insert(moment)
-        daemon.observers.observe(.graph(entry.graph.graph, moment), of: operation)
+        observers.observe(.graph(entry.graph.graph, moment), of: operation)
     }
 
     private func settle(_ moments: Set<GraphObservers.Moment>, of graph: GraphID) throws(StoreError) {
-        if moments.contains(.finish), try daemon.history.progress(of: graph, since: 0).unfinished > 0 {
+        if moments.contains(.finish), try history.progress(of: graph, since: 0).unfinished > 0 {
             // It was retried while the observer of its end waited or ran.
-            try daemon.store.restartObservers(of: graph, at: Moment.now().wall)
+            try store.restartObservers(of: graph, at: Moment.now().wall)
             try watch(graph)
             return
         }
-        try daemon.store.setTold(moments, of: graph)
+        try store.setTold(moments, of: graph)
         guard var entry = watched[graph] else { return }
         entry.ordered.subtract(moments)
         entry.graph.told.formUnion(moments)

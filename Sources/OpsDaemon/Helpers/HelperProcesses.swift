@@ -27,7 +27,7 @@ final class HelperProcesses {
 
     private let loop: EventLoop
     private let log: DaemonLog
-    private let runner: RunnerLink
+    private unowned let runner: RunnerLink
     private let wakeUp: () -> Void
     private var running: [Attempt: Helper] = [:]
     /// Helpers of a runner that is gone, whose processes may live on: the next runner kills them.

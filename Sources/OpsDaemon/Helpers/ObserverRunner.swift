@@ -41,12 +41,32 @@ final class ObserverRunner {
         }
     }
 
-    private unowned let daemon: Daemon
+    private let turns: Turns
+    private let history: History
+    private let composer: LaunchComposer
+    private let runner: RunnerLink
+    private let log: DaemonLog
+    private let configuration: () -> Configuration
+    private let graphObserverEnded: (GraphObservers.Moment, GraphID) -> Void
     private var orders = FairBacklog<Order>(slots: DaemonLimits.observersAtOnce)
     /// Orders that wait or run and are given again after an outage.
     private var owed: Set<Order> = []
 
-    init(daemon: Daemon) { self.daemon = daemon }
+    /// `configuration`: the present one. `graphObserverEnded` is called when an observer of a graph has run, or where there
+    /// is none to run.
+    init(
+        turns: Turns, history: History, composer: LaunchComposer, runner: RunnerLink, log: DaemonLog,
+        configuration: @escaping () -> Configuration,
+        graphObserverEnded: @escaping (GraphObservers.Moment, GraphID) -> Void
+    ) {
+        self.turns = turns
+        self.history = history
+        self.composer = composer
+        self.runner = runner
+        self.log = log
+        self.configuration = configuration
+        self.graphObserverEnded = graphObserverEnded
+    }
 
     var isIdle: Bool { orders.running == 0 && orders.isEmpty }
 
@@ -55,27 +75,27 @@ final class ObserverRunner {
         if order.kind == .finished, !owed.insert(order).inserted { return }
         do throws(StoreError) {
             // An operation that is not there any more has no observer: see `begin`.
-            let owner = try daemon.history.owners(of: [order.operation])[order.operation]
+            let owner = try history.owners(of: [order.operation])[order.operation]
             orders.append(order, of: owner ?? 0)
         } catch {
             orders.append(order, of: 0)
-            return daemon.fall(error)
+            return turns.fall(error)
         }
         startNext()
     }
 
     /// Starts what waits, as far as there are slots and a runner.
     func startNext() {
-        while daemon.runner.isConnected, let (order, user) = orders.start() {
+        while runner.isConnected, let (order, user) = orders.start() {
             do {
                 if try begin(order, of: user) { continue }
                 settle(order)
             } catch let error as StoreError {
                 orders.end(of: user)
                 orders.append(order, of: user)
-                return daemon.fall(error)
+                return turns.fall(error)
             } catch {
-                daemon.log.warning("observer of \(order.subject): \(error)")
+                log.warning("observer of \(order.subject): \(error)")
                 settle(order)
             }
             orders.end(of: user)
@@ -84,8 +104,8 @@ final class ObserverRunner {
 
     /// Starts the observer, which frees its slot at its end. Returns false if there is none to start.
     private func begin(_ order: Order, of user: UInt32) throws -> Bool {
-        guard let texts = try daemon.history.texts(of: order.operation),
-            let record = try daemon.history.recordAlone(of: order.operation)
+        guard let texts = try history.texts(of: order.operation),
+            let record = try history.recordAlone(of: order.operation)
         else { return false }
         if case .graph(let graph, let moment) = order.occasion {
             return try begin(order, graph, moment, record, of: user)
@@ -95,7 +115,7 @@ final class ObserverRunner {
         let arguments = Self.arguments(commands)
         let event = try self.event(order)
         guard
-            let request = try daemon.performer.helper(
+            let request = try composer.helper(
                 of: order.operation, arguments, adding: ["OPS_EVENT=\(event)"])
         else { return false }
         try run(request, order, of: user)
@@ -103,7 +123,7 @@ final class ObserverRunner {
     }
 
     private func run(_ request: LaunchRequest, _ order: Order, of user: UInt32) throws {
-        let attempt = try daemon.helpers.start(request, timeout: DaemonLimits.observerSeconds * 1_000_000_000) {
+        let attempt = try runner.helpers.start(request, timeout: DaemonLimits.observerSeconds * 1_000_000_000) {
             [unowned self] ending in
             self.orders.end(of: user)
             self.ended(order, of: user, ending)
@@ -119,11 +139,11 @@ final class ObserverRunner {
     private func begin(
         _ order: Order, _ graph: GraphID, _ moment: GraphObservers.Moment, _ record: OperationRecord, of user: UInt32
     ) throws -> Bool {
-        guard let observed = try daemon.history.observedGraph(graph), let command = observed.observers.command(moment)
+        guard let observed = try history.observedGraph(graph), let command = observed.observers.command(moment)
         else { return false }
-        let event = try GraphEvent(observed, moment, record, daemon.history.progress(of: graph, since: observed.since))
+        let event = try GraphEvent(observed, moment, record, history.progress(of: graph, since: observed.since))
         guard
-            let request = try daemon.performer.helper(
+            let request = try composer.helper(
                 of: order.operation, Self.arguments([try stringArray(command)]), adding: event.variables,
                 asSubmitter: true)
         else { return false }
@@ -134,7 +154,7 @@ final class ObserverRunner {
     /// The commands of opsd.conf for this end.
     private func configured(_ order: Order, _ record: OperationRecord) -> [[String]] {
         guard order.kind == .finished, !record.isGroup else { return [] }
-        let configuration = daemon.configuration
+        let configuration = configuration()
         let commands = [configuration.onFinish, record.outcome?.isFailure == true ? configuration.onFailure : ""]
         return commands.filter { !$0.isEmpty }.map { ["/bin/sh", "-c", $0] }
     }
@@ -161,7 +181,7 @@ final class ObserverRunner {
         // The runner went: it is not known to have run, and runs again.
         case .lost: return orders.append(order, of: user)
         case .code, .signal, .cannotStart:
-            daemon.log.warning("observer of \(order.subject) ended with \(ending)")
+            log.warning("observer of \(order.subject) ended with \(ending)")
         }
         settle(order)
     }
@@ -169,17 +189,17 @@ final class ObserverRunner {
     private func settle(_ order: Order) {
         owed.remove(order)
         switch order.occasion {
-        case .finish(let run): daemon.record(.observed(order.operation, run: run))
-        case .graph(let graph, let moment): daemon.graphs.ended(moment, of: graph)
+        case .finish(let run): turns.record(.observed(order.operation, run: run))
+        case .graph(let graph, let moment): graphObserverEnded(moment, graph)
         case .start, .produce: break
         }
     }
 
     /// The event as `watch --json` prints it, with what the observed operation is.
     private func event(_ order: Order) throws -> String {
-        guard let record = try daemon.history.recordAlone(of: order.operation) else { return "{}" }
+        guard let record = try history.recordAlone(of: order.operation) else { return "{}" }
         var row =
-            try daemon.history.newestEvent(
+            try history.newestEvent(
                 order.kind, of: order.operation, product: order.product, amongLast: DaemonLimits.eventsSearched
             ).map(EventTranslation().row) ?? bare(order, record)
         row.attempt = Int(record.attempt)
@@ -193,7 +213,7 @@ final class ObserverRunner {
     /// Returns the row of an event that is too old to be found, or was pruned.
     private func bare(_ order: Order, _ record: OperationRecord) -> EventRow {
         .with { row in
-            row.seq = daemon.core?.lastSequence ?? 0
+            row.seq = turns.core?.lastSequence ?? 0
             row.at = InstantText.format(record.finishedAt ?? Moment.now().wall)
             row.id = order.operation.rawValue
             row.graph = record.graph.reference

@@ -53,6 +53,13 @@ final class QueryQueue {
         begin(query, of: exchange, then: answer)
     }
 
+    /// Answers a query like the other function; a failure, of the query or of `answer`, is the reply.
+    func ask<Q: Query>(_ exchange: Exchange, _ query: Q, then answer: @escaping (Q.Answer) throws -> Void) {
+        ask(query, of: exchange) { [fail] result in
+            do { try answer(result.get()) } catch { fail(exchange, error) }
+        }
+    }
+
     /// Encodes a long answer outside the loop, when it is its user's turn.
     func encode(
         _ exchange: Exchange, _ make: @escaping @Sendable () -> [UInt8], then send: @escaping ([UInt8]) -> Void

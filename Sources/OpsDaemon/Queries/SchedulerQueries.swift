@@ -5,12 +5,14 @@ internal import OpsSystemd
 /// Answers questions to the scheduler. Those to a large one take long: they are answered one after the other, in each turn
 /// of the loop as many as a few milliseconds allow, and users take turns.
 final class SchedulerQueries {
-    private unowned let daemon: Daemon
+    private let turns: Turns
+    private let loop: EventLoop
+    private let fail: (Exchange, any Error) -> Void
     /// One slot: a question that is answered from a copy of the scheduler holds it, so there is one copy at a time.
     private var waiting = FairBacklog<Question>(slots: 1)
-    private lazy var thread = SideWork(loop: daemon.loop, log: daemon.log)
+    private let thread: SideWork
     /// Brings the loop back to the questions that wait.
-    private lazy var work = DeferredWork(daemon.loop) { [unowned self] in self.proceed() }
+    private lazy var work = DeferredWork(loop) { [unowned self] in self.proceed() }
     private var isAnswering = false
     /// Nanoseconds of this turn in which questions were answered.
     private var spent: Int64 = 0
@@ -24,15 +26,21 @@ final class SchedulerQueries {
     /// Nanoseconds of a turn in which questions are answered, but for the first.
     private let inATurn: Int64
 
-    init(daemon: Daemon, inATurn: Int64 = 4_000_000) {
-        self.daemon = daemon
+    init(
+        turns: Turns, loop: EventLoop, log: DaemonLog, inATurn: Int64 = 4_000_000,
+        fail: @escaping (Exchange, any Error) -> Void
+    ) {
+        self.turns = turns
+        self.loop = loop
+        self.fail = fail
+        thread = SideWork(loop: loop, log: log)
         self.inATurn = inATurn
     }
 
     /// Answers in the loop.
     func ask(_ exchange: Exchange, _ answer: @escaping () throws -> Void) {
         add(exchange) { [unowned self] done in
-            do { try answer() } catch { self.daemon.requests.fail(exchange, error) }
+            do { try answer() } catch { self.fail(exchange, error) }
             done()
         }
     }
@@ -44,11 +52,11 @@ final class SchedulerQueries {
     ) {
         let finish = { [unowned self] (result: Result<Value, any Error>) in
             if exchange.isAbandoned { return }
-            do { try answer(result.get()) } catch { self.daemon.requests.fail(exchange, error) }
+            do { try answer(result.get()) } catch { self.fail(exchange, error) }
         }
         add(exchange) { [unowned self] done in
-            guard let core = self.daemon.core else {
-                self.daemon.requests.fail(exchange, self.daemon.unavailable)
+            guard let core = turns.core else {
+                self.fail(exchange, turns.unavailable)
                 return done()
             }
             let copy = Transferred(core)
@@ -92,7 +100,7 @@ final class SchedulerQueries {
     }
 
     /// True if a single question may take long.
-    private var isLarge: Bool { daemon.ask { $0.counts.isMoreThanTheLoopTakes } ?? false }
+    private var isLarge: Bool { turns.ask { $0.counts.isMoreThanTheLoopTakes } ?? false }
 
     private func add(_ exchange: Exchange, _ answer: @escaping (_ done: @escaping () -> Void) -> Void) {
         exchange.pauseReading()

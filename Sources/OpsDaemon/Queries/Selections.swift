@@ -221,7 +221,7 @@ extension OpsWire.Selection {
     }
 }
 
-extension Daemon {
+extension Turns {
     /// Refuses a queue that is not there.
     func requireQueue(_ name: String?) throws(ControlError) {
         guard let name, !hasQueue(name) else { return }

@@ -4,7 +4,7 @@ internal import OpsWire
 
 /// Answers "what would it wait for then" from a copy: the rules are a value, and trying them changes nothing.
 struct WhatIf {
-    let daemon: Daemon
+    let turns: Turns
     /// The operations that the words name.
     let found: [String: OperationID]
 
@@ -93,7 +93,7 @@ struct WhatIf {
     /// The end of an executing operation, as if its process had ended; of a waiting one, its cancelling.
     private func finish(_ ref: String, failed: Bool) throws -> Event {
         let id = try operation(ref)
-        guard let executing = daemon.core?.executing.first(where: { $0.id == id }), executing.attempt > 0 else {
+        guard let executing = turns.core?.executing.first(where: { $0.id == id }), executing.attempt > 0 else {
             throw Rejection.notExecuting(id)
         }
         let exit = Exit(status: .code(failed ? 1 : 0), at: .now())

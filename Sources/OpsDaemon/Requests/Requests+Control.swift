@@ -17,11 +17,11 @@ extension Requests {
     ) throws {
         try exchange.reserve(selected.heldBytes)
         guard selected.ids.count > DaemonLimits.operationsInTheLoop else {
-            let made = daemon.ask { core in Result { try makeEvent(selected.present(in: core), core) } }
-            guard let made else { throw daemon.unavailable }
-            return daemon.request(try made.get(), of: exchange, then: answer)
+            let made = turns.ask { core in Result { try makeEvent(selected.present(in: core), core) } }
+            guard let made else { throw turns.unavailable }
+            return turns.request(try made.get(), of: exchange, then: answer)
         }
-        daemon.requestBeside(
+        turns.requestBeside(
             exchange, names: { _ in nil },
             prepare: { core in LargeRequest(event: try makeEvent(selected.present(in: core), core)) }, then: answer)
     }
@@ -29,9 +29,9 @@ extension Requests {
     private func targets(
         _ selection: OpsWire.Selection, _ wanted: TargetsQuery.Wanted, _ caller: Caller
     ) throws -> TargetsQuery {
-        try daemon.requireQueue(selection.queue)
+        try turns.requireQueue(selection.queue)
         try selection.checkBounds()
-        return TargetsQuery(selection, wanted, daemon.authorization, caller)
+        return TargetsQuery(selection, wanted, authorization, caller)
     }
 
     func cancel(_ request: CancelRequest, _ exchange: Exchange) throws {
@@ -40,9 +40,9 @@ extension Requests {
         let (caller, reason) = (exchange.caller, request.reason)
         change(exchange, after: try targets(request.selection, .unfinished, caller)) { [unowned self] selected in
             if isForced {
-                try self.daemon.authorization.requirePrivilege(caller, to: "give up on processes with --force")
+                try authorization.requirePrivilege(caller, to: "give up on processes with --force")
             }
-            guard !selected.ids.isEmpty else { return self.daemon.afterCommit { exchange.reply(TouchedOnes()) } }
+            guard !selected.ids.isEmpty else { return turns.afterCommit { exchange.reply(TouchedOnes()) } }
             try self.change(
                 selected, exchange,
                 { ids, _ in .cancel(ids, by: caller.name, reason: reason, force: isForced) },
@@ -89,9 +89,9 @@ extension Requests {
     private func changeLevel(
         _ selection: OpsWire.Selection?, _ exchange: Exchange, _ makeEvent: @escaping @Sendable (Level) -> Event
     ) throws {
-        try daemon.requireQueue(selection?.queue)
+        try turns.requireQueue(selection?.queue)
         try selection?.checkBounds()
-        let query = LevelQuery(selection, daemon.authorization, exchange.caller)
+        let query = LevelQuery(selection, authorization, exchange.caller)
         change(exchange, after: query) { [unowned self] target in
             switch target {
             case .level(let level): self.putCounting(makeEvent(level), exchange)
@@ -105,16 +105,16 @@ extension Requests {
 
     func retry(_ request: RetryRequest, _ exchange: Exchange) throws {
         let caller = exchange.caller
-        let owner = daemon.authorization.isPrivileged(caller) ? nil : caller.user
+        let owner = authorization.isPrivileged(caller) ? nil : caller.user
         let targets = try targets(request.selection, .unsuccessful, caller)
         retry(RetryQuery(targets, downstream: request.downstream ?? false, of: owner), attempts: 3, exchange)
     }
 
     private func retry(_ query: RetryQuery, attempts: Int, _ exchange: Exchange) {
-        let removed = daemon.retention.removed
+        let removed = retention.removed
         change(exchange, after: query) { [unowned self] answer in
-            let isStale = try answer.isStale(self.daemon.history)
-            guard !isStale, removed == self.daemon.retention.removed else {
+            let isStale = try answer.isStale(history)
+            guard !isStale, removed == retention.removed else {
                 guard attempts > 0 else { throw RetryQuery.changing }
                 return self.retry(query, attempts: attempts - 1, exchange)
             }
@@ -124,14 +124,14 @@ extension Requests {
 
     private func retry(_ answer: RetryQuery.Answer, _ exchange: Exchange) throws {
         let ids = answer.selected.ids
-        guard !ids.isEmpty else { return daemon.afterCommit { exchange.reply(TouchedOnes()) } }
+        guard !ids.isEmpty else { return turns.afterCommit { exchange.reply(TouchedOnes()) } }
         try exchange.reserve(answer.heldBytes)
-        if answer.selected.isSingle, daemon.ask({ $0.contains(ids[0]) }) == true { throw Rejection.notFinished(ids[0]) }
+        if answer.selected.isSingle, turns.ask({ $0.contains(ids[0]) }) == true { throw Rejection.notFinished(ids[0]) }
         let isStale: @Sendable (History) throws -> Void = { history in
             if try answer.isStale(history) { throw RetryQuery.changing }
         }
         let revived = answer.revived
-        daemon.request(.retry(ids, revived: revived), unless: isStale, of: exchange) { [unowned self] acceptance in
+        turns.request(.retry(ids, revived: revived), unless: isStale, of: exchange) { [unowned self] acceptance in
             self.reply(revived.operations.map(\.id), acceptance.touched, exchange)
         }
     }
@@ -142,13 +142,13 @@ extension Requests {
         do throws(GraphRefusal) { edit = try OperationEdit(request.changes, now: Moment.now().wall) } catch {
             throw error.error
         }
-        try daemon.requireQueue(edit.queue)
+        try turns.requireQueue(edit.queue)
         if let priority = edit.priority {
-            try daemon.authorization.requireStanding(exchange.caller, priority: Int(priority), nice: nil)
+            try authorization.requireStanding(exchange.caller, priority: Int(priority), nice: nil)
         }
         let targets = try targets(request.selection, .unfinished, exchange.caller)
         change(exchange, after: targets) { [unowned self] selected in
-            guard !selected.ids.isEmpty else { return self.daemon.afterCommit { exchange.reply(Touched()) } }
+            guard !selected.ids.isEmpty else { return turns.afterCommit { exchange.reply(Touched()) } }
             try self.change(
                 selected, exchange, { ids, core in try Edits(ids, edit).event(for: core) },
                 then: { Self.reply($0, exchange) })
@@ -157,12 +157,12 @@ extension Requests {
 
     /// Puts a change to the scheduler; that it is stored is all there is to answer.
     func put(_ event: Event, _ exchange: Exchange) {
-        daemon.request(event, of: exchange) { _ in exchange.reply(Nothing()) }
+        turns.request(event, of: exchange) { _ in exchange.reply(Nothing()) }
     }
 
     /// The same, where the answer counts what it touched.
     private func putCounting(_ event: Event, _ exchange: Exchange) {
-        daemon.request(event, of: exchange) { Self.reply($0, exchange) }
+        turns.request(event, of: exchange) { Self.reply($0, exchange) }
     }
 
     private static func reply(_ acceptance: Acceptance, _ exchange: Exchange) {

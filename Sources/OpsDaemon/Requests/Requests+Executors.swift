@@ -4,15 +4,15 @@ internal import OpsWire
 /// Executors beside the runner.
 extension Requests {
     func listExecutors(_ exchange: Exchange) throws {
-        exchange.reply(.with { $0.executors = daemon.executorRows() } as ListExecutorsReply)
+        exchange.reply(.with { $0.executors = executorRows() } as ListExecutorsReply)
     }
 }
 
-extension Daemon {
+extension Requests {
     /// Returns the configured executors, in the order of the configuration.
     func executorRows() -> [ExecutorRow] {
-        let loads = ask { $0.executorLoads } ?? []
-        return configuration.executors.map { executor in
+        let loads = turns.ask { $0.executorLoads } ?? []
+        return configuration().executors.map { executor in
             .with { row in
                 row.name = executor.name
                 row.kind = executor.kind?.rawValue ?? ""

@@ -13,22 +13,22 @@ extension Requests {
             return Moment.now().wall - age
         }
         guard let selection = request.selection else {
-            try daemon.authorization.requirePrivilege(exchange.caller, to: "remove finished operations")
+            try authorization.requirePrivilege(exchange.caller, to: "remove finished operations")
             guard instant != nil else { throw invalid("olderThan", "is missing; nothing is selected either") }
-            return go(daemon.store.prune(olderThan: instant), exchange)
+            return go(store.prune(olderThan: instant), exchange)
         }
-        try daemon.requireQueue(selection.queue)
+        try turns.requireQueue(selection.queue)
         try selection.checkBounds()
-        let query = WholeGraphsQuery(TargetsQuery(selection, .all, daemon.authorization, exchange.caller))
+        let query = WholeGraphsQuery(TargetsQuery(selection, .all, authorization, exchange.caller))
         change(exchange, after: query) { [unowned self] graphs in
-            self.go(self.daemon.store.prune(olderThan: instant ?? .max, only: graphs), exchange)
+            self.go(store.prune(olderThan: instant ?? .max, only: graphs), exchange)
         }
     }
 
     private func go(_ pruning: Pruning, _ exchange: Exchange) {
         exchange.goOn(
-            with: SteppedWork(exchange, daemon, usesStore: true) { [unowned daemon] in
-                try daemon.retention.step(pruning)
+            with: SteppedWork(exchange, self, usingStoreOf: turns) { [unowned self] in
+                try retention.step(pruning)
                 if !pruning.isComplete { return false }
                 exchange.reply(.with { $0.removed = pruning.removed } as PruneReply)
                 return true
@@ -36,7 +36,7 @@ extension Requests {
     }
 
     func backup(_ request: BackupRequest, _ exchange: Exchange) throws {
-        try daemon.authorization.requirePrivilege(exchange.caller, to: "copy the database")
+        try authorization.requirePrivilege(exchange.caller, to: "copy the database")
         guard request.path.hasPrefix("/") else { throw invalid("path", "must be absolute, not \"\(request.path)\"") }
         let path = request.path
         let force = request.force ?? false
@@ -65,7 +65,7 @@ extension Requests {
 
     /// Reads all of the database, outside the loop.
     func check(_ exchange: Exchange) throws {
-        try daemon.authorization.requirePrivilege(exchange.caller, to: "check the database")
+        try authorization.requirePrivilege(exchange.caller, to: "check the database")
         readBeside(
             exchange, { try $0.check() },
             then: { problems in exchange.reply(.with { $0.problems = problems } as CheckReply) })

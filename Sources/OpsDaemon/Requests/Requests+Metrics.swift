@@ -8,12 +8,12 @@ extension Requests {
     /// Brings the counters up to date a little in each turn, and answers with them once they are stored: a number that was
     /// told never goes back. While the disk takes nothing, the numbers of the last time are the answer.
     func metrics(_ exchange: Exchange) throws {
-        guard daemon.outage == nil else { return storedMetrics(exchange) }
+        guard turns.outage == nil else { return storedMetrics(exchange) }
         try change(exchange) { [unowned self] in
-            let counting = daemon.store.count()
+            let counting = store.count()
             exchange.goOn(
-                with: SteppedWork(exchange, daemon, usesStore: true) { [unowned self] in
-                    guard daemon.outage == nil else {
+                with: SteppedWork(exchange, self, usingStoreOf: turns) { [unowned self] in
+                    guard turns.outage == nil else {
                         storedMetrics(exchange)
                         return true
                     }
@@ -29,11 +29,11 @@ extension Requests {
 
     private func storedMetrics(_ exchange: Exchange) {
         let now = Clock.read().wall
-        let schedules = daemon.schedules.all.prefix(Self.mostSchedules).map(\.stored)
+        let schedules = schedules.all.prefix(Self.mostSchedules).map(\.stored)
         ask(exchange, SingleStep { try StoredMetrics($0, schedules, now: now) }) { [unowned self] stored in
             self.schedulerQueries.ask(exchange) { [unowned self] in
-                let standings = self.daemon.ask { $0.queueStandings } ?? []
-                let loads = self.daemon.ask { $0.categoryLoads } ?? []
+                let standings = turns.ask { $0.queueStandings } ?? []
+                let loads = turns.ask { $0.categoryLoads } ?? []
                 exchange.reply(stored.reply(standings, loads))
             }
         }

@@ -18,24 +18,24 @@ extension Requests {
             throw invalid("signal", "must be a number from 1 to 64, not \(request.signal)")
         }
         one(request.ref, exchange) { [unowned self] id in
-            guard let process = self.daemon.ask({ $0.process(of: id) }) else { throw Rejection.notExecuting(id) }
+            guard let process = turns.ask({ $0.process(of: id) }) else { throw Rejection.notExecuting(id) }
             let command = ExecutorCommand.signal(Attempt(process.attempt), number: number)
             if let name = process.executor {
                 try self.requireProcesses(on: name, id)
-                self.daemon.executors.send(command, to: name)
+                executors.send(command, to: name)
             } else {
-                self.daemon.runner.send(command)
+                runner.send(command)
             }
-            self.daemon.afterCommit { exchange.reply(Nothing()) }
+            turns.afterCommit { exchange.reply(Nothing()) }
         }
     }
 
     private func requireProcesses(on executor: String, _ id: OperationID) throws {
-        let kind = daemon.configuration.executors.first { $0.name == executor }?.kind
+        let kind = configuration().executors.first { $0.name == executor }?.kind
         guard kind != .transfer else {
             throw ControlError.wrongState(id: id.rawValue, message: "a transfer has no process that takes signals")
         }
-        guard daemon.executors.isConnected(executor) else {
+        guard executors.isConnected(executor) else {
             throw ControlError.wrongState(
                 id: id.rawValue, message: "executor \(executor) is not connected; try again when it is")
         }
@@ -45,7 +45,7 @@ extension Requests {
         let text = request.text.flatMap { $0.isEmpty ? nil : $0 }
         try requireRoom(for: text, of: "a note", atMost: Limits.textBytes)
         one(request.ref, exchange) { [unowned self] id in
-            guard let graph = try self.daemon.history.graph(of: id) else {
+            guard let graph = try history.graph(of: id) else {
                 throw ControlError.notFound(kind: "operation", name: request.ref, nearest: nil)
             }
             self.put(.note(id, graph, text), exchange)
@@ -59,21 +59,21 @@ extension Requests {
                 let known = EdgeCondition.allCases.map(\.rawValue)
                 throw self.invalid("when", "\"\(name)\" is none of \(known.joined(separator: ", "))")
             }
-            let fact = try self.daemon.history.finishedFacts([on])[on]
+            let fact = try history.finishedFacts([on])[on]
             self.put(.depend(id, on: on, when: when, finished: fact), exchange)
         }
     }
 
     func removeDependency(_ request: RemoveDependencyRequest, _ exchange: Exchange) throws {
         pair(request.ref, request.on, exchange) { [unowned self] id, on in
-            let isMet = try self.daemon.history.hasEdge(from: id, on: on)
+            let isMet = try history.hasEdge(from: id, on: on)
             self.put(.undepend(id, on: on, isMet: isMet), exchange)
         }
     }
 
     /// Looks up the one operation that a request changes.
     private func one(_ ref: String, _ exchange: Exchange, then change: @escaping (OperationID) throws -> Void) {
-        let (authorization, caller) = (daemon.authorization, exchange.caller)
+        let (authorization, caller) = (authorization, exchange.caller)
         let query = SingleStep { try Selections($0).changeable(ref, authorization, caller) }
         self.change(exchange, after: query, change)
     }
@@ -83,7 +83,7 @@ extension Requests {
         _ ref: String, _ other: String, _ exchange: Exchange,
         then change: @escaping (OperationID, OperationID) throws -> Void
     ) {
-        let (authorization, caller) = (daemon.authorization, exchange.caller)
+        let (authorization, caller) = (authorization, exchange.caller)
         let query = SingleStep { history in
             let selections = Selections(history)
             return [try selections.changeable(ref, authorization, caller), try selections.operation(other)]

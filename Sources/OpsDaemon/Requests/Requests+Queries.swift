@@ -14,12 +14,14 @@ extension Requests {
     private func list(_ request: ListRequest, _ selection: OpsStore.Selection, _ exchange: Exchange) {
         let newest = request.newest ?? false
         if exchange.call.more {
-            let stream = ListStream(exchange, selection, limit: request.limit, newest: newest, daemon: daemon)
+            let stream = ListStream(
+                exchange, selection, limit: request.limit, newest: newest, rows: rows(for: exchange.caller),
+                requests: self)
             return exchange.goOn(with: stream)
         }
         let cursor = SelectionCursor(selection, order: newest ? .newestFirst : .oldestFirst)
         let count = min(max(request.limit ?? Limits.rows, 0), Limits.rows)
-        let rows = daemon.rows(for: exchange.caller)
+        let rows = rows(for: exchange.caller)
         ask(exchange, ListQuery(cursor, count: count, isReversed: newest, rows: rows)) { [unowned self] answer in
             self.send(answer.rows, exchange, isLast: true)
         }
@@ -30,7 +32,7 @@ extension Requests {
         _ rows: [OperationRow], _ exchange: Exchange, isLast: Bool, then done: @escaping () -> Void = {}
     ) {
         var rows = rows
-        for index in rows.indices { daemon.update(&rows[index]) }
+        for index in rows.indices { turns.update(&rows[index]) }
         let reply: ListReply = .with { $0.operations = rows }
         let length = rows.reduce(rows.count) { $0 + $1.dependencies.count / 16 }
         guard length > DaemonLimits.rowsInABatch else {
@@ -45,7 +47,7 @@ extension Requests {
     }
 
     func show(_ request: ShowRequest, _ exchange: Exchange) throws {
-        let rows = daemon.rows(for: exchange.caller)
+        let rows = rows(for: exchange.caller)
         let query = SingleStep { history in
             let record = try Selections(history).record(request.ref)
             var reply = ShowReply()
@@ -62,7 +64,7 @@ extension Requests {
         }
         ask(exchange, query) { [unowned self] reply in
             var reply = reply
-            self.daemon.update(&reply.operation)
+            turns.update(&reply.operation)
             self.send(reply, length: reply.operation.dependencies.count + reply.attempts.count, exchange)
         }
     }
@@ -92,13 +94,13 @@ extension Requests {
     private func why(
         _ id: OperationID, _ whatIf: String?, _ named: [String: OperationID], _ exchange: Exchange
     ) throws {
-        guard let whatIf, daemon.core != nil else {
+        guard let whatIf, turns.core != nil else {
             return schedulerQueries.ask(exchange) { [unowned self] in
-                let explanation = self.daemon.ask { Explanation(id, $0) } ?? Explanation()
+                let explanation = turns.ask { Explanation(id, $0) } ?? Explanation()
                 self.send(self.whyReply(id, explanation), exchange)
             }
         }
-        let events = try WhatIf(daemon: daemon, found: named).events(whatIf)
+        let events = try WhatIf(turns: turns, found: named).events(whatIf)
         schedulerQueries.askCopy(
             exchange, { core in Explanation(id, try WhatIf.simulate(events, core)) },
             then: { [unowned self] in self.send(self.whyReply(id, $0), exchange) })
@@ -133,10 +135,10 @@ extension Requests {
         reply.id = id.rawValue
         reply.state = StateName(explanation.state ?? .finished)
         let text = ReasonText(
-            label: daemon.label, instantText: InstantText.format,
+            label: turns.label, instantText: InstantText.format,
             // A courtesy: without the database its number must do.
-            condition: { [daemon] in try? daemon.history.condition($0, of: id) },
-            runnerSilence: daemon.runnerSilence)
+            condition: { [history] in try? history.condition($0, of: id) },
+            runnerSilence: runner.silence)
         reply.waitingFor = explanation.reasons.map { reason in
             .with {
                 $0.kind = ReasonKind(reason.kind)
@@ -145,7 +147,7 @@ extension Requests {
                 if case .rate(_, _, let next) = reason.detail { $0.at = InstantText.format(next) }
             }
         }
-        if let outage = daemon.outage, explanation.state != nil {
+        if let outage = turns.outage, explanation.state != nil {
             reply.waitingFor.append(
                 .with {
                     $0.kind = .storage
@@ -158,15 +160,15 @@ extension Requests {
     func status(_ exchange: Exchange) throws {
         if exchange.call.more {
             let stream = StatusStream(
-                exchange, publisher: daemon.publisher, loop: daemon.loop, log: daemon.log,
-                status: { [unowned daemon] in try daemon.statusReply() })
-            daemon.publisher.add(stream)
+                exchange, publisher: publisher, loop: loop, log: log,
+                status: { [unowned self] in try statusReply() })
+            publisher.add(stream)
             return exchange.goOn(with: stream)
         }
-        guard daemon.runner.answersPings else { return exchange.reply(try daemon.statusReply()) }
-        daemon.runner.pulse.whenKnown { [unowned self] in
+        guard runner.answersPings else { return exchange.reply(try statusReply()) }
+        runner.pulse.whenKnown { [unowned self] in
             if exchange.isAbandoned { return }
-            do { exchange.reply(try daemon.statusReply()) } catch { fail(exchange, error) }
+            do { exchange.reply(try statusReply()) } catch { fail(exchange, error) }
         }
     }
 
@@ -185,9 +187,9 @@ extension Requests {
         case .operation:
             ask(exchange, SingleStep { try $0.operationNames(prefix: prefix, limit: limit) }, then: answer)
         case .graph: ask(exchange, SingleStep { try $0.graphNames(prefix: prefix, limit: limit) }, then: answer)
-        case .queue: beginning(daemon.queueNames)
+        case .queue: beginning(turns.queueNames)
         case .category:
-            schedulerQueries.ask(exchange) { [unowned self] in beginning(self.daemon.core?.categoryNames ?? []) }
+            schedulerQueries.ask(exchange) { [unowned self] in beginning(turns.core?.categoryNames ?? []) }
         }
     }
 

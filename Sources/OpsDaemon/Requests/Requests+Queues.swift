@@ -4,11 +4,11 @@ internal import OpsWire
 /// Queues, categories and the pool.
 extension Requests {
     func listQueues(_ exchange: Exchange) throws {
-        exchange.reply(.with { $0.queues = daemon.queueRows() } as ListQueuesReply)
+        exchange.reply(.with { $0.queues = turns.queueRows() } as ListQueuesReply)
     }
 
     func setQueue(_ request: SetQueueRequest, _ exchange: Exchange) throws {
-        try daemon.authorization.requirePrivilege(exchange.caller, to: "change queues")
+        try authorization.requirePrivilege(exchange.caller, to: "change queues")
         try checkName(request.name, of: "queue")
         var edit = QueueEdit()
         if let limit = request.limit {
@@ -18,7 +18,7 @@ extension Requests {
             edit.limit = limit == -1 ? .clear : .set(Int32(limit))
         }
         if let executor = request.executor {
-            let names = daemon.configuration.executors.map(\.name)
+            let names = configuration().executors.map(\.name)
             guard executor == "none" || executor == "local" || names.contains(executor) else {
                 throw invalid(
                     "executor",
@@ -55,21 +55,21 @@ extension Requests {
     private func askForQueue(_ name: String, _ edit: QueueEdit, _ create: Bool?, _ exchange: Exchange) {
         var edit = edit
         if let create { edit.target = create ? .new : .existing }
-        daemon.request(.setQueue(name, edit), of: exchange) { [unowned daemon] _ in
+        turns.request(.setQueue(name, edit), of: exchange) { [unowned self] _ in
             var reply = SetQueueReply()
-            reply.queue = daemon.queueRows().first { $0.name == name } ?? QueueRow()
+            reply.queue = turns.queueRows().first { $0.name == name } ?? QueueRow()
             exchange.reply(reply)
         }
     }
 
     func removeQueue(_ request: RemoveQueueRequest, _ exchange: Exchange) throws {
-        try daemon.authorization.requirePrivilege(exchange.caller, to: "remove queues")
+        try authorization.requirePrivilege(exchange.caller, to: "remove queues")
         put(.removeQueue(request.name), exchange)
     }
 
     func listCategories(_ exchange: Exchange) throws {
         schedulerQueries.ask(exchange) { [unowned self] in
-            let standings = self.daemon.ask { $0.categoryStandings } ?? []
+            let standings = turns.ask { $0.categoryStandings } ?? []
             let make: @Sendable () -> [UInt8] = {
                 Reply.frame(.with { $0.categories = standings.map(CategoryRow.init) } as ListCategoriesReply)
             }
@@ -80,13 +80,13 @@ extension Requests {
     }
 
     func setCategory(_ request: SetCategoryRequest, _ exchange: Exchange) throws {
-        try daemon.authorization.requirePrivilege(exchange.caller, to: "change categories")
+        try authorization.requirePrivilege(exchange.caller, to: "change categories")
         try checkName(request.name, of: "category")
         let edit = try categoryEdit(request)
-        daemon.request(.setCategory(request.name, edit), of: exchange) { [unowned daemon] _ in
+        turns.request(.setCategory(request.name, edit), of: exchange) { [unowned self] _ in
             var reply = SetCategoryReply()
             // A category that was just given a capacity exists.
-            reply.category = daemon.core?.categoryStanding(of: request.name).map(CategoryRow.init) ?? CategoryRow()
+            reply.category = turns.core?.categoryStanding(of: request.name).map(CategoryRow.init) ?? CategoryRow()
             exchange.reply(reply)
         }
     }
@@ -146,7 +146,7 @@ extension Requests {
     }
 
     private func hasUnits(_ category: String) -> Bool {
-        daemon.ask { $0.categorySettings(of: category)?.units.isEmpty == false } ?? false
+        turns.ask { $0.categorySettings(of: category)?.units.isEmpty == false } ?? false
     }
 
     private func checkUnits(_ units: [String]) throws(ControlError) {
@@ -165,11 +165,11 @@ extension Requests {
     }
 
     func setWorkers(_ request: SetWorkersRequest, _ exchange: Exchange) throws {
-        try daemon.authorization.requirePrivilege(exchange.caller, to: "change the number of workers")
+        try authorization.requirePrivilege(exchange.caller, to: "change the number of workers")
         guard request.workers >= 0, request.workers <= Int(Limits.workers) else {
             throw invalid("workers", "workers are a number from 0 to \(Limits.workers); not \(request.workers)")
         }
-        put(.setWorkers(Int32(request.workers), insteadOf: daemon.configuredWorkers), exchange)
+        put(.setWorkers(Int32(request.workers), insteadOf: configuration().workerCount), exchange)
     }
 
     /// Names of queues and categories are what names of operations are.

@@ -10,7 +10,7 @@ extension Requests {
     private static let mostInstants = 1000
 
     func scheduleInstants(_ request: ScheduleInstantsRequest, _ exchange: Exchange) throws {
-        let schedule = try daemon.schedules.find(request.name, for: exchange.caller.user)
+        let schedule = try schedules.find(request.name, for: exchange.caller.user)
         let limit = min(max(request.limit ?? 10, 0), Self.mostInstants)
         let after = try request.after.map { try instant($0, "after") }
         let definition = schedule.definition
@@ -37,9 +37,9 @@ extension Requests {
     }
 
     func whySchedule(_ request: WhyScheduleRequest, _ exchange: Exchange) throws {
-        let schedule = try daemon.schedules.find(request.name, for: exchange.caller.user)
+        let schedule = try schedules.find(request.name, for: exchange.caller.user)
         var reasons: [(kind: String, text: String)] = []
-        if daemon.outage != nil {
+        if turns.outage != nil {
             reasons.append(("storage", "opsd cannot store anything: instants stay due until it can"))
         }
         if schedule.isPaused {
@@ -47,7 +47,7 @@ extension Requests {
         } else {
             reasons += schedule.obstacles
         }
-        let record = try daemon.history.instants(of: schedule.id, limit: 1).first
+        let record = try history.instants(of: schedule.id, limit: 1).first
         if let record, record.result != .run { reasons.append(("\(record.result)", Self.text(record))) }
         exchange.reply(
             WhyScheduleReply.with {
@@ -87,7 +87,7 @@ extension Requests {
         }
         // Turns later; a call that follows is answered after it.
         exchange.pauseReading()
-        daemon.schedules.backfill(schedule, instants, isSerial: isSerial) { result in
+        schedules.backfill(schedule, instants, isSerial: isSerial) { result in
             switch result {
             case .failure(let error): exchange.fail(error)
             case .success(let answer):

@@ -22,16 +22,16 @@ extension Requests {
         let instant = UnixTime(flooringNanoseconds: now)
         let definition = try ScheduleDefinition(request, start: instant)
         try definition.requireFuture(after: instant)
-        let schedules = daemon.schedules
+        let schedules = schedules
         let own = schedules.all.filter { $0.stored.uid == caller.user }
         let present = own.first { $0.name == request.name }
         if let present, request.replace != true { throw Self.exists(present.name) }
-        guard present != nil || daemon.authorization.isPrivileged(caller) || own.count < ScheduleLimits.schedulesOfUser
+        guard present != nil || authorization.isPrivileged(caller) || own.count < ScheduleLimits.schedulesOfUser
         else {
             throw ControlError.tooLarge(what: "the schedules of \(caller.name)", limit: ScheduleLimits.schedulesOfUser)
         }
         if let present, present.definition.isEqual(definition) {
-            return reply(try ScheduleRow(present, daemon.history), "none", definition, exchange)
+            return reply(try ScheduleRow(present, history), "none", definition, exchange)
         }
         try schedules.check(definition, caller)
         if let present {
@@ -42,7 +42,7 @@ extension Requests {
                     } catch { self.fail(exchange, error) }
                 }
             }
-            return reply(try ScheduleRow(schedule, daemon.history), "updated", definition, exchange)
+            return reply(try ScheduleRow(schedule, history), "updated", definition, exchange)
         }
         var stored = StoredSchedule(
             uid: caller.user, user: caller.name, gid: caller.account?.gid ?? caller.group, name: request.name,
@@ -53,7 +53,7 @@ extension Requests {
         if request.dryRun == true {
             schedule = try Schedule(stored, boot: schedules.boot)
         } else {
-            guard let id = try daemon.store.add(stored) else { throw Self.exists(request.name) }
+            guard let id = try store.add(stored) else { throw Self.exists(request.name) }
             stored.id = id
             schedule = try schedules.add(stored)
         }
@@ -66,7 +66,7 @@ extension Requests {
             $0.change = change
             $0.warnings = definition.warnings
         }
-        daemon.afterCommit { exchange.reply(reply) }
+        turns.afterCommit { exchange.reply(reply) }
     }
 
     private static func exists(_ name: String) -> ControlError {
@@ -74,55 +74,55 @@ extension Requests {
     }
 
     func listSchedules(_ request: ListSchedulesRequest, _ exchange: Exchange) throws {
-        let schedules = daemon.schedules
+        let schedules = schedules
         let chosen = try request.name.map { [try schedules.find($0, for: exchange.caller.user)] } ?? schedules.all
-        let rows = try chosen.map { try ScheduleRow($0, daemon.history) }
+        let rows = try chosen.map { try ScheduleRow($0, history) }
         exchange.reply(ListSchedulesReply.with { $0.schedules = rows })
     }
 
     func scheduleRuns(_ request: ScheduleRunsRequest, _ exchange: Exchange) throws {
-        let schedule = try daemon.schedules.find(request.name, for: exchange.caller.user)
+        let schedule = try schedules.find(request.name, for: exchange.caller.user)
         let limit = min(max(request.limit ?? 50, 1), 1000)
-        let rows = try daemon.history.instants(of: schedule.id, limit: limit).map { instant in
-            ScheduleRunRow(try daemon.history.run(of: instant), of: schedule)
+        let rows = try history.instants(of: schedule.id, limit: limit).map { instant in
+            ScheduleRunRow(try history.run(of: instant), of: schedule)
         }
         exchange.reply(ScheduleRunsReply.with { $0.runs = rows })
     }
 
     func runSchedule(_ request: RunScheduleRequest, _ exchange: Exchange) throws {
         let schedule = try own(request.name, exchange)
-        try daemon.schedules.startNow(schedule) { [unowned daemon] graph in
-            guard let graph else { return exchange.fail(daemon.unavailable) }
+        try schedules.startNow(schedule) { [unowned self] graph in
+            guard let graph else { return exchange.fail(turns.unavailable) }
             exchange.reply(RunScheduleReply.with { $0.graph = graph.reference })
         }
     }
 
     func pauseSchedule(_ request: PauseScheduleRequest, _ exchange: Exchange) throws {
         let schedule = try own(request.name, exchange)
-        if schedule.isPaused != request.paused { try daemon.schedules.setPaused(schedule, request.paused) }
-        daemon.afterCommit { exchange.reply(Nothing()) }
+        if schedule.isPaused != request.paused { try schedules.setPaused(schedule, request.paused) }
+        turns.afterCommit { exchange.reply(Nothing()) }
     }
 
     func forgetTrigger(_ request: ForgetTriggerRequest, _ exchange: Exchange) throws {
         let schedule = try own(request.name, exchange)
-        guard try daemon.store.forget(request.key, of: schedule.id) else {
+        guard try store.forget(request.key, of: schedule.id) else {
             throw ControlError.notFound(kind: "key", name: request.key, nearest: nil)
         }
-        daemon.schedules.triggers.wake(schedule)
-        daemon.afterCommit { exchange.reply(Nothing()) }
+        schedules.triggers.wake(schedule)
+        turns.afterCommit { exchange.reply(Nothing()) }
     }
 
     func removeSchedule(_ request: RemoveScheduleRequest, _ exchange: Exchange) throws {
         let schedule = try own(request.name, exchange)
-        try daemon.store.removeSchedule(schedule.id)
-        daemon.schedules.remove(schedule)
-        daemon.afterCommit { exchange.reply(Nothing()) }
+        try store.removeSchedule(schedule.id)
+        schedules.remove(schedule)
+        turns.afterCommit { exchange.reply(Nothing()) }
     }
 
     /// Returns a schedule that the caller may change.
     func own(_ name: String, _ exchange: Exchange) throws -> Schedule {
-        let schedule = try daemon.schedules.find(name, for: exchange.caller.user)
-        guard daemon.authorization.mayChange(exchange.caller, ownedBy: schedule.stored.uid) else {
+        let schedule = try schedules.find(name, for: exchange.caller.user)
+        guard authorization.mayChange(exchange.caller, ownedBy: schedule.stored.uid) else {
             throw Authorization.Refusal(
                 message: "schedule \(name) belongs to \(schedule.stored.user); you are \(exchange.caller.name)")
         }

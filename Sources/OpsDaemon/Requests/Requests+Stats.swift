@@ -5,7 +5,7 @@ internal import OpsWire
 /// Counts, times and use of the pool, over what was selected.
 extension Requests {
     func stats(_ request: StatsRequest, _ exchange: Exchange) throws {
-        let workers = Int(daemon.core?.workers ?? 0)
+        let workers = Int(turns.core?.workers ?? 0)
         try resolve(request.selection, exchange) { [unowned self] query in
             self.ask(exchange, StatisticsQuery(query ?? OpsStore.Selection(), workers: workers)) { stats in
                 exchange.reply(.with { $0.stats = stats } as StatsReply)

@@ -12,14 +12,16 @@ extension Requests {
             }
             timeout = parsed
         }
-        try daemon.requireQueue(request.selection.queue)
+        try turns.requireQueue(request.selection.queue)
         try request.selection.checkBounds()
         let query = WaitQuery(request.selection, any: request.any ?? false, exchange.caller)
         ask(exchange, query) { [unowned self] start in
             let start = try self.caughtUp(start)
             try exchange.reserve(start.heldBytes)
-            let stream = WaitStream(exchange, start, daemon: self.daemon)
-            self.daemon.publisher.add(stream)
+            let stream = WaitStream(
+                exchange, start, turns: turns, history: history, queries: queries, publisher: publisher, loop: loop,
+                log: log)
+            publisher.add(stream)
             if let timeout { try stream.setTimeout(timeout) }
             exchange.goOn(with: stream)
         }
@@ -29,22 +31,22 @@ extension Requests {
     private func caughtUp(_ start: WaitStart) throws -> WaitStart {
         var start = start
         while true {
-            let events = try daemon.history.events(after: start.sequence, limit: WaitQuery.events)
-            try start.take(events, isIn: daemon.isOperation)
+            let events = try history.events(after: start.sequence, limit: WaitQuery.events)
+            try start.take(events, isIn: turns.isOperation)
             if events.count < WaitQuery.events { return start }
         }
     }
 
     func watch(_ request: WatchRequest, _ exchange: Exchange) throws {
         // From now on, however long it takes to find out which operations are selected.
-        guard let last = daemon.core?.lastSequence else { throw daemon.unavailable }
+        guard let last = turns.core?.lastSequence else { throw turns.unavailable }
         let since = request.since ?? last
         guard since <= last else {
             throw invalid("since", "the last event is \(last); \(since) has not happened yet")
         }
         try resolve(request.selection, exchange) { [unowned self] query in
-            let audience = self.daemon.publisher.audience
-            let filter = query.map { EventFilter($0, self.daemon.history) }
+            let audience = publisher.audience
+            let filter = query.map { EventFilter($0, history) }
             let stream = WatchStream(exchange, since: max(0, since), filter: filter, audience: audience)
             audience.add(stream)
             exchange.goOn(with: stream)
@@ -67,10 +69,10 @@ extension Requests {
 
     private func log(_ request: LogRequest, of id: OperationID, _ exchange: Exchange) throws {
         // In the loop, as events are told from now on.
-        guard let record = try daemon.history.brief(of: id) else {
+        guard let record = try history.brief(of: id) else {
             throw ControlError.notFound(kind: "operation", name: request.ref, nearest: nil)
         }
-        try daemon.authorization.requireReading(
+        try authorization.requireReading(
             exchange.caller, of: "the output of operation \(id.rawValue)", ownedBy: record.uid)
         let wantsErrors = request.stderr ?? false
         if let refusal = try Details(record.details).own.output.refusal(of: id, readingErrors: wantsErrors) {
@@ -95,9 +97,9 @@ extension Requests {
             current: current,
             attemptHasEnded: record.state == .finished || current < record.attempt
                 || current == record.attempt && record.state != .executing,
-            operationHasEnded: record.state == .finished, logs: daemon.logs, fileWatch: daemon.fileWatch,
-            history: daemon.history, publisher: daemon.publisher)
-        if follows { daemon.publisher.add(stream) }
+            operationHasEnded: record.state == .finished, logs: logs, fileWatch: fileWatch,
+            history: history, publisher: publisher)
+        if follows { publisher.add(stream) }
         exchange.goOn(with: stream)
     }
 }

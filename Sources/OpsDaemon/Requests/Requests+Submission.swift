@@ -21,7 +21,7 @@ extension Requests {
         let order = SubmissionOrder(request)
         try order.checkBounds()
         exchange.connection.parts = SubmissionParts(order, of: exchange.connection.user)
-        daemon.afterCommit { exchange.reply(Nothing()) }
+        turns.afterCommit { exchange.reply(Nothing()) }
     }
 
     func add(_ request: AddOperationsRequest, _ exchange: Exchange) throws {
@@ -32,12 +32,12 @@ extension Requests {
         let reply: () -> Void = { exchange.reply(.with { $0.count = parts.count } as AddOperationsReply) }
         if parts.isLarge { return read(parts, exchange, then: reply) }
         switch parts.step() {
-        case .isDone: return daemon.afterCommit(reply)
+        case .isDone: return turns.afterCommit(reply)
         case .hasNoRoom: throw giveUpParts(exchange)
         case .hasMore: break
         }
         exchange.goOn(
-            with: SteppedWork(exchange, daemon) { [unowned self] in
+            with: SteppedWork(exchange, self) { [unowned self] in
                 switch parts.step() {
                 case .hasMore: return false
                 case .hasNoRoom: throw self.giveUpParts(exchange)
@@ -94,10 +94,10 @@ extension Requests {
     func take(_ input: GraphInput, _ order: SubmissionOrder, _ exchange: Exchange) throws {
         try Self.requireWords(order)
         let keys = try Self.keys(input, order)
-        guard !keys.isEmpty || !input.externals.isEmpty || daemon.wantsEstimates(input, order) else {
+        guard !keys.isEmpty || !input.externals.isEmpty || turns.wantsEstimates(input, order) else {
             if putOff(exchange, { [unowned self] in try self.take(input, order, exchange) }) { return }
-            if daemon.outage != nil { throw daemon.unavailable }
-            let builder = try SubmissionBuilder(input, order, exchange.caller, daemon)
+            if turns.outage != nil { throw turns.unavailable }
+            let builder = try builder(input, order, exchange.caller)
             return try submit(builder, input, order, exchange)
         }
         // Keys, names and finished dependencies are asked of the store, which must know what this turn brought.
@@ -108,25 +108,25 @@ extension Requests {
         _ keys: [SubmissionQuery.Key], _ input: GraphInput, _ order: SubmissionOrder, _ exchange: Exchange
     ) throws {
         let user = exchange.caller.user
-        let builder = try SubmissionBuilder(input, order, exchange.caller, daemon)
+        let builder = try builder(input, order, exchange.caller)
         let references = ReferencesQuery(
-            input.externals, in: try builder.joinedGraph(daemon), mostUnknown: Limits.problems)
-        let next = daemon.core?.nextOperationID ?? OperationID(0)
+            input.externals, in: try builder.joinedGraph(history), mostUnknown: Limits.problems)
+        let next = turns.core?.nextOperationID ?? OperationID(0)
         let estimates =
-            daemon.wantsEstimates(input, order)
+            turns.wantsEstimates(input, order)
             ? EstimatesQuery(input, graph: order.name, newest: OperationID(next.rawValue - 1)) : nil
         let query = SubmissionQuery(keys: keys, of: user, wantsNames: order.wantsList, references, estimates)
         change(exchange, after: query) { [unowned self] answer in
             let texts = keys.map(\.text)
             if answer.earlier == nil, !texts.isEmpty,
-                try self.daemon.history.hasSubmission(keys: texts, uid: user, from: next)
+                try history.hasSubmission(keys: texts, uid: user, from: next)
             {
                 // Another submission with the key has come meanwhile.
                 return try self.lookUp(keys, input, order, exchange)
             }
             if let earlier = answer.earlier { return self.answer(earlier, answer.names, order, exchange) }
             // The answer may be out of date: the scheduler checks it again.
-            var builder = try SubmissionBuilder(input, order, exchange.caller, self.daemon)
+            var builder = try self.builder(input, order, exchange.caller)
             builder.take(answer)
             try self.submit(builder, input, order, exchange)
         }
@@ -142,8 +142,8 @@ extension Requests {
         }
         guard input.operations.count + input.edges.count <= DaemonLimits.operationsInTheLoop else {
             let moved = Transferred(builder)
-            let path = daemon.store.path
-            return daemon.requestBeside(
+            let path = store.path
+            return turns.requestBeside(
                 exchange, names: { names[Int($0)] },
                 prepare: { core in
                     var builder = moved.take()
@@ -153,18 +153,18 @@ extension Requests {
                 }, then: accept)
         }
         var builder = builder
-        try builder.settleFacts({ daemon.history }, contains: { id in daemon.ask { $0.contains(id) } ?? false })
+        try builder.settleFacts({ history }, contains: { id in turns.ask { $0.contains(id) } ?? false })
         let texts = try builder.build()
         let event = Event.submit(texts.submission)
         if order.isDryRun {
-            guard daemon.core?.counts.isMoreThanTheLoopTakes == true else {
+            guard turns.core?.counts.isMoreThanTheLoopTakes == true else {
                 return try tryOut(event, names, order, exchange)
             }
-            return daemon.requestBeside(
+            return turns.requestBeside(
                 exchange, names: { names[Int($0)] },
                 prepare: { _ in LargeRequest(event: event, texts: texts, isTrial: true) }, then: accept)
         }
-        daemon.request(event, texts: texts, of: exchange, names: { names[Int($0)] }, then: accept)
+        turns.request(event, texts: texts, of: exchange, names: { names[Int($0)] }, then: accept)
     }
 
     /// Answers a submission; a long list is encoded outside the loop.
@@ -204,14 +204,14 @@ extension Requests {
     private func tryOut(
         _ event: Event, _ names: SubmissionNames, _ order: SubmissionOrder, _ exchange: Exchange
     ) throws {
-        var copy = daemon.core
+        var copy = turns.core
         _ = copy?.handle(.stagingRevoked(started: 0), at: .now())
         switch copy?.handle(event, at: .now()) {
         case .success(.submitted(let graph, let first, let count)):
             let reply = Self.reply(graph, first, count, order, names: { names[$0] })
-            daemon.afterCommit { exchange.reply(reply) }
-        case .failure(let rejection): throw daemon.translate(rejection, names: { names[Int($0)] })
-        case .success, nil: throw daemon.unavailable
+            turns.afterCommit { exchange.reply(reply) }
+        case .failure(let rejection): throw turns.translate(rejection, names: { names[Int($0)] })
+        case .success, nil: throw turns.unavailable
         }
     }
 
@@ -228,7 +228,7 @@ extension Requests {
     private func answer(
         _ earlier: KeyedSubmission, _ names: [OperationID: String], _ order: SubmissionOrder, _ exchange: Exchange
     ) {
-        daemon.afterCommit { [unowned self] in
+        turns.afterCommit { [unowned self] in
             self.reply(
                 earlier.graph, earlier.first, earlier.count, order, exchange, isExisting: true,
                 names: { names[OperationID(earlier.first.rawValue + Int64($0))] })

@@ -25,17 +25,65 @@ private struct Incoming: Sendable {
 /// A call that only looks waits for the end of the turn, when store and scheduler agree. One that changes something
 /// goes to the scheduler at once, after what it must know of the store has been settled.
 final class Requests {
-    unowned let daemon: Daemon
+    let turns: Turns
+    let store: Store
+    let history: History
+    let authorization: Authorization
+    let runner: RunnerLink
+    let executors: ExecutorLinks
+    let schedules: Schedules
+    let retention: Retention
+    let publisher: Publisher
+    let logs: Logs
+    let fileWatch: FileWatch
+    let loop: EventLoop
+    let log: DaemonLog
+    /// The present configuration.
+    let configuration: () -> Configuration
+    let statusReply: () throws(StoreError) -> StatusReply
+    /// Starts the check of a submission.
+    let builder: (GraphInput, SubmissionOrder, Caller) throws -> SubmissionBuilder
     /// Thread that parses large messages.
-    private(set) lazy var parsing = SideWork(loop: daemon.loop, log: daemon.log)
+    let parsing: SideWork
     /// Thread that reads much of the database.
-    private lazy var reading = SideWork(loop: daemon.loop, log: daemon.log)
+    private let reading: SideWork
     private(set) lazy var queries = QueryQueue(
-        loop: daemon.loop, log: daemon.log, history: daemon.history, path: daemon.store.path,
-        fail: { [unowned self] in self.fail($0, $1) })
-    private(set) lazy var schedulerQueries = SchedulerQueries(daemon: daemon)
+        loop: loop, log: log, history: history, path: store.path, fail: { [unowned self] in self.fail($0, $1) })
+    private(set) lazy var schedulerQueries = SchedulerQueries(
+        turns: turns, loop: loop, log: log, fail: { [unowned self] in self.fail($0, $1) })
 
-    init(daemon: Daemon) { self.daemon = daemon }
+    init(
+        turns: Turns, store: Store, history: History, authorization: Authorization, runner: RunnerLink,
+        executors: ExecutorLinks, schedules: Schedules, retention: Retention, publisher: Publisher, logs: Logs,
+        fileWatch: FileWatch, loop: EventLoop, log: DaemonLog, configuration: @escaping () -> Configuration,
+        statusReply: @escaping () throws(StoreError) -> StatusReply,
+        builder: @escaping (GraphInput, SubmissionOrder, Caller) throws -> SubmissionBuilder
+    ) {
+        self.turns = turns
+        self.store = store
+        self.history = history
+        self.authorization = authorization
+        self.runner = runner
+        self.executors = executors
+        self.schedules = schedules
+        self.retention = retention
+        self.publisher = publisher
+        self.logs = logs
+        self.fileWatch = fileWatch
+        self.loop = loop
+        self.log = log
+        self.configuration = configuration
+        self.statusReply = statusReply
+        self.builder = builder
+        parsing = SideWork(loop: loop, log: log)
+        reading = SideWork(loop: loop, log: log)
+    }
+
+    /// The next turn has time for queries again.
+    func turnEnded() {
+        queries.turnEnded()
+        schedulerQueries.turnEnded()
+    }
 
     /// Answers one message.
     func take(_ frame: [UInt8], from connection: Connection) {
@@ -56,7 +104,7 @@ final class Requests {
     private func answer(_ incoming: Result<Incoming, any Error>, _ share: BufferShare, to connection: Connection) {
         switch incoming {
         case .failure(let error):
-            daemon.log.info("connection of \(connection.caller.name) closed: not a call: \(error)")
+            log.info("connection of \(connection.caller.name) closed: not a call: \(error)")
             connection.refuse(Reply.frame(ServiceError.invalidParameter("")))
         case .success(let incoming):
             let exchange = Exchange(incoming.call, share, connection)
@@ -71,14 +119,14 @@ final class Requests {
 
     /// After what the same client asked before.
     func fail(_ exchange: Exchange, _ error: any Error) {
-        daemon.afterCommit { [unowned self] in self.answer(exchange, error) }
+        turns.afterCommit { [unowned self] in self.answer(exchange, error) }
     }
 
     /// A refusal in the words of the interface.
     private func answer(_ exchange: Exchange, _ error: any Error) {
         // A fault of the daemon, which must not end it for everybody.
         guard !exchange.isOver else {
-            return daemon.log.error("\(exchange.call.method): failed after its answer: \(error)")
+            return log.error("\(exchange.call.method): failed after its answer: \(error)")
         }
         switch error {
         case let error as ControlError: exchange.fail(error)
@@ -86,19 +134,19 @@ final class Requests {
         case let error as QueryTooLong: exchange.fail(ControlError.busy(error.message))
         case let error as StoreError: exchange.fail(ControlError.storageUnavailable("\(error)"))
         case let error as Authorization.Refusal: exchange.fail(ControlError.permissionDenied(error.message))
-        case let error as Rejection: exchange.fail(daemon.translate(error))
+        case let error as Rejection: exchange.fail(turns.translate(error))
         case let error as GraphRefusal: exchange.fail(error.error)
         case let error as Edits.Refusal:
-            exchange.fail(invalid(error.key, "operation \(daemon.label(error.id)) \(error.reason)"))
+            exchange.fail(invalid(error.key, "operation \(turns.label(error.id)) \(error.reason)"))
         default:
-            daemon.log.error("\(exchange.call.method): \(error)")
+            log.error("\(exchange.call.method): \(error)")
             exchange.fail(ControlError.wrongState(id: nil, message: "\(error)"))
         }
     }
 
     /// Runs a read once this turn is on disk.
     private func read(_ exchange: Exchange, _ body: @escaping () throws -> Void) {
-        daemon.afterCommit { [unowned self] in
+        turns.afterCommit { [unowned self] in
             if exchange.isAbandoned { return }
             do { try body() } catch { self.answer(exchange, error) }
         }
@@ -112,16 +160,18 @@ final class Requests {
 
     /// Asks the store, in the loop or beside it, then answers in the loop.
     func ask<Q: Query>(_ exchange: Exchange, _ query: Q, then answer: @escaping (Q.Answer) throws -> Void) {
-        queries.ask(query, of: exchange) { [unowned self] result in
-            do { try answer(result.get()) } catch { self.fail(exchange, error) }
-        }
+        queries.ask(exchange, query, then: answer)
+    }
+
+    func rows(for reader: Caller) -> OperationRows {
+        OperationRows(authorization: authorization, reader: reader, outputs: logs.outputs)
     }
 
     /// Puts a selection in the words of the store; nil: nothing was selected at all.
     func resolve(
         _ selection: OpsWire.Selection?, _ exchange: Exchange, then body: @escaping (OpsStore.Selection?) throws -> Void
     ) throws {
-        try daemon.requireQueue(selection?.queue)
+        try turns.requireQueue(selection?.queue)
         try selection?.checkBounds()
         ask(exchange, SingleStep { try Selections($0).query(selection) }, then: body)
     }
@@ -131,7 +181,7 @@ final class Requests {
         _ exchange: Exchange, _ body: @escaping @Sendable (History) throws -> Value,
         then answer: @escaping (Value) -> Void
     ) {
-        let path = daemon.store.path
+        let path = store.path
         reading.run(
             { Result { try body(History.open(path: path)) } },
             then: { [unowned self] result in
@@ -146,16 +196,16 @@ final class Requests {
     /// Runs a change that first asks the store, which must then know all that the scheduler does.
     func change(_ exchange: Exchange, _ body: @escaping () throws -> Void) throws {
         if putOff(exchange, { [unowned self] in try self.change(exchange, body) }) { return }
-        if daemon.outage != nil { throw daemon.unavailable }
-        daemon.settleBeforeReading()
+        if turns.outage != nil { throw turns.unavailable }
+        turns.settleBeforeReading()
         if putOff(exchange, { [unowned self] in try self.change(exchange, body) }) { return }
-        if daemon.outage != nil { throw daemon.unavailable }
+        if turns.outage != nil { throw turns.unavailable }
         try body()
     }
 
     /// Puts `body` off to the end of a long turn, if there is one, and returns true.
     func putOff(_ exchange: Exchange, _ body: @escaping () throws -> Void) -> Bool {
-        daemon.putOff(of: exchange) { [unowned self] in
+        turns.putOff(of: exchange) { [unowned self] in
             do { try body() } catch { self.fail(exchange, error) }
         }
     }
@@ -228,7 +278,7 @@ final class Requests {
             var info = GetInfoReply()
             info.version = Release.current.text
             info.url = "https://github.com/opsd/opsd"
-            daemon.afterCommit { exchange.reply(info) }
+            turns.afterCommit { exchange.reply(info) }
         case GetInterfaceDescriptionRequest.method:
             let request: GetInterfaceDescriptionRequest
             do throws(InvalidParameter) {
@@ -237,7 +287,7 @@ final class Requests {
                 throw ServiceError.invalidParameter(error.parameter)
             }
             let reply = try request.answer()
-            daemon.afterCommit { exchange.reply(reply) }
+            turns.afterCommit { exchange.reply(reply) }
         default: throw ServiceError.methodNotFound(exchange.call.method)
         }
     }

@@ -24,7 +24,7 @@ final class Backfill {
     private var result = Answer()
     /// Number of runs that are being committed.
     private var committing = 0
-    private lazy var work = DeferredWork(schedules.daemon.loop) { [unowned self] in self.proceed() }
+    private lazy var work = DeferredWork(schedules.loop) { [unowned self] in self.proceed() }
 
     init(
         _ schedules: Schedules, _ schedule: Schedule, _ instants: [UnixTime], isSerial: Bool,
@@ -39,12 +39,12 @@ final class Backfill {
 
     /// Starts the next runs.
     func proceed() {
-        let daemon = schedules.daemon
-        if daemon.putOff({ [self] in proceed() }) { return }
-        daemon.settleBeforeReading()
+        let turns = schedules.turns
+        if turns.putOff({ [self] in proceed() }) { return }
+        turns.settleBeforeReading()
         // A long turn may just have begun.
-        if daemon.putOff({ [self] in proceed() }) { return }
-        guard daemon.outage == nil else { return finish(.failure(daemon.unavailable)) }
+        if turns.putOff({ [self] in proceed() }) { return }
+        guard turns.outage == nil else { return finish(.failure(turns.unavailable)) }
         guard schedules.all.contains(where: { $0.id == schedule.id }) else {
             return finish(.failure(.notFound(kind: "schedule", name: schedule.name, nearest: nil)))
         }
@@ -62,7 +62,7 @@ final class Backfill {
     }
 
     private func start(_ nominal: UnixTime) throws {
-        guard try !schedules.daemon.history.hasRun(at: nominal.seconds, of: schedule.id) else {
+        guard try !schedules.history.hasRun(at: nominal.seconds, of: schedule.id) else {
             result.present += 1
             return
         }
@@ -72,7 +72,7 @@ final class Backfill {
         instant.at = Moment.now().wall
         try schedules.startBeside(schedule, instant, isSerial: isSerial) { [self] graph in
             committing -= 1
-            guard let graph else { return finish(.failure(schedules.daemon.unavailable)) }
+            guard let graph else { return finish(.failure(schedules.turns.unavailable)) }
             instant.graph = graph.rawValue
             result.runs.append(instant)
             finishIfComplete()

@@ -6,14 +6,19 @@ internal import OpsSystemd
 /// Follows the runs of schedules to their ends, stores their outcomes, and removes graphs of old runs.
 final class RunFinish {
     private unowned let schedules: Schedules
-    private var daemon: Daemon { schedules.daemon }
+    private let turns: Turns
+    private let store: Store
+    private let history: History
+    private let loop: EventLoop
+    private let log: DaemonLog
+    private let removeGraphs: ([GraphID]) -> Void
     private var watched: [GraphID: Watched] = [:]
     /// Outcomes that are not stored yet.
     private var ended: [ScheduleInstant] = []
     /// Graphs whose operations seem to have all finished.
     private var touched: Set<GraphID> = []
-    private lazy var check = DeferredWork(daemon.loop) { [unowned self] in self.look() }
-    private lazy var alarm = Alarm(daemon) { [unowned self] in self.settle() }
+    private lazy var check = DeferredWork(loop) { [unowned self] in self.look() }
+    private lazy var alarm = Alarm(loop, log) { [unowned self] in self.settle() }
 
     private struct Watched {
         var schedule: Schedule
@@ -27,12 +32,20 @@ final class RunFinish {
     /// Number of records after which the oldest are removed.
     static let recordsBetweenRemovals = 1000
 
-    init(schedules: Schedules) { self.schedules = schedules }
+    init(of schedules: Schedules, removeGraphs: @escaping ([GraphID]) -> Void) {
+        self.schedules = schedules
+        turns = schedules.turns
+        store = schedules.store
+        history = schedules.history
+        loop = schedules.loop
+        log = schedules.log
+        self.removeGraphs = removeGraphs
+    }
 
     /// Finds the runs that have not finished, when the daemon starts.
     func load() throws {
         let known = Dictionary(schedules.all.map { ($0.id, $0) }) { first, _ in first }
-        for run in try daemon.history.unsettledRuns() {
+        for run in try history.unsettledRuns() {
             guard let schedule = known[run.schedule] else { continue }
             watch(run, of: schedule)
             if let graph = run.graph { touched.insert(GraphID(graph)) }
@@ -76,7 +89,7 @@ final class RunFinish {
                 touched.remove(graph)
             }
         } catch {
-            daemon.fall(error)
+            turns.fall(error)
         }
         // A read that failed is repeated after the outage.
         if !ended.isEmpty || !touched.isEmpty, alarm.instant == nil { alarm.set(after: Self.gathering) }
@@ -84,7 +97,7 @@ final class RunFinish {
 
     private func look(at graph: GraphID) throws(StoreError) {
         guard let run = watched[graph] else { return }
-        let state = try daemon.history.run(of: run.run)
+        let state = try history.run(of: run.run)
         if state.isUnfinished {
             watched[graph]?.left = state.unfinished
         } else {
@@ -106,35 +119,35 @@ final class RunFinish {
     /// Stores outcomes, and removes graphs beyond those that are kept.
     private func settle() {
         alarm.set(at: nil)
-        if daemon.putOff({ [unowned self] in self.settle() }) { return }
-        guard daemon.outage == nil else {
+        if turns.putOff({ [unowned self] in self.settle() }) { return }
+        guard turns.outage == nil else {
             alarm.set(after: Self.gathering)
             return
         }
         if !touched.isEmpty { check.schedule() }
         do {
-            try daemon.store.settle(ended)
+            try store.settle(ended)
             let touched = Set(ended.map(\.schedule))
             ended = []
             for schedule in schedules.all where touched.contains(schedule.id) { try removeOld(schedule) }
         } catch let error as StoreError {
-            daemon.fall(error)
+            turns.fall(error)
         } catch {
-            daemon.log.error("schedules: \(error)")
+            log.error("schedules: \(error)")
         }
     }
 
     private func removeOld(_ schedule: Schedule) throws {
-        var graphs = try schedule.keptGraphs ?? daemon.history.keptGraphs(of: schedule.id)
+        var graphs = try schedule.keptGraphs ?? history.keptGraphs(of: schedule.id)
         let excess = graphs.count - schedule.definition.keep
         if excess > 0 {
-            daemon.retention.remove(Array(graphs.prefix(excess)))
+            removeGraphs(Array(graphs.prefix(excess)))
             graphs.removeFirst(excess)
         }
         schedule.keptGraphs = graphs
         guard schedule.recordsSinceRemoval >= Self.recordsBetweenRemovals else { return }
         schedule.recordsSinceRemoval = 0
         let own = schedules.all.count { $0.stored.uid == schedule.stored.uid }
-        try daemon.store.removeRecords(of: schedule.id, beyond: ScheduleLimits.records(ofEach: own))
+        try store.removeRecords(of: schedule.id, beyond: ScheduleLimits.records(ofEach: own))
     }
 }

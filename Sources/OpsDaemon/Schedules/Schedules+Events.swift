@@ -7,11 +7,11 @@ extension Schedules {
     /// Finds the events of a schedule since its last record, when the daemon starts.
     func loadEvents(_ schedule: Schedule, _ now: UnixTime) throws {
         if schedule.definition.runsAtBoot, schedule.boot != boot { schedule.events.boot = now }
-        let records = try daemon.history.instants(of: schedule.id, limit: Self.recordsWithEvents)
+        let records = try history.instants(of: schedule.id, limit: Self.recordsWithEvents)
         let latest = records.filter { $0.origin == .calendar && $0.result != .run }.map(\.through).max()
         if let latest { schedule.events.base = min(UnixTime(seconds: latest), now) }
         if let run = records.first(where: { $0.result == .run && $0.graph != nil }) {
-            let state = try daemon.history.run(of: run)
+            let state = try history.run(of: run)
             // The graph is gone, and its end with it.
             if !state.isUnfinished { schedule.ended(at: state.finishedAt ?? run.at, now: now) }
         }
@@ -36,7 +36,7 @@ extension Schedules {
     private func unusedEvent(of schedule: Schedule) throws -> Schedule.EventInstant? {
         guard let event = schedule.nextEvent else { return nil }
         var nominal = event.nominal
-        while try daemon.history.hasRecord(at: nominal.seconds, of: schedule.id) {
+        while try history.hasRecord(at: nominal.seconds, of: schedule.id) {
             nominal = UnixTime(seconds: nominal.seconds + 1)
         }
         return Schedule.EventInstant(nominal: nominal, isBoot: event.isBoot)

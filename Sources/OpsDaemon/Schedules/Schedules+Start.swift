@@ -47,9 +47,9 @@ extension Schedules {
             throw error
         } catch {
             // The instant stays due while the store takes nothing.
-            if daemon.outage != nil { throw error }
+            if turns.outage != nil { throw error }
             let reason = self.reason(error)
-            daemon.log.warning("schedule \(schedule.name) of \(schedule.stored.user): a run was refused: \(reason)")
+            log.warning("schedule \(schedule.name) of \(schedule.stored.user): a run was refused: \(reason)")
             try refused(reason)
             return false
         }
@@ -60,7 +60,7 @@ extension Schedules {
         let nominal = UnixTime(flooringNanoseconds: Moment.now().wall).seconds
         var instant = ScheduleInstant(schedule: schedule.id, nominal: nominal, through: nominal, count: 1, result: .run)
         instant.origin = .manual
-        instant.number = try daemon.history.nextNumber(at: nominal, .manual, of: schedule.id)
+        instant.number = try history.nextNumber(at: nominal, .manual, of: schedule.id)
         try startBeside(schedule, instant, isSerial: schedule.definition.policy.overlap.isSerial, then: answer)
     }
 
@@ -136,10 +136,10 @@ extension Schedules {
         ])
         var texts = try self.texts(of: definition, order, text, isSerial: isSerial, owner: try owner(of: schedule))
         texts.scheduled = write
-        let cancelled = try runs.flatMap { try daemon.history.unfinishedOperations(of: $0) }
-        try daemon.submit(texts, for: DecidedInstants(schedule.name, from: nominal, count: 1), then: answer)
+        let cancelled = try runs.flatMap { try history.unfinishedOperations(of: $0) }
+        try turns.submit(texts, for: DecidedInstants(schedule.name, from: nominal, count: 1), then: answer)
         guard !cancelled.isEmpty else { return }
-        daemon.cancel(cancelled, by: "schedule \(schedule.name)", reason: "the next run of the schedule is due")
+        turns.cancel(cancelled, by: "schedule \(schedule.name)", reason: "the next run of the schedule is due")
     }
 
     /// Looks up the owner in the user database.
@@ -164,7 +164,7 @@ extension Schedules {
         let isSerial = definition.policy.overlap.isSerial
         let texts = try texts(of: definition, order, text, isSerial: isSerial, owner: caller)
         // A copy of a large scheduler takes longer than the loop may be held up; the first run is refused then.
-        guard var copy = daemon.core else { throw daemon.unavailable }
+        guard var copy = turns.core else { throw turns.unavailable }
         guard !copy.counts.isMoreThanTheLoopTakes else { return }
         _ = copy.handle(.stagingRevoked(started: 0), at: .now())
         if case .failure(let rejection) = copy.handle(.submit(texts.submission), at: .now()) { throw rejection }
@@ -192,10 +192,10 @@ extension Schedules {
     }
 
     private func build(_ input: GraphInput, _ order: SubmissionOrder, _ owner: Caller) throws -> SubmissionTexts {
-        var builder = try SubmissionBuilder(input, order, owner, daemon)
-        if daemon.wantsEstimates(input, order), let next = daemon.core?.nextOperationID {
+        var builder = try builder(input, order, owner)
+        if turns.wantsEstimates(input, order), let next = turns.core?.nextOperationID {
             var query = EstimatesQuery(input, graph: order.name, newest: OperationID(next.rawValue - 1))
-            while builder.estimates == nil { builder.estimates = try query.proceed(daemon.history) }
+            while builder.estimates == nil { builder.estimates = try query.proceed(history) }
         }
         return try builder.build()
     }
@@ -204,7 +204,7 @@ extension Schedules {
         var decoder = GraphDecoder(defaults: defaults, now: Moment.now().wall)
         decoder.add(operations)
         while decoder.step() {}
-        let input = try decoder.finish(queues: { daemon.queueNames })
+        let input = try decoder.finish(queues: { turns.queueNames })
         guard input.operations.count <= Self.mostOperations else {
             throw ControlError.tooLarge(what: "the graph of a schedule", limit: Self.mostOperations)
         }
@@ -239,7 +239,7 @@ extension Schedules {
     func reason(_ error: any Error) -> String {
         switch error {
         case let refusal as GraphRefusal: reason(refusal.error)
-        case let rejection as Rejection: reason(daemon.translate(rejection))
+        case let rejection as Rejection: reason(turns.translate(rejection))
         case let refusal as Authorization.Refusal: refusal.message
         case ControlError.invalidOperation(let problems):
             problems.map { ($0.key.map { "\($0): " } ?? "") + $0.message }.joined(separator: "; ")

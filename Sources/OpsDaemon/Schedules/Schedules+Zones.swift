@@ -23,7 +23,7 @@ extension Schedules {
                 return rules.map { $0 != recurrence.zone } ?? false
             }
             guard hasChanged else { continue }
-            daemon.log.notice("schedule \(schedule.name): the rules of its time zone have changed")
+            log.notice("schedule \(schedule.name): the rules of its time zone have changed")
             let start = UnixTime(flooringNanoseconds: schedule.stored.addedAt)
             _ = try update(schedule, ScheduleDefinition(stored: definition.text, start: start))
         }

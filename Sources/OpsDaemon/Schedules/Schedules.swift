@@ -8,21 +8,34 @@ internal import OpsWire
 /// All schedules. At each nominal instant a schedule submits its graph like any other submission. The record of the
 /// instant is stored in the same commit, so that no crash repeats or loses it.
 final class Schedules {
-    unowned let daemon: Daemon
+    let turns: Turns
+    let store: Store
+    let history: History
+    let authorization: Authorization
+    let loop: EventLoop
+    let log: DaemonLog
+    /// Starts the check of a run's submission.
+    let builder: (GraphInput, SubmissionOrder, Caller) throws -> SubmissionBuilder
     private(set) var all: [Schedule] = []
     var backfills: [Backfill] = []
-    private(set) lazy var triggers = Triggers(schedules: self)
-    private(set) lazy var finish = RunFinish(schedules: self)
-    private lazy var alarm = Alarm(daemon, .wall) { [unowned self] in self.startDue() }
+    private let helpers: HelperProcesses
+    private let fileWatch: FileWatch
+    /// Directory in which checks of triggers write.
+    private let triggerDirectory: String
+    private let removeGraphs: ([GraphID]) -> Void
+    private(set) lazy var triggers = Triggers(
+        of: self, directory: triggerDirectory, helpers: helpers, fileWatch: fileWatch)
+    private(set) lazy var finish = RunFinish(of: self, removeGraphs: removeGraphs)
+    private lazy var alarm = Alarm(loop, log, .wall) { [unowned self] in self.startDue() }
     /// Timer that checks whether the clock was changed.
-    private lazy var clockCheck = Alarm(daemon) { [unowned self] in self.startDue() }
+    private lazy var clockCheck = Alarm(loop, log) { [unowned self] in self.startDue() }
     private var allowance = RunAllowance()
     /// Earliest instant at which a schedule needs a decision; `isStale`: it is looked for at the end of the turn.
     private var next: UnixTime?
     private var isStale = false
     /// Changes of schedules that wait until due instants have been decided, a few in each turn.
     private var changes: [() -> Void] = []
-    private lazy var nextChanges = DeferredWork(daemon.loop) { [unowned self] in
+    private lazy var nextChanges = DeferredWork(loop) { [unowned self] in
         let changes = self.changes
         self.changes = []
         for change in changes { change() }
@@ -43,8 +56,24 @@ final class Schedules {
     /// Largest adjustment of the clock, in nanoseconds, that does not count as a change.
     private static let adjustment: Int64 = 2_000_000_000
 
-    init(daemon: Daemon) {
-        self.daemon = daemon
+    /// `state`: the state directory. `removeGraphs` removes graphs of old runs soon.
+    init(
+        turns: Turns, store: Store, history: History, authorization: Authorization, helpers: HelperProcesses,
+        fileWatch: FileWatch, state: String, loop: EventLoop, log: DaemonLog,
+        removeGraphs: @escaping ([GraphID]) -> Void,
+        builder: @escaping (GraphInput, SubmissionOrder, Caller) throws -> SubmissionBuilder
+    ) {
+        self.turns = turns
+        self.store = store
+        self.history = history
+        self.authorization = authorization
+        self.loop = loop
+        self.log = log
+        self.helpers = helpers
+        self.fileWatch = fileWatch
+        triggerDirectory = state + "/triggers"
+        self.removeGraphs = removeGraphs
+        self.builder = builder
         let now = Moment.now()
         clockDifference = now.wall - now.monotonic
     }
@@ -61,7 +90,7 @@ final class Schedules {
         boot = try Boot.identifier()
         let now = UnixTime(flooringNanoseconds: Moment.now().wall)
         let zones = ZoneReader()
-        for stored in try daemon.history.schedules() {
+        for stored in try history.schedules() {
             do {
                 let schedule = try open(stored, zones)
                 try turnBack(schedule, to: now)
@@ -70,7 +99,7 @@ final class Schedules {
             } catch let error as StoreError {
                 throw error
             } catch {
-                daemon.log.error("schedule \(stored.name) of \(stored.user) does not run: \(error)")
+                log.error("schedule \(stored.name) of \(stored.user) does not run: \(error)")
             }
         }
         try finish.load()
@@ -80,7 +109,7 @@ final class Schedules {
     }
 
     private func open(_ stored: StoredSchedule, _ zones: ZoneReader = ZoneReader()) throws -> Schedule {
-        let history = daemon.history
+        let history = history
         let last = try history.instants(of: stored.id, limit: 1).first
         let run = try history.instants(of: stored.id, .run, limit: 1).first
         let ahead = try history.instants(of: stored.id, behind: stored.position.accounted)
@@ -109,7 +138,7 @@ final class Schedules {
         {
             stored.position.accounted = max(stored.position.accounted, now.seconds)
         }
-        try daemon.store.update(stored)
+        try store.update(stored)
         let changed = try open(stored)
         changed.unfinished = schedule.unfinished
         changed.keptGraphs = schedule.keptGraphs
@@ -152,7 +181,7 @@ final class Schedules {
     /// Notes that the next instant may have changed.
     func refresh() {
         isStale = true
-        daemon.wakeUp()
+        turns.wakeUp()
     }
 
     /// Calls `change` in the next turn.
@@ -168,7 +197,7 @@ final class Schedules {
             next = all.lazy.filter { !$0.isCommitting }.compactMap { self.nextLook(at: $0) }.min()
         }
         if all.isEmpty, alarm.instant == nil { return }
-        let isBlocked = daemon.outage != nil || daemon.longTurn != nil
+        let isBlocked = turns.outage != nil || turns.longTurn != nil
         wasBlocked = wasBlocked || isBlocked
         let instant = isBlocked ? nil : next?.nanoseconds
         if instant != alarm.instant { alarm.set(at: instant) }
@@ -186,7 +215,7 @@ final class Schedules {
     /// Notes a run that is about to start. Returns false if its user has had all runs of this minute: it stays due.
     func mayRun(_ schedule: Schedule) -> Bool {
         let user = schedule.stored.uid
-        return daemon.authorization.isPrivileged(user: user)
+        return authorization.isPrivileged(user: user)
             || allowance.take(for: user, at: Clock.read().monotonic)
     }
 
@@ -197,14 +226,14 @@ final class Schedules {
             return
         }
         clockCheck.set(after: Self.absence)
-        if daemon.putOff({ [unowned self] in self.startDue() }) { return }
-        guard daemon.outage == nil, daemon.core != nil else { return }
-        daemon.settleBeforeReading()
-        guard daemon.outage == nil, daemon.longTurn == nil else { return daemon.wakeUp() }
+        if turns.putOff({ [unowned self] in self.startDue() }) { return }
+        guard turns.outage == nil, turns.core != nil else { return }
+        turns.settleBeforeReading()
+        guard turns.outage == nil, turns.longTurn == nil else { return turns.wakeUp() }
         let now = Moment.now()
         do {
             try rereadZones(now)
-            guard daemon.longTurn == nil else { return refresh() }
+            guard turns.longTurn == nil else { return refresh() }
             try compareClocks(now)
             let instant = UnixTime(flooringNanoseconds: now.wall)
             var started = 0
@@ -214,16 +243,16 @@ final class Schedules {
                     schedule.returned(at: instant)
                 }
                 try decide(schedule, at: instant)
-                if !schedule.isCommitting, daemon.longTurn == nil { try decideEvents(schedule, at: instant) }
+                if !schedule.isCommitting, turns.longTurn == nil { try decideEvents(schedule, at: instant) }
                 started += 1
-                if started >= Self.startsInATurn || daemon.longTurn != nil { break }
+                if started >= Self.startsInATurn || turns.longTurn != nil { break }
             }
             wasBlocked = wasBlocked && started > 0
         } catch let error as StoreError {
-            daemon.fall(error)
+            turns.fall(error)
         } catch {
             // An outage has been told of.
-            if daemon.outage == nil { daemon.log.error("schedules: \(error)") }
+            if turns.outage == nil { log.error("schedules: \(error)") }
         }
         refresh()
     }
@@ -231,24 +260,24 @@ final class Schedules {
     /// Decides and stores what has come before the schedule changes: the new definition knows nothing of it.
     /// - Returns: False if there is more than one turn decides.
     private func settleDue(_ schedule: Schedule, at now: UnixTime) throws -> Bool {
-        daemon.settleBeforeReading()
+        turns.settleBeforeReading()
         for _ in 0..<Self.settledInATurn {
-            if daemon.outage != nil { throw daemon.unavailable }
-            guard daemon.longTurn == nil, !schedule.isCommitting else { return false }
+            if turns.outage != nil { throw turns.unavailable }
+            guard turns.longTurn == nil, !schedule.isCommitting else { return false }
             try decide(schedule, at: now, endingDelays: true)
-            if !schedule.isCommitting, daemon.longTurn == nil { try decideEvents(schedule, at: now) }
-            daemon.settleBeforeReading()
-            if daemon.outage == nil, daemon.longTurn == nil, !schedule.isCommitting, !schedule.hasCome(by: now) {
+            if !schedule.isCommitting, turns.longTurn == nil { try decideEvents(schedule, at: now) }
+            turns.settleBeforeReading()
+            if turns.outage == nil, turns.longTurn == nil, !schedule.isCommitting, !schedule.hasCome(by: now) {
                 return true
             }
         }
-        if daemon.outage != nil { throw daemon.unavailable }
+        if turns.outage != nil { throw turns.unavailable }
         return false
     }
 
     /// Decides due instants of one schedule up to the next run.
     private func decide(_ schedule: Schedule, at now: UnixTime, endingDelays: Bool = false) throws {
-        while daemon.longTurn == nil {
+        while turns.longTurn == nil {
             let unfinished = schedule.unfinished.count
             switch schedule.ledger.decision(at: now, unfinished: unfinished, endingDelays: endingDelays) {
             case nil: return
@@ -276,7 +305,7 @@ final class Schedules {
         var write = write
         write.instant.at = Moment.now().wall
         schedule.recordsSinceRemoval += 1
-        try daemon.store(write, of: DecidedInstants(schedule.name, from: nominal, count: count))
+        try turns.store(write, of: DecidedInstants(schedule.name, from: nominal, count: count))
     }
 
     // MARK: - Changed clocks
@@ -288,7 +317,7 @@ final class Schedules {
         guard abs(change) > Self.adjustment else { return }
         clockDifference = difference
         let instant = UnixTime(flooringNanoseconds: now.wall)
-        daemon.log.notice("the clock was changed by \(change / 1_000_000_000) s: schedules go on from now")
+        log.notice("the clock was changed by \(change / 1_000_000_000) s: schedules go on from now")
         for schedule in all where !schedule.isCommitting {
             if change > 0 {
                 schedule.returned(at: instant)
@@ -301,14 +330,14 @@ final class Schedules {
 
     private func turnBack(_ schedule: Schedule, to now: UnixTime) throws {
         guard now < schedule.ledger.position.accounted else { return }
-        let records = try daemon.history.instants(of: schedule.id, behind: now.seconds)
+        let records = try history.instants(of: schedule.id, behind: now.seconds)
         let ran = records.filter { $0.result == .run }.map { UnixTime(seconds: $0.nominal) }
         let shortened = records.filter { $0.result != .run }.compactMap { record in
             schedule.ledger.shortened(InstantRecord(record), to: now).map { ScheduleInstant($0, of: schedule.id) }
         }
         var ledger = schedule.ledger
         ledger.clockWentBack(to: now, ran: ran)
-        try daemon.store.removeRecords(
+        try store.removeRecords(
             of: schedule.id, after: now.seconds, shortened: shortened, schedule.position(ledger))
         schedule.take(ledger)
     }
@@ -319,7 +348,7 @@ final class Schedules {
         var ledger = schedule.ledger
         let now = UnixTime(flooringNanoseconds: Moment.now().wall)
         if isPaused { ledger.pause() } else { ledger.resume(at: now) }
-        try daemon.store.move(schedule.id, to: schedule.position(ledger))
+        try store.move(schedule.id, to: schedule.position(ledger))
         schedule.take(ledger)
         triggers.update(schedule)
         refresh()

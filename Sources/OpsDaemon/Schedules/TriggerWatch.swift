@@ -9,8 +9,7 @@ final class TriggerWatch {
     private unowned let triggers: Triggers
     let schedule: Schedule
     let trigger: Trigger
-    private var daemon: Daemon { triggers.daemon }
-    private lazy var alarm = Alarm(triggers.daemon) { [unowned self] in self.triggers.look(self) }
+    private lazy var alarm = Alarm(triggers.loop, triggers.log) { [unowned self] in self.triggers.look(self) }
     private var token: FileWatch.Token?
     /// New files that may still change, with the monotonic instant at which each was first seen in this state.
     private var unsettled: [String: (identity: String, since: Int64)] = [:]
@@ -40,9 +39,9 @@ final class TriggerWatch {
 
     func end() {
         alarm.set(at: nil)
-        if let token { daemon.fileWatch.cancel(token) }
+        if let token { triggers.fileWatch.cancel(token) }
         token = nil
-        if let helper { daemon.helpers.stop(helper) }
+        if let helper { triggers.helpers.stop(helper) }
         helper = nil
         ready = []
     }
@@ -64,7 +63,7 @@ final class TriggerWatch {
     private func watch() {
         guard token == nil, let directory = trigger.directory else { return }
         // The directory may appear later, or not be readable: then files are found by the regular looks alone.
-        token = try? daemon.fileWatch.watchFiles(of: directory) { [unowned self] in self.wake() }
+        token = try? triggers.fileWatch.watchFiles(of: directory) { [unowned self] in self.wake() }
     }
 
     /// Handles the start of a check.

@@ -10,11 +10,19 @@ internal import OpsWire
 /// the lines.
 final class Triggers {
     private unowned let schedules: Schedules
-    var daemon: Daemon { schedules.daemon }
+    /// Directory in which helper processes write.
+    private let directory: String
+    let helpers: HelperProcesses
+    let fileWatch: FileWatch
+    private let turns: Turns
+    private let store: Store
+    private let history: History
+    let loop: EventLoop
+    let log: DaemonLog
     private var watches: [Int64: TriggerWatch] = [:]
     private var looks = FairBacklog<Int64>(slots: 4)
-    private lazy var beside = SideWork(loop: schedules.daemon.loop, log: schedules.daemon.log)
-    private lazy var work = DeferredWork(schedules.daemon.loop) { [unowned self] in self.startRuns() }
+    private let beside: SideWork
+    private lazy var work = DeferredWork(loop) { [unowned self] in self.startRuns() }
     /// Number of runs that are being committed, by schedule.
     private var committing: [Int64: Int] = [:]
 
@@ -26,7 +34,18 @@ final class Triggers {
     /// Nanoseconds after which runs that a limit has refused are tried again.
     private static let retry: Int64 = 60_000_000_000
 
-    init(schedules: Schedules) { self.schedules = schedules }
+    init(of schedules: Schedules, directory: String, helpers: HelperProcesses, fileWatch: FileWatch) {
+        self.schedules = schedules
+        self.directory = directory
+        self.helpers = helpers
+        self.fileWatch = fileWatch
+        turns = schedules.turns
+        store = schedules.store
+        history = schedules.history
+        loop = schedules.loop
+        log = schedules.log
+        beside = SideWork(loop: loop, log: log)
+    }
 
     /// Starts to watch for a schedule, or continues with its new definition.
     func update(_ schedule: Schedule) {
@@ -64,7 +83,7 @@ final class Triggers {
                     watch.failed(after: 1_000_000_000)
                 }
             } catch {
-                daemon.log.warning("schedule \(watch.schedule.name): cannot look for triggers: \(error)")
+                log.warning("schedule \(watch.schedule.name): cannot look for triggers: \(error)")
                 looks.end(of: user)
                 watch.failed()
             }
@@ -74,20 +93,19 @@ final class Triggers {
     /// Starts the helper process of a check. Returns false if there is no runner.
     private func list(_ watch: TriggerWatch, of user: UInt32) throws -> Bool {
         let owner = try schedules.owner(of: watch.schedule)
-        let folder = daemon.configuration.state + "/triggers"
-        try Files.makePrivateDirectory(folder)
-        let path = folder + "/\(watch.schedule.id)"
+        try Files.makePrivateDirectory(directory)
+        let path = directory + "/\(watch.schedule.id)"
         try Files.remove(path)
         let captured = Captured(watch.schedule.definition.request.capture, account: owner.account)
         let launchUser =
-            daemon.authorization.daemonUser == 0
+            schedules.authorization.daemonUser == 0
             ? LaunchRequest.User(name: owner.name, uid: owner.user, gid: owner.group) : nil
         let request = LaunchRequest(
             attempt: Attempt(operation: 0, number: 0), slot: -1, arguments: watch.trigger.arguments,
             environment: captured.words, directory: captured.details.directory,
             output: .split(stdout: path, stderr: path + ".err"), user: launchUser, grace: 1_000_000_000,
             logCap: Self.mostOutput)
-        watch.helper = try daemon.helpers.start(request, timeout: Self.longestLook) {
+        watch.helper = try helpers.start(request, timeout: Self.longestLook) {
             [unowned self, weak watch] ending in
             self.looks.end(of: user)
             watch?.helper = nil
@@ -105,7 +123,7 @@ final class Triggers {
         case .signal: isComplete = false
         case .cannotStart, .lost: return watch.failed()
         }
-        let (trigger, id, database) = (watch.trigger, watch.schedule.id, daemon.store.path)
+        let (trigger, id, database) = (watch.trigger, watch.schedule.id, store.path)
         let user = watch.schedule.stored.uid
         let own = schedules.all.count { $0.stored.uid == user && $0.definition.trigger?.directory != nil }
         let kept = ending == .code(0) && trigger.directory != nil ? ScheduleLimits.goneFiles(ofEach: own) : nil
@@ -132,7 +150,7 @@ final class Triggers {
                 watch.found(Array(keys.prefix(Self.keysInALook)), isCut: keys.count > Self.keysInALook)
                 if !watch.ready.isEmpty { work.schedule() }
             } catch {
-                daemon.log.warning("schedule \(watch.schedule.name): cannot look for triggers: \(error)")
+                log.warning("schedule \(watch.schedule.name): cannot look for triggers: \(error)")
                 watch.failed()
             }
         }
@@ -140,8 +158,8 @@ final class Triggers {
 
     /// Removes keys of files that are gone, unless the store is busy: then the next look finds them.
     private func forgetGone(_ keys: [String], of schedule: Schedule) {
-        guard !keys.isEmpty, daemon.outage == nil, daemon.longTurn == nil, daemon.core != nil else { return }
-        do throws(StoreError) { try daemon.store.forget(keys, of: schedule.id) } catch { daemon.fall(error) }
+        guard !keys.isEmpty, turns.outage == nil, turns.longTurn == nil, turns.core != nil else { return }
+        do throws(StoreError) { try store.forget(keys, of: schedule.id) } catch { turns.fall(error) }
     }
 
     /// Result of a look.
@@ -154,19 +172,19 @@ final class Triggers {
     // MARK: - Runs
 
     private func startRuns() {
-        if daemon.putOff({ [unowned self] in self.startRuns() }) { return }
-        guard daemon.outage == nil, daemon.core != nil else { return }
-        daemon.settleBeforeReading()
-        guard daemon.outage == nil, daemon.longTurn == nil else { return }
+        if turns.putOff({ [unowned self] in self.startRuns() }) { return }
+        guard turns.outage == nil, turns.core != nil else { return }
+        turns.settleBeforeReading()
+        guard turns.outage == nil, turns.longTurn == nil else { return }
         var left = Self.startsInATurn
         for watch in watches.values.sorted(by: { $0.schedule.id < $1.schedule.id }) where !watch.ready.isEmpty {
             do {
                 try startRuns(of: watch, &left)
             } catch let error as StoreError {
-                return daemon.fall(error)
+                return turns.fall(error)
             } catch {
-                if daemon.outage != nil { return }
-                daemon.log.warning("schedule \(watch.schedule.name): runs wait: \(schedules.reason(error))")
+                if turns.outage != nil { return }
+                log.warning("schedule \(watch.schedule.name): runs wait: \(schedules.reason(error))")
                 watch.ready = []
                 watch.failed(after: Self.retry)
             }
@@ -181,7 +199,7 @@ final class Triggers {
         let policy = schedule.definition.policy
         // The next run depends on the number of unfinished ones.
         let isOneByOne = policy.overlap != .queueAll && policy.overlap != .allow
-        while daemon.longTurn == nil, !watch.ready.isEmpty, left > 0,
+        while turns.longTurn == nil, !watch.ready.isEmpty, left > 0,
             !isOneByOne || committing[schedule.id, default: 0] == 0
         {
             let now = UnixTime(flooringNanoseconds: Moment.now().wall)
@@ -196,7 +214,7 @@ final class Triggers {
             }
             left -= 1
             let taken = watch.trigger.isBatch ? watch.ready : [watch.ready[0]]
-            let keys = try daemon.history.newKeys(among: taken, of: schedule.id, limit: taken.count)
+            let keys = try history.newKeys(among: taken, of: schedule.id, limit: taken.count)
             if !keys.isEmpty { try start(watch, keys, at: now) }
             watch.ready.removeFirst(taken.count)
         }
@@ -208,7 +226,7 @@ final class Triggers {
         var instant = ScheduleInstant(
             schedule: schedule.id, nominal: now.seconds, through: now.seconds, count: 1, result: .run)
         instant.origin = .trigger
-        let stored = try daemon.history.nextNumber(at: now.seconds, .trigger, of: schedule.id)
+        let stored = try history.nextNumber(at: now.seconds, .trigger, of: schedule.id)
         instant.number = max(stored, schedule.lastTrigger.at == now ? schedule.lastTrigger.number + 1 : 0)
         schedule.lastTrigger = (now, instant.number)
         instant.key = keys[0].key
@@ -234,7 +252,7 @@ final class Triggers {
         } catch {
             committing[schedule.id, default: 1] -= 1
             // A limit of the user, or the store, may allow it later.
-            if error is StoreError || daemon.outage != nil { throw error }
+            if error is StoreError || turns.outage != nil { throw error }
             if case .tooManyOfUser? = error as? Rejection { throw error }
             position.runs -= 1
             instant.result = .refused

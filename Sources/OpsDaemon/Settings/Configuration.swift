@@ -1,4 +1,5 @@
 internal import OpsCore
+internal import OpsSystem
 internal import OpsWire
 
 /// Everything an administrator can decide; what is not said has its default here.
@@ -24,6 +25,8 @@ struct Configuration: Equatable, Sendable {
     var socket: String
     /// Nil: the number of CPUs, unless one was stored by `SetWorkers`.
     var workers: Int32?
+    /// Number of workers: the configured one, or that of the processors.
+    var workerCount: Int32 { workers ?? Machine.processors }
     var onStop = OnStop.keep
     var logLevel = LogLevel.notice
     /// The group that may open the socket of root's daemon.

@@ -5,8 +5,13 @@ internal import OpsSystemd
 
 /// Removes old finished operations and old logs as the configuration says, and the logs of all pruned operations.
 final class Retention {
-    private unowned let daemon: Daemon
-    private lazy var alarm = Alarm(daemon, accuracy: 60_000_000) { [unowned self] in self.begin() }
+    private let turns: Turns
+    private let store: Store
+    private let logs: Logs
+    private let loop: EventLoop
+    private let log: DaemonLog
+    private let configuration: () -> Configuration
+    private lazy var alarm = Alarm(loop, log, accuracy: 60_000_000) { [unowned self] in self.begin() }
     private var pruning: Pruning?
     /// The pruning under way is the one of every hour.
     private var isHourly = false
@@ -14,22 +19,33 @@ final class Retention {
     private var unwanted: [GraphID] = []
     /// Number of unwanted graphs that were removed since unused texts were last looked for.
     private var removedAlone = 0
-    private lazy var work = DeferredWork(daemon.loop) { [unowned self] in self.goOn() }
+    private lazy var work = DeferredWork(loop) { [unowned self] in self.goOn() }
 
     private static let hour: Int64 = 3_600_000_000_000
     private static let removalsForATextSearch = 200
 
-    init(daemon: Daemon) { self.daemon = daemon }
+    /// `configuration`: the present one.
+    init(
+        turns: Turns, store: Store, logs: Logs, loop: EventLoop, log: DaemonLog,
+        configuration: @escaping () -> Configuration
+    ) {
+        self.turns = turns
+        self.store = store
+        self.logs = logs
+        self.loop = loop
+        self.log = log
+        self.configuration = configuration
+    }
 
     /// Number of operations that have been removed since the start.
     private(set) var removed = 0
 
     var isPruning: Bool { pruning != nil }
 
-    private var isWanted: Bool { keepsLess || daemon.configuration.logTotal > 0 }
+    private var isWanted: Bool { keepsLess || configuration().logTotal > 0 }
     /// True if finished operations are removed.
-    private var keepsLess: Bool { daemon.configuration.keepFor != nil || daemon.configuration.keepAtMost != nil }
-    private lazy var beside = SideWork(loop: daemon.loop, log: daemon.log)
+    private var keepsLess: Bool { configuration().keepFor != nil || configuration().keepAtMost != nil }
+    private lazy var beside = SideWork(loop: loop, log: log)
 
     /// Looks once an hour, and soon after the start; never if everything is kept.
     func schedule() {
@@ -41,11 +57,11 @@ final class Retention {
     }
 
     private func begin() {
-        guard isWanted, pruning == nil, daemon.outage == nil else { return }
+        guard isWanted, pruning == nil, turns.outage == nil else { return }
         guard keepsLess else { return trimLogs() }
         isHourly = true
-        let instant = daemon.configuration.keepFor.map { Moment.now().wall - $0 }
-        pruning = daemon.store.prune(olderThan: instant, keeping: daemon.configuration.keepAtMost.map { Int($0) })
+        let instant = configuration().keepFor.map { Moment.now().wall - $0 }
+        pruning = store.prune(olderThan: instant, keeping: configuration().keepAtMost.map { Int($0) })
         goOn()
     }
 
@@ -56,24 +72,24 @@ final class Retention {
     }
 
     private func takeUnwanted() {
-        guard pruning == nil, !unwanted.isEmpty, daemon.outage == nil else { return }
+        guard pruning == nil, !unwanted.isEmpty, turns.outage == nil else { return }
         removedAlone += unwanted.count
         // Looking for unused texts costs as much as a look at every graph.
         let isThorough = removedAlone >= Self.removalsForATextSearch
         if isThorough { removedAlone = 0 }
-        pruning = daemon.store.prune(olderThan: .max, only: unwanted.sorted(), keepsTexts: !isThorough)
+        pruning = store.prune(olderThan: .max, only: unwanted.sorted(), keepsTexts: !isThorough)
         unwanted = []
     }
 
     private func goOn() {
         takeUnwanted()
-        guard let pruning, !daemon.putOff({ [unowned self] in self.goOn() }) else { return }
+        guard let pruning, !turns.putOff({ [unowned self] in self.goOn() }) else { return }
         do {
             try step(pruning)
             guard pruning.isComplete else { return work.schedule() }
-            if pruning.removed > 0 { daemon.log.info("removed \(pruning.removed) old operations") }
+            if pruning.removed > 0 { log.info("removed \(pruning.removed) old operations") }
         } catch {
-            daemon.log.warning("old operations not removed: \(error)")
+            log.warning("old operations not removed: \(error)")
         }
         self.pruning = nil
         if !unwanted.isEmpty { work.schedule() }
@@ -84,10 +100,10 @@ final class Retention {
     private func trimLogs() {
         isHourly = false
         look(after: Self.hour)
-        guard daemon.configuration.logTotal > 0 else { return }
+        guard configuration().logTotal > 0 else { return }
         let total = LogTotal(
-            logs: daemon.logs.directory, outputs: daemon.logs.outputs, limit: daemon.configuration.logTotal)
-        let database = daemon.store.path
+            logs: logs.directory, outputs: logs.outputs, limit: configuration().logTotal)
+        let database = store.path
         let find: @Sendable () -> Result<[LogTotal.Log], any Error> = {
             Result {
                 let history = try History.open(path: database)
@@ -97,11 +113,11 @@ final class Retention {
         beside.run(find) { [unowned self] result in
             do {
                 let logs = try result.get().filter { log in
-                    self.daemon.ask { $0.contains(OperationID(log.operation)) } == false
+                    turns.ask { $0.contains(OperationID(log.operation)) } == false
                 }
                 self.remove(logs)
             } catch {
-                self.daemon.log.warning("logs beyond log-total are not removed: \(error)")
+                log.warning("logs beyond log-total are not removed: \(error)")
             }
         }
     }
@@ -127,7 +143,7 @@ final class Retention {
             return failure
         }
         beside.run(work) { [unowned self] failure in
-            if let failure { self.daemon.log.warning("\(trouble): \(failure)") }
+            if let failure { log.warning("\(trouble): \(failure)") }
         }
     }
 
@@ -138,17 +154,17 @@ final class Retention {
         do {
             attempts = try pruning.step()
         } catch {
-            daemon.finished.forget()
+            turns.finished.forget()
             throw error
         }
         removed += pruning.removed - before
-        daemon.finished.remove(pruning.removed - before)
+        turns.finished.remove(pruning.removed - before)
         var outputs: [DirectoryTree] = []
         for attempt in attempts {
             do throws(SystemError) {
-                if let directory = try daemon.logs.remove(attempt) { outputs.append(directory) }
+                if let directory = try logs.remove(attempt) { outputs.append(directory) }
             } catch {
-                daemon.log.warning("\(error)")
+                log.warning("\(error)")
             }
         }
         besides(outputs, "outputs of removed operations are not removed") { (directory) throws(SystemError) in

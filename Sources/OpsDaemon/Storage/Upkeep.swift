@@ -1,11 +1,15 @@
 internal import OpsStore
 internal import OpsSystem
+internal import OpsSystemd
 
 /// Releases unused disk space and memory after a busy time, in small steps, when the disk has been idle for a while.
 /// Its alarm is set only while there is something left to do, so an idle daemon sleeps.
 final class Upkeep {
-    private unowned let daemon: Daemon
-    private lazy var alarm = Alarm(daemon) { [unowned self] in self.tidy() }
+    private let turns: Turns
+    private let store: Store
+    private let loop: EventLoop
+    private let log: DaemonLog
+    private lazy var alarm = Alarm(loop, log) { [unowned self] in self.tidy() }
     /// Number of commits when the alarm was set.
     private var commits = 0
     /// True while the write-ahead log is copied into the database outside the loop.
@@ -18,12 +22,17 @@ final class Upkeep {
     /// Nanoseconds without a commit.
     private static let quiet: Int64 = 100_000_000
 
-    init(daemon: Daemon) { self.daemon = daemon }
+    init(turns: Turns, store: Store, loop: EventLoop, log: DaemonLog) {
+        self.turns = turns
+        self.store = store
+        self.loop = loop
+        self.log = log
+    }
 
     /// At the end of each turn.
     func turnEnded() {
-        guard daemon.longTurn == nil, !isMovingLog, hasFreeMemory || daemon.store.wantsTidying,
-            alarm.instant == nil, daemon.outage == nil
+        guard turns.longTurn == nil, !isMovingLog, hasFreeMemory || store.wantsTidying,
+            alarm.instant == nil, turns.outage == nil
         else { return }
         goOn(after: Self.quiet)
     }
@@ -35,48 +44,48 @@ final class Upkeep {
     /// next one would do it in the loop, half a second after a million operations.
     func longTurnEnded() {
         muchWasFreed()
-        guard !isMovingLog, daemon.store.hasLongLog else { return }
+        guard !isMovingLog, store.hasLongLog else { return }
         isMovingLog = true
-        daemon.store.isLogBeingMoved = true
-        let path = daemon.store.path
-        daemon.writing.run(
+        store.isLogBeingMoved = true
+        let path = store.path
+        turns.writing.run(
             { () -> StoreError? in
                 do throws(StoreError) { try Store.moveLog(ofDatabaseAt: path) } catch { return error }
                 return nil
             },
             then: { [unowned self] error in
                 isMovingLog = false
-                let moved = { [unowned self] in daemon.store.isLogBeingMoved = false }
+                let moved = { [unowned self] in store.isLogBeingMoved = false }
                 // The store may be lent to the next large request.
-                if !daemon.putOff(moved) { moved() }
+                if !turns.putOff(moved) { moved() }
                 // A later commit does it, and tells whether the disk is well.
-                if let error { daemon.log.warning("the write-ahead log was not moved into the database: \(error)") }
+                if let error { log.warning("the write-ahead log was not moved into the database: \(error)") }
             })
     }
 
     private func goOn(after pause: Int64) {
-        commits = daemon.store.commits
+        commits = store.commits
         alarm.set(after: pause)
     }
 
     private func tidy() {
         // The end of this turn sets the timer again.
-        guard daemon.outage == nil, daemon.longTurn == nil, !isMovingLog, commits == daemon.store.commits,
-            !daemon.turn.isAheadOfStore
+        guard turns.outage == nil, turns.longTurn == nil, !isMovingLog, commits == store.commits,
+            !turns.turn.isAheadOfStore
         else { return }
         do throws(StoreError) {
             if hasFreeMemory {
                 // Only now: the answer and the events of a large request were the last to be freed.
                 hasFreeMemory = false
-                try daemon.store.forgetPages()
+                try store.forgetPages()
                 isReturningMemory = true
-                daemon.writing.run(
+                turns.writing.run(
                     { Program.returnFreeMemory() }, then: { [unowned self] in isReturningMemory = false })
             }
-            if try daemon.store.tidy() { goOn(after: 0) }
+            if try store.tidy() { goOn(after: 0) }
         } catch {
             // The next commit tells whether the disk is well.
-            daemon.log.warning("unused room not given back: \(error)")
+            log.warning("unused room not given back: \(error)")
         }
     }
 }

@@ -4,7 +4,8 @@ internal import OpsWire
 
 /// Rows of a long list, a batch at a time: the next is read when the reader has room, and others have had their turn.
 final class ListStream: ReplyStream {
-    private unowned let daemon: Daemon
+    private unowned let requests: Requests
+    private let rows: OperationRows
     private let exchange: Exchange
     private var left: Int
     private(set) var wantsRoom = false
@@ -16,9 +17,13 @@ final class ListStream: ReplyStream {
     private var isReading = false
     private var isOver = false
 
-    init(_ exchange: Exchange, _ selection: OpsStore.Selection, limit: Int?, newest: Bool, daemon: Daemon) {
+    init(
+        _ exchange: Exchange, _ selection: OpsStore.Selection, limit: Int?, newest: Bool, rows: OperationRows,
+        requests: Requests
+    ) {
         self.exchange = exchange
-        self.daemon = daemon
+        self.rows = rows
+        self.requests = requests
         left = max(0, limit ?? Int.max)
         wantsNewest = newest
         cursor = SelectionCursor(selection, order: newest ? .newestFirst : .oldestFirst)
@@ -38,7 +43,6 @@ final class ListStream: ReplyStream {
                 self.exchange.resumeLater(self)
             }
         }
-        let rows = daemon.rows(for: exchange.caller)
         let count = min(left, DaemonLimits.rowsInABatch)
         if let ids = newest?.suffix(count) {
             newest?.removeLast(ids.count)
@@ -49,13 +53,13 @@ final class ListStream: ReplyStream {
     }
 
     private func ask<Q: Query>(_ query: Q, then answer: @escaping (Q.Answer) -> Void) {
-        daemon.requests.queries.ask(query, of: exchange) { [self] result in
+        requests.queries.ask(query, of: exchange) { [self] result in
             isReading = false
             switch result {
             case .success(let value): answer(value)
             case .failure(let error):
                 isOver = true
-                daemon.requests.fail(exchange, error)
+                requests.fail(exchange, error)
             }
         }
     }
@@ -65,7 +69,7 @@ final class ListStream: ReplyStream {
         left -= count
         isOver = newest?.isEmpty ?? answer.isLast || left == 0
         isReading = true
-        daemon.requests.send(answer.rows, exchange, isLast: isOver) { [self] in
+        requests.send(answer.rows, exchange, isLast: isOver) { [self] in
             isReading = false
             if !isOver { exchange.resumeLater(self) }
         }

@@ -6,13 +6,18 @@ internal import OpsWire
 
 /// One `Wait`: answers when what it is about is finished, and with `more` tells each end as it comes.
 final class WaitStream: ReplyStream, Follower {
-    private unowned let daemon: Daemon
+    private let turns: Turns
+    private let history: History
+    private let queries: QueryQueue
+    private unowned let publisher: Publisher
+    private let loop: EventLoop
+    private let log: DaemonLog
     private let exchange: Exchange
     private var scope: WaitScope
     private let waitsForAny: Bool
     private var timer: TimerSource?
     /// Alarm that gathers ends, so that they are reported together.
-    private lazy var pace = Alarm(daemon) { [unowned self] in self.resume() }
+    private lazy var pace = Alarm(loop, log) { [unowned self] in self.resume() }
     /// Ends not told yet, in the order in which they came; each operation once, though it be brought back.
     private var ended: Backlog<OperationID>
     private var untold: Set<OperationID>
@@ -23,10 +28,18 @@ final class WaitStream: ReplyStream, Follower {
     private let seen: Int64
     private var isOver = false
 
-    init(_ exchange: Exchange, _ start: WaitStart, daemon: Daemon) {
+    init(
+        _ exchange: Exchange, _ start: WaitStart, turns: Turns, history: History, queries: QueryQueue,
+        publisher: Publisher, loop: EventLoop, log: DaemonLog
+    ) {
         self.exchange = exchange
         scope = start.scope
-        self.daemon = daemon
+        self.turns = turns
+        self.history = history
+        self.queries = queries
+        self.publisher = publisher
+        self.loop = loop
+        self.log = log
         waitsForAny = start.waitsForAny
         ended = Backlog(start.ended)
         untold = start.untold
@@ -37,7 +50,7 @@ final class WaitStream: ReplyStream, Follower {
 
     /// Starts counting the time-out, in nanoseconds.
     func setTimeout(_ timeout: Int64) throws(SystemError) {
-        timer = try daemon.loop.timer(.monotonic) { [unowned self] in self.timeOut() }
+        timer = try loop.timer(.monotonic) { [unowned self] in self.timeOut() }
         try timer?.arm(at: Clock.read().monotonic + timeout)
     }
 
@@ -47,7 +60,7 @@ final class WaitStream: ReplyStream, Follower {
         guard !isOver else { return }
         do throws(StoreError) {
             for report in reports where report.sequence > seen {
-                if try scope.take(report, isIn: daemon.isOperation) { countEnd(report) }
+                if try scope.take(report, isIn: turns.isOperation) { countEnd(report) }
             }
         } catch {
             return giveUp(error)
@@ -97,7 +110,7 @@ final class WaitStream: ReplyStream, Follower {
         let ids = Array(ended.removeFirst(atMost: Self.rowsInTheLastReply))
         leave()
         let (remaining, succeeded) = (scope.remaining, unsuccessful.isEmpty)
-        daemon.requests.ask(exchange, EndedQuery(ids)) { [exchange, unowned daemon] rows in
+        queries.ask(exchange, EndedQuery(ids)) { [exchange, queries] rows in
             let make: @Sendable () -> [UInt8] = {
                 var reply = WaitReply()
                 reply.ended = rows
@@ -105,7 +118,7 @@ final class WaitStream: ReplyStream, Follower {
                 reply.succeeded = succeeded
                 return Reply.frame(reply)
             }
-            daemon.requests.queries.encode(exchange, make) { exchange.reply(frame: $0) }
+            queries.encode(exchange, make) { exchange.reply(frame: $0) }
         }
     }
 
@@ -121,7 +134,7 @@ final class WaitStream: ReplyStream, Follower {
         let batch = ended.removeFirst(atMost: limit)
         untold.subtract(batch)
         var reply = WaitReply()
-        reply.ended = try daemon.endedRows(Array(batch))
+        reply.ended = try history.ends(of: Array(batch)).map { EndedRow($0) }
         reply.remaining = scope.remaining
         reply.succeeded = unsuccessful.isEmpty
         return reply
@@ -138,7 +151,7 @@ final class WaitStream: ReplyStream, Follower {
         timer?.cancel()
         timer = nil
         pace.set(at: nil)
-        daemon.publisher.remove(self)
+        publisher.remove(self)
     }
 
     func readerLeft() { leave() }

@@ -32,17 +32,20 @@ struct SubmissionBuilder: Sendable {
     private var isRanked: [Bool] = []
 
     /// Asks the scheduler about what the graph names.
-    init(_ input: GraphInput, _ order: SubmissionOrder, _ caller: Caller, _ daemon: Daemon) throws {
+    init(
+        _ input: GraphInput, _ order: SubmissionOrder, _ caller: Caller, turns: Turns, authorization: Authorization,
+        enforceable: EnforceableLimits, executors: ExecutorChoice
+    ) throws {
         self.input = input
         self.order = order
         self.caller = caller
-        authorization = daemon.authorization
+        self.authorization = authorization
+        self.enforceable = enforceable
+        self.executors = executors
         submission.user = caller.user
-        enforceable = EnforceableLimits(daemon.runner.capabilities, rights: daemon.runner.rights)
-        executors = ExecutorChoice(daemon.configuration)
-        try checkProducer(daemon)
-        takeQueues(daemon)
-        isRanked = submission.queues.map { order.order == .longestPath || daemon.order(ofQueue: $0) == .longestPath }
+        try checkProducer(turns)
+        takeQueues(turns)
+        isRanked = submission.queues.map { order.order == .longestPath || turns.order(ofQueue: $0) == .longestPath }
     }
 
     mutating func build() throws -> SubmissionTexts {
@@ -95,16 +98,16 @@ struct SubmissionBuilder: Sendable {
     /// `default` is at place 0, for those that name none.
     private let queueOffset: Int32 = 1
 
-    private mutating func takeQueues(_ daemon: Daemon) {
+    private mutating func takeQueues(_ turns: Turns) {
         submission.queues = ["default"]
         for place in 0..<Int32(input.queues.count) where !hasAllProblems {
             let name = input.queues[place]
             submission.queues.append(name)
-            if daemon.hasQueue(name) {
-                if let executor = daemon.ask({ $0.executor(ofQueue: name) }) { executors.add(executor, ofQueue: name) }
+            if turns.hasQueue(name) {
+                if let executor = turns.ask({ $0.executor(ofQueue: name) }) { executors.add(executor, ofQueue: name) }
                 continue
             }
-            let near = daemon.nearestQueue(to: name).map { "; did you mean \"\($0)\"?" } ?? ""
+            let near = turns.nearestQueue(to: name).map { "; did you mean \"\($0)\"?" } ?? ""
             let first = input.operations.firstIndex { $0.queue == place }
             problem(first, "queue", "there is no queue \"\(name)\"\(near)")
         }
@@ -113,9 +116,9 @@ struct SubmissionBuilder: Sendable {
     // MARK: Edges
 
     /// Returns the graph of which operations that become part of it may be named by their names alone.
-    func joinedGraph(_ daemon: Daemon) throws(StoreError) -> GraphID? {
+    func joinedGraph(_ history: History) throws(StoreError) -> GraphID? {
         guard submission.asChildren, let producer = submission.producer else { return nil }
-        return try daemon.history.graph(of: producer)
+        return try history.graph(of: producer)
     }
 
     /// Takes the operations that were looked up.
@@ -162,7 +165,7 @@ struct SubmissionBuilder: Sendable {
 
     // MARK: Who
 
-    private mutating func checkProducer(_ daemon: Daemon) throws {
+    private mutating func checkProducer(_ turns: Turns) throws {
         guard let inside = order.inside else {
             if order.asChild {
                 throw ControlError.invalidOperation([.with { $0.message = "--child only works inside an operation" }])
@@ -171,11 +174,11 @@ struct SubmissionBuilder: Sendable {
         }
         let id = OperationID(inside)
         // An operation that has ended, or never existed, produces nothing; as a parent it would be refused.
-        guard daemon.core?.state(of: id) == .executing else {
+        guard turns.core?.state(of: id) == .executing else {
             if order.asChild { throw Rejection.producerClosed(id) }
             return
         }
-        if let owner = try daemon.history.owners(of: [id])[id], !authorization.mayChange(caller, ownedBy: owner) {
+        if let owner = try turns.history.owners(of: [id])[id], !authorization.mayChange(caller, ownedBy: owner) {
             if order.asChild { try authorization.requireChange(caller, of: id, ownedBy: owner) }
             return
         }

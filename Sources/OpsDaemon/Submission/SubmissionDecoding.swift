@@ -74,12 +74,12 @@ final class SubmissionDecoding: ReplyStream {
         guard isLarge else {
             // The answer may come after a commit, and the connection goes on with its stream before that.
             isBeside = true
-            return take(Self.finish(&decoder) { requests.daemon.queueNames })
+            return take(Self.finish(&decoder) { requests.turns.queueNames })
         }
         isBeside = true
         begin()
         let moved = Transferred(decoder)
-        let queues = requests.daemon.queueNames
+        let queues = requests.turns.queueNames
         decoder = GraphDecoder(now: decoder.now)
         requests.parsing.run(
             {

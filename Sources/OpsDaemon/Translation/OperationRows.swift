@@ -153,12 +153,7 @@ struct OperationRows: Sendable {
     }
 }
 
-extension Daemon {
-    func rows(for reader: Caller) -> OperationRows {
-        OperationRows(authorization: authorization, reader: reader, outputs: logs.outputs)
-    }
-    var selections: Selections { Selections(history) }
-
+extension Turns {
     /// Puts in what only the scheduler knows at this moment.
     func update(_ row: inout OperationRow) {
         guard row.state != .finished else { return }
@@ -166,9 +161,6 @@ extension Daemon {
         if let priority = core?.effectivePriority(of: id) { row.effectivePriority = priority }
         if row.state == .executing, let isCancelling = core?.isCancelling(id) { row.cancelling = isCancelling }
     }
-
-    /// Returns the ends of the finished operations among the ids.
-    func endedRows(_ ids: [OperationID]) throws -> [EndedRow] { try history.ends(of: ids).map { EndedRow($0) } }
 }
 
 extension EndedRow {

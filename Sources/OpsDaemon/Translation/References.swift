@@ -14,7 +14,7 @@ extension GraphID {
     }
 }
 
-extension Daemon {
+extension Turns {
     /// `12 (build)`, or the number alone where there is no name.
     func label(_ id: OperationID) -> String {
         // A label is for people: without the database the number must do.

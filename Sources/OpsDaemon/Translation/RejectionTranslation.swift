@@ -1,7 +1,7 @@
 internal import OpsCore
 internal import OpsWire
 
-extension Daemon {
+extension Turns {
     /// A refusal of the rules in the words of the interface. `names`: of the operations in the current submission.
     func translate(_ rejection: Rejection, names: (Int32) -> String? = { _ in nil }) -> ControlError {
         switch rejection {

@@ -21,7 +21,7 @@ extension CategoryRow {
     }
 }
 
-extension Daemon {
+extension Turns {
     func hasQueue(_ name: String) -> Bool { ask { $0.hasQueue(name) } ?? false }
 
     var queueNames: [String] { core?.queueNames ?? [] }
@@ -52,43 +52,44 @@ extension Daemon {
             }
         }
     }
+}
 
-    /// For how long the runner has not answered, in words; `nil`: it answers.
-    var runnerSilence: String? {
-        runner.pulse.silence.map { DurationText.format($0 / 1_000_000_000 * 1_000_000_000) }
+extension RunnerLink {
+    /// Time for which the runner has not answered, in words; `nil`: it answers.
+    var silence: String? {
+        pulse.silence.map { DurationText.format($0 / 1_000_000_000 * 1_000_000_000) }
     }
 
-    private func silenceText(_ duration: String) -> String {
-        let runner = runner.lastPid.map { "opsd-runner, pid \($0)," } ?? "opsd-runner"
+    fileprivate func silenceText(_ duration: String) -> String {
+        let runner = lastPid.map { "opsd-runner, pid \($0)," } ?? "opsd-runner"
         return "\(runner) has not answered for \(duration): nothing starts, ends or is cancelled until it does"
     }
+}
 
-    /// True if the runner has processes to look after.
-    var hasProcesses: Bool { (core?.counts.executing ?? 0) > 0 || !helpers.isIdle }
-
+extension Daemon {
     func statusReply() throws(StoreError) -> StatusReply {
         var reply = StatusReply()
         reply.version = Release.current.text
         reply.pid = Int(Identity.pid)
-        let silence = runnerSilence
+        let silence = runner.silence
         reply.runnerPid = (runner.pid ?? (silence == nil ? nil : runner.lastPid)).map(Int.init)
         reply.runnerAnswers = silence == nil
-        reply.state = outage != nil ? .storageUnavailable : isDraining ? .draining : .running
+        reply.state = turns.outage != nil ? .storageUnavailable : isDraining ? .draining : .running
         reply.detail =
-            outage.map { "\($0.error)" } ?? silence.map(silenceText)
+            turns.outage.map { "\($0.error)" } ?? silence.map(runner.silenceText)
             ?? (runner.isConnected ? nil : "waiting for opsd-runner")
-        reply.suspended = core?.isSuspended ?? false
-        reply.workers = Int(core?.workers ?? 0)
-        if let counts = core?.counts {
+        reply.suspended = turns.core?.isSuspended ?? false
+        reply.workers = Int(turns.core?.workers ?? 0)
+        if let counts = turns.core?.counts {
             reply.counts.pending = counts.pending - counts.setApart.heldPending
             reply.counts.ready = counts.ready - counts.setApart.heldReady - counts.setApart.scheduled
             reply.counts.scheduled = counts.setApart.scheduled
             reply.counts.held = counts.setApart.held
             reply.counts.executing = counts.executing
         }
-        reply.counts.finished = try finished.value(history)
-        reply.queues = queueRows()
-        reply.lastSeq = core?.lastSequence ?? 0
+        reply.counts.finished = try turns.finished.value(history)
+        reply.queues = turns.queueRows()
+        reply.lastSeq = turns.core?.lastSequence ?? 0
         reply.startedAt = InstantText.format(startedAt)
         return reply
     }

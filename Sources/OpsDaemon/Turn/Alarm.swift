@@ -11,12 +11,6 @@ final class Alarm {
     private let work: () -> Void
     private var timer: TimerSource?
 
-    convenience init(
-        _ daemon: Daemon, _ clock: EventLoop.TimerClock = .monotonic, accuracy: UInt64 = 1, _ work: @escaping () -> Void
-    ) {
-        self.init(daemon.loop, daemon.log, clock, accuracy: accuracy, work)
-    }
-
     init(
         _ loop: EventLoop, _ log: DaemonLog, _ clock: EventLoop.TimerClock = .monotonic, accuracy: UInt64 = 1,
         _ work: @escaping () -> Void

@@ -31,13 +31,13 @@ struct LargeRequest: Sendable {
     var isTrial = false
 }
 
-extension Daemon {
+extension Turns {
     /// Puts `work` off to the end of a long turn, if there is one, and returns true; the client's next call waits for
     /// it.
     func putOff(of exchange: Exchange? = nil, _ work: @escaping () -> Void) -> Bool {
         guard longTurn != nil else { return false }
         exchange?.pauseReading()
-        longTurn?.work.append(work, of: exchange?.caller.user ?? authorization.daemonUser)
+        longTurn?.work.append(work, of: exchange?.caller.user ?? Identity.uid)
         return true
     }
 
@@ -63,12 +63,12 @@ extension Daemon {
         }
         let again = { [unowned self] in self.requestBeside(exchange, names: names, prepare: prepare, then: answer) }
         if putOff(of: exchange, again) { return }
-        guard outage == nil, core != nil else { return requests.fail(exchange, unavailable) }
+        guard outage == nil, core != nil else { return host.fail(exchange, unavailable) }
         longTurn = LongTurn(user: exchange.caller.user)
         do throws(StoreError) {
             try lend([], prepare) { [unowned self] verdict in
                 switch verdict {
-                case .refused(let error): self.requests.fail(exchange, error)
+                case .refused(let error): self.host.fail(exchange, error)
                 case .rejected(let rejection): exchange.fail(self.translate(rejection, names: names))
                 case .tried(let acceptance): answer(acceptance)
                 case .failed(let error):
@@ -76,14 +76,14 @@ extension Daemon {
                     exchange.fail(self.unavailable)
                 case .committed(let core, let acceptance, let transition):
                     self.core = core.take()
-                    self.tell(transition) {
+                    self.host.publish(transition) {
                         if let acceptance { answer(acceptance) }
-                        self.server?.flush()
+                        self.host.sendReplies()
                     }
                 }
             }
         } catch {
-            endLongTurn { requests.fail(exchange, error) }
+            endLongTurn { host.fail(exchange, error) }
         }
     }
 
@@ -92,12 +92,12 @@ extension Daemon {
         do throws(StoreError) {
             // Events of this turn that came before.
             let transition = turn.isAheadOfStore ? ask { $0.closeTurn() } : nil
-            try store(transition ?? Transition()) { server?.flush() }
+            try store(transition ?? Transition()) { host.sendReplies() }
             // Staged launches that began are reported after the facts that let them begin.
             if (core?.stagedCount ?? 0) > 0 {
-                runner.revokeStaged()
+                host.revokeStagedLaunches()
                 keepForLater(.stagingRevoked(started: 0))
-                runner.handleDeferredReports()
+                host.handleDeferredReports()
             }
             let facts = longTurn?.facts ?? []
             longTurn?.facts = []
@@ -105,7 +105,7 @@ extension Daemon {
                 switch verdict {
                 case .committed(let core, _, let transition):
                     self.core = core.take()
-                    self.tell(transition) { self.server?.flush() }
+                    self.host.publish(transition) { self.host.sendReplies() }
                 case .failed(let error): self.fail(facts, error)
                 // They answer requests.
                 case .refused, .rejected, .tried: break
@@ -140,7 +140,7 @@ extension Daemon {
             },
             then: { [unowned self] verdict in
                 self.history.letGo()
-                self.upkeep.longTurnEnded()
+                self.host.longTurnEnded()
                 self.endLongTurn { take(verdict) }
             })
     }

@@ -1,14 +1,14 @@
 internal import OpsCore
 internal import OpsExecutor
 
-extension Daemon {
+extension Turns {
     /// Revokes staged launches before the scheduler handles an event that is no report of an attempt, or decides more
     /// than the staging plan foresees. The runner has begun those that it has reported, and begins no other.
     func revokeStaged() {
         guard longTurn == nil, (core?.stagedCount ?? 0) > 0 else { return }
-        runner.revokeStaged()
+        host.revokeStagedLaunches()
         stagingRevoked(started: 0)
-        runner.handleDeferredReports()
+        host.handleDeferredReports()
     }
 
     /// `started`: the number of launches that began without a report.

@@ -4,7 +4,7 @@ internal import OpsSystem
 internal import OpsSystemd
 internal import OpsWire
 
-extension Daemon {
+extension Turns {
     // MARK: What comes in
 
     /// Puts a client's request to the scheduler; the answer, either way, waits for the commit. `isStale` throws where the
@@ -127,23 +127,18 @@ extension Daemon {
     func endTurn() {
         if longTurn?.isGathering == true { decideBeside() }
         if turnIsDue {
-            settle { server?.flush() }
+            settle { host.sendReplies() }
         } else if turn.isAheadOfStore {
             settle(within: turn.hasEvents ? DaemonLimits.gathering : DaemonLimits.patience)
         }
         // Work without a commit: messages to the runner and to clients.
-        runner.flush()
-        server?.flush()
+        host.sendMessages()
         if longTurn == nil, outage == nil, ask({ $0.hasPutOff }) == true {
             longTurn = LongTurn()
             decideBeside()
         }
         setAlarms()
-        stopIfDrained()
-        upkeep.turnEnded()
-        if isActivated, let limit = configuration.exitWhenIdle { idleExit.turnEnded(after: limit) }
-        requests.queries.turnEnded()
-        requests.schedulerQueries.turnEnded()
+        host.turnEnded()
         if turnIsDue { wakeUp() }
     }
 
@@ -178,7 +173,7 @@ extension Daemon {
         if turn.isAheadOfStore, outage == nil { try commit(transition) }
         let turn = self.turn
         self.turn = Turn()
-        tell(transition) {
+        host.publish(transition) {
             for answer in turn.afterwards { answer(true) }
             send()
         }
@@ -188,17 +183,6 @@ extension Daemon {
         let start = Clock.read().monotonic
         try store.commit(transition, submissions: turn.submissions, records: turn.records)
         store.commitTimes.add(Clock.read().monotonic - start)
-    }
-
-    /// Publishes the contents of a commit, once it is durable.
-    func tell(_ transition: Transition, answering: () -> Void) {
-        let newcomer = publisher.nextNumber
-        finished.take(transition.reports)
-        schedules.finish.take(transition.reports)
-        graphs.take(transition.reports)
-        answering()
-        performer.perform(transition.effects)
-        publisher.publish(transition.reports, before: newcomer)
     }
 
     /// One commit for many: the number of commits costs, not their size.
@@ -214,18 +198,12 @@ extension Daemon {
         let isEarly = next.monotonic.map { monotonicAlarm.instant ?? .max <= $0 } ?? false
         if !isEarly { monotonicAlarm.set(at: next.monotonic) }
         wallAlarm.set(at: next.wall)
-        schedules.setAlarm()
     }
 
     /// Handles timers that are due, if any: the timer may still be set for staged launches that have changed since.
     func timeHasCome() {
         guard let due = core?.nextDeadline.monotonic, due <= Clock.read().monotonic else { return }
         record(.tick)
-    }
-
-    /// Makes the loop turn once more although nothing is ready.
-    func wakeUp() {
-        again.schedule()
     }
 }
 

@@ -13,7 +13,7 @@ struct Outage {
     static let longestDelay: Int64 = 5_000_000_000
 }
 
-extension Daemon {
+extension Turns {
     var unavailable: ControlError {
         .storageUnavailable(outage.map { "\($0.error)" } ?? "the database cannot be read")
     }
@@ -28,12 +28,7 @@ extension Daemon {
         self.turn = Turn()
         outage = Outage(error: error, facts: turn.facts)
         finished.forget()
-        notifyStatus()
-        // The runner keeps exits until they are acknowledged, and tells them again on the next connection.
-        conditions.stopAll()
-        runner.flush()
-        runner.disconnect()
-        executors.disconnect()
+        host.storageFailed()
         do throws(StoreError) { try restore() } catch { outage?.error = error }
         for answer in turn.afterwards { answer(false) }
         scheduleProbe()
@@ -46,26 +41,17 @@ extension Daemon {
     }
 
     /// The scheduler as the disk knows it; reads answer from that.
-    private func restore() throws(StoreError) {
+    func restore() throws(StoreError) {
         // Gone before the next one is made: there is room for one.
         core = nil
         core = try storedCore()
-        if isDraining { _ = core?.handle(.setDraining(true), at: .now()) }
     }
 
     /// A scheduler that knows what is stored.
     func storedCore() throws(StoreError) -> Scheduler {
-        var snapshot = try store.load()
-        snapshot.privilegedUsers = authorization.privilegedUsers
-        snapshot.operationsPerUser = configuration.operationsPerUser
-        snapshot.observersOfAll = configuration.observersOfAll
-        snapshot.executors = configuration.executorSettings
+        let snapshot = try store.load()
         finished = FinishedCount(store.finishedWhenLoaded)
-        if snapshot.operations.count > DaemonLimits.operationsInTheLoop { upkeep.muchWasFreed() }
-        let configured = configuredWorkers
-        // A user's choice stands until something else is configured.
-        let chosen = snapshot.workers.flatMap { $0.insteadOf == configured ? $0.count : nil }
-        return Scheduler(snapshot, workers: chosen ?? configured, at: .now())
+        return host.scheduler(of: snapshot)
     }
 
     private func scheduleProbe() {
@@ -87,10 +73,7 @@ extension Daemon {
         log.write(
             .notice, "storage available again", [(name: "MESSAGE_ID", value: JournalWriter.Message.storageAvailable)])
         for fact in past.facts { record(fact) }
-        endWhatExecutes()
-        runner.connect()
-        executors.connect()
-        notifyStatus()
+        host.storageReturned()
         wakeUp()
     }
 }

@@ -1,12 +1,12 @@
 internal import OpsCore
 internal import OpsStore
 
-extension Daemon {
+extension RunnerLink {
     /// Removes processes kept by `leftovers: leave` from the inventory: they are not tracked once their operation has
     /// ended. If opsd died before it told the runner of that end, the runner still reports them, and the scheduler,
     /// which no longer knows the attempt, would kill them as strangers.
     func leaveAlone(_ inventory: inout Inventory) {
-        guard let core else { return }
+        guard let core = turns.core else { return }
         for case (let attempt, .exited(let exit)) in inventory.entries where !core.isExecuting(attempt) {
             if wasLeft(attempt) { inventory.entries[attempt] = .gone(exit) }
         }
