@@ -45,7 +45,7 @@ public struct Reason: Equatable, Sendable {
         /// Its executor has as many attempts in flight as its window allows.
         case executorWindow(name: String, window: Int32, position: Int)
         /// It waits for its job in the engine of its executor; nil: not submitted yet.
-        case job(executor: String, id: String?)
+        case job(executor: String, id: String?, state: EngineState? = nil)
         case finishMessage
         case runner
 

@@ -121,7 +121,9 @@ extension Packer {
             packer.pack(update.result) { $0.pack($1) }
             packer.pack(update.finished) { $0.pack($1) }
             packer.pack(update.extendTimeout) { $0.pack($1) }
-            if packer.recordsHaveLengths { packer.pack(update.hasOutputs) }
+            guard packer.recordsHaveLengths else { return }
+            packer.pack(update.hasOutputs)
+            packer.pack(update.expectedStart) { $0.pack($1) }
         }
     }
 
@@ -226,6 +228,7 @@ extension Unpacker {
                 progressTotal: try from.optionalNumber(), result: try from.optional(text),
                 finished: try from.optionalNumber(), extendTimeout: try from.optionalNumber())
             if from.recordsHaveLengths, !from.isAtEnd { update.hasOutputs = try from.flag() }
+            if from.recordsHaveLengths, !from.isAtEnd { update.expectedStart = try from.optionalNumber() }
             return update
         }
     }

@@ -177,9 +177,11 @@ public struct NotifyUpdate: Hashable, Sendable {
     public var extendTimeout: Int64?
     /// The attempt has left something in its output directory.
     public var hasOutputs: Bool
+    /// Wall instant at which the engine expects the start of its job. Sent with `status`; `nil`: no estimate.
+    public var expectedStart: Int64?
     public init(
         status: String? = nil, progressDone: Int64? = nil, progressTotal: Int64? = nil, result: String? = nil,
-        finished: Int32? = nil, extendTimeout: Int64? = nil, hasOutputs: Bool = false
+        finished: Int32? = nil, extendTimeout: Int64? = nil, hasOutputs: Bool = false, expectedStart: Int64? = nil
     ) {
         self.status = status
         self.progressDone = progressDone
@@ -188,6 +190,7 @@ public struct NotifyUpdate: Hashable, Sendable {
         self.finished = finished
         self.extendTimeout = extendTimeout
         self.hasOutputs = hasOutputs
+        self.expectedStart = expectedStart
     }
 
     public var isEmpty: Bool { self == NotifyUpdate() }

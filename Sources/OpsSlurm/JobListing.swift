@@ -9,10 +9,12 @@ public struct JobRow: Hashable, Sendable {
     public var waitStatus: Int
     public var restarts: Int
     public var nodes: String
+    /// Wall instant in nanoseconds at which Slurm expects the start of a waiting job; nil: no estimate.
+    public var expectedStart: Int64?
 
     public init(
         job: String, comment: JobComment, user: UInt32, state: JobState, reason: String, waitStatus: Int, restarts: Int,
-        nodes: String
+        nodes: String, expectedStart: Int64? = nil
     ) {
         self.job = job
         self.comment = comment
@@ -22,6 +24,7 @@ public struct JobRow: Hashable, Sendable {
         self.waitStatus = waitStatus
         self.restarts = restarts
         self.nodes = nodes
+        self.expectedStart = expectedStart
     }
 
     /// True if the job waits for a release by its owner.
@@ -50,8 +53,10 @@ public struct JobListing: Hashable, Sendable {
 
     /// Fields of a row, in this order. The comment is last, since its owner can put any text into it.
     private static let fields = [
-        "JobID", "UserID", "State", "Reason", "exit_code", "RestartCnt", "NodeList", "Comment",
+        "JobID", "UserID", "State", "Reason", "exit_code", "RestartCnt", "NodeList", "StartTime", "Comment",
     ]
+    /// Environment of the command: instants are seconds since 1970.
+    public static let environment = ["SLURM_TIME_FORMAT=%s"]
 
     /// Command that prints only the jobs of the user who runs it: another user could put whole rows into a comment.
     /// `--all`: also those in partitions that are hidden from this user.
@@ -64,6 +69,12 @@ public struct JobListing: Hashable, Sendable {
 
     public init() {}
 
+    /// Returns nil for `N/A`, which stands for no estimate.
+    private static func instant(_ text: Substring) -> Int64? {
+        guard let seconds = Int64(text), seconds > 0, seconds < .max / 1_000_000_000 else { return nil }
+        return seconds * 1_000_000_000
+    }
+
     /// Parses the output of squeue. Returns nil without a line of headers for all fields: output that is lost says
     /// nothing about jobs, and squeue omits fields that it does not know, and succeeds. Skips jobs with other comments.
     public init?(_ output: String, instance: String) {
@@ -74,16 +85,18 @@ public struct JobListing: Hashable, Sendable {
         for line in lines.dropFirst() {
             let parts = line.split(
                 separator: "|", maxSplits: Self.fields.count - 1, omittingEmptySubsequences: false)
-            guard parts.count == Self.fields.count, parts[7].last == "|", let comment = JobComment(parts[7].dropLast()),
+            guard parts.count == Self.fields.count, parts[8].last == "|", let comment = JobComment(parts[8].dropLast()),
                 comment.instance == instance
             else { continue }
             guard let user = UInt32(parts[1]), let status = Int(parts[4]), let restarts = Int(parts[5]),
                 !parts[0].isEmpty, parts[0].allSatisfy(\.isNumber)
             else { return nil }
+            let state = JobState(parts[2])
             rows.append(
                 JobRow(
-                    job: String(parts[0]), comment: comment, user: user, state: JobState(parts[2]),
-                    reason: String(parts[3]), waitStatus: status, restarts: restarts, nodes: String(parts[6])))
+                    job: String(parts[0]), comment: comment, user: user, state: state, reason: String(parts[3]),
+                    waitStatus: status, restarts: restarts, nodes: String(parts[6]),
+                    expectedStart: state.meaning == .pending ? Self.instant(parts[7]) : nil))
         }
     }
 }

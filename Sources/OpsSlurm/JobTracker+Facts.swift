@@ -111,9 +111,10 @@ extension JobTracker {
         }
         // The controller has forgotten the release. Once the command has started, another release could only do harm.
         if row.isHeld { return start == nil && !record.isTerminated ? [.release(job: row.job)] : [] }
-        guard row.text != status else { return [] }
-        status = row.text
-        return [.report(.updated(attempt, NotifyUpdate(status: status)))]
+        let update = NotifyUpdate(status: row.text, expectedStart: row.expectedStart)
+        guard update != self.update else { return [] }
+        self.update = update
+        return [.report(.updated(attempt, update))]
     }
 
     /// Handles a job that has ended according to Slurm: waits for the record of the exit to become visible.

@@ -65,7 +65,8 @@ public struct JobTracker {
     var endedSince: Int64?
     /// Instant at which a record with a signal was seen; Slurm's state may name another outcome.
     var signalSince: Int64?
-    public internal(set) var status = ""
+    /// State of the job for people, and the estimate of its start.
+    public internal(set) var update = NotifyUpdate()
 
     /// Makes the tracker of a launch. `record`: nil for an attempt that the spool does not have.
     public init(

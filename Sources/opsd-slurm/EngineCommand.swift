@@ -16,11 +16,13 @@ struct EngineCommand: Sendable {
 
     var arguments: [String]
     var user: Spawn.User?
+    /// Variables besides those of all commands.
+    var variables: [String] = []
 
     /// Environment of the commands. Jobs inherit it, so it has nothing else of this process.
-    private static var environment: CStringArray {
+    private var environment: CStringArray {
         let names = ["PATH", "SLURM_CONF", "LANG", "LC_ALL"]
-        return CStringArray(names.compactMap { name in Environment[name].map { "\(name)=\($0)" } })
+        return CStringArray(names.compactMap { name in Environment[name].map { "\(name)=\($0)" } } + variables)
     }
 
     /// Runs the command to its end, or kills it at the deadline.
@@ -35,7 +37,7 @@ struct EngineCommand: Sendable {
     private func perform() throws -> End {
         let output = try Self.pipe()
         let errors = try Self.pipe()
-        var spawn = Spawn(arguments: arguments, environment: Self.environment)
+        var spawn = Spawn(arguments: arguments, environment: environment)
         spawn.directory = "/"
         spawn.umask = 0o077
         spawn.user = user

@@ -57,7 +57,8 @@ final class SlurmEngine {
 
     /// Lists the jobs of one user; nil: Slurm does not answer.
     func list(_ instance: String, of uid: UInt32, then take: @escaping (JobListing?, _ askedAt: Int64) -> Void) {
-        let command = EngineCommand(arguments: JobListing.command(instance: instance), user: users[uid])
+        let command = EngineCommand(
+            arguments: JobListing.command(instance: instance), user: users[uid], variables: JobListing.environment)
         thread.run {
             let askedAt = Clock.read().monotonic
             let end = command.run()

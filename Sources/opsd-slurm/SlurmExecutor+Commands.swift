@@ -65,9 +65,7 @@ extension SlurmExecutor {
         let known = table.values.sorted { $0.attempt < $1.attempt }
         server.greet(
             version, instance: instance,
-            updates: known.filter { !$0.tracker.status.isEmpty }.map {
-                ($0.attempt, NotifyUpdate(status: $0.tracker.status))
-            },
+            updates: known.filter { !$0.tracker.update.isEmpty }.map { ($0.attempt, $0.tracker.update) },
             entries: known.compactMap { attempt in
                 attempt.tracker.greetingState(now: now).map { .init(attempt.attempt, $0) }
             })

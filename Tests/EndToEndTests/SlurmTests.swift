@@ -58,6 +58,19 @@ import Testing
         #expect(try cluster.finish(waiting)["outcome"] as? String == "cancelled")
     }
 
+    @Test func `why tells the state of a job and its expected start`() throws {
+        let cluster = try SlurmCluster()
+        try cluster.write("1795495320", to: "busy")
+        let id = try cluster.submit("--", "true")
+        try cluster.machine.await("progress", of: id)
+        let why = try cluster.machine.ok("why", "\(id)").out
+        #expect(why.contains("job 4711 of executor cluster has not started: PENDING (Resources); expected at "))
+        #expect(try cluster.machine.ok("why", "\(id)", "--json").out.contains("\"at\":\"2026-11-24T"))
+        try cluster.change { $0["4711"]?["start"] = "" }
+        try waitUntil("the estimate stays") { try !cluster.machine.ok("why", "\(id)").out.contains("expected") }
+        try cluster.machine.ok("cancel", "\(id)")
+    }
+
     @Test func `cancel sends SIGTERM first`() throws {
         let cluster = try SlurmCluster()
         let id = try cluster.submit(

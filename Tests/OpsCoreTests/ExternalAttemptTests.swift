@@ -161,6 +161,21 @@ import Testing
         #expect(world.last.effects == [command(.release(first))])
     }
 
+    @Test func `why tells the state of a job, and a new estimate of its start is not stored`() {
+        var world = world()
+        world.add { $0.executor = "slurm" }
+        world.turn()
+        world.after(report(.accepted(first, job: "4711")))
+        let pending = OperationUpdate(status: "PENDING (Priority)", expectedStart: 10)
+        #expect(world.after(report(.updated(first, pending))).count == 1)
+        #expect(world.after(report(.updated(first, OperationUpdate(status: pending.status, expectedStart: 20)))) == [])
+        let state = EngineState("PENDING (Priority)", expectedStart: 20)
+        let reasons = world.scheduler.why(1, at: world.now)
+        #expect(reasons.map(\.kind) == [.executor])
+        #expect(reasons.map(\.detail) == [.job(executor: "slurm", id: "4711", state: state)])
+        #expect(world.after(report(.updated(first, OperationUpdate(status: "PENDING (Resources)")))).count == 1)
+    }
+
     @Test func `a job that was accepted after a cancel is ended, not released`() {
         var world = world()
         world.add { $0.executor = "slurm" }

@@ -5,20 +5,22 @@ import Testing
 
 /// Texts of Slurm 22.05.
 @Suite struct JobListingTests {
-    private static let header = "JOBID|UID|STATE|REASON|EXIT_CODE|RESTART_COUNT|NODELIST|COMMENT|\n"
+    private static let header = "JOBID|UID|STATE|REASON|EXIT_CODE|RESTART_COUNT|NODELIST|START_TIME|COMMENT|\n"
 
     @Test func `a listing is read with comments of others in it`() throws {
         let text = """
             \(Self.header)\
-            4711|1000|PENDING|JobHeldUser|0|0||opsd:ab12:12.1|
-            4712|1000|FAILED|NonZeroExitCode|768|1|n[1-2]|opsd:ab12:13.2|
-            4713|1000|RUNNING|None|0|0|n1|a|b|
+            4711|1000|PENDING|JobHeldUser|0|0||N/A|opsd:ab12:12.1|
+            4712|1000|FAILED|NonZeroExitCode|768|1|n[1-2]|1795495255|opsd:ab12:13.2|
+            4713|1000|RUNNING|None|0|0|n1|1795495255|a|b|
             of two lines|
-            4714|1001|RUNNING|None|0|0|n1|opsd:other:12.1|
-            4715|1001|RUNNING|None|0|0|n1|(null)|
+            4714|1001|RUNNING|None|0|0|n1|1795495255|opsd:other:12.1|
+            4715|1001|RUNNING|None|0|0|n1|1795495255|(null)|
+            4716|1000|PENDING|Resources|0|0||1795495320|opsd:ab12:14.1|
             """
         let rows = try #require(JobListing(text, instance: "ab12")).rows
-        #expect(rows.map(\.job) == ["4711", "4712"])
+        #expect(rows.map(\.job) == ["4711", "4712", "4716"])
+        #expect(rows.map(\.expectedStart) == [nil, nil, 1_795_495_320_000_000_000])
         #expect(rows[0].isHeld)
         #expect(rows[0].text == "PENDING (JobHeldUser)")
         #expect(rows[1].comment.attempt == Attempt(operation: 13, number: 2))

@@ -124,9 +124,21 @@ extension Scheduler {
                 executions[index].resolution = lost
             }
             gone(attempt)
-        case .updated(_, let update): updated(attempt, update)
+        case .updated(_, let update): jobUpdated(index, update)
         default: break
         }
+    }
+
+    /// Keeps the state of a job for `why`. A new estimate of its start alone is not stored.
+    private mutating func jobUpdated(_ index: ExecutionIndex, _ update: OperationUpdate) {
+        let before = executions[index].jobState?.text
+        if let status = update.status {
+            executions[index].jobState = EngineState(status, expectedStart: update.expectedStart)
+        }
+        guard before == nil || update != OperationUpdate(status: before, expectedStart: update.expectedStart) else {
+            return
+        }
+        updated(registry.attemptID(index), update)
     }
 
     /// Stores the job of an attempt; the commit of this turn comes before its release.
@@ -220,7 +232,7 @@ extension Scheduler {
         }
         if case .running(let process) = entry { take(.launched(attempt, process), of: index) }
         // The updates that it sent come before its end.
-        if let update = inventory.updates[attempt] { updated(attempt, update) }
+        if let update = inventory.updates[attempt] { jobUpdated(index, update) }
         switch entry {
         case .running: return repeatOrders(index)
         case .accepted(let job): return accepted(index, job)
@@ -253,7 +265,9 @@ extension Scheduler {
         if !present.isConnected { return Reason(kind: .executor, ids: ids, detail: .executorAway(name: present.name)) }
         if executions[index].isCancelling { return Reason(kind: .dependency, ids: ids, detail: .ending) }
         if executions[index].process != nil { return Reason(kind: .dependency, ids: ids, detail: .process) }
-        return Reason(kind: .executor, ids: ids, detail: .job(executor: present.name, id: executions[index].job))
+        let execution = executions[index]
+        let detail = Reason.Detail.job(executor: present.name, id: execution.job, state: execution.jobState)
+        return Reason(kind: .executor, ids: ids, detail: detail)
     }
 
     func executionsInFlight() -> [ExecutorIndex: Int32] {

@@ -16,6 +16,8 @@ struct Execution {
     var isInFlight = false
     /// Id of its job in the engine of its executor, once that is known.
     var job: String?
+    /// Last state of that job that its executor has reported.
+    var jobState: EngineState?
     var runner: String
     /// Empty for an attempt of the present boot that no later runner has listed.
     var boot = ""

@@ -66,9 +66,11 @@ public struct OperationUpdate: Hashable, Sendable {
     public var extendTimeout: Int64?
     /// The attempt has left something in its output directory.
     public var hasOutputs: Bool
+    /// Wall instant at which an engine expects the start of its job; not stored.
+    public var expectedStart: Int64?
     public init(
         status: String? = nil, progressDone: Int64? = nil, progressTotal: Int64? = nil, result: String? = nil,
-        finished: Int32? = nil, extendTimeout: Int64? = nil, hasOutputs: Bool = false
+        finished: Int32? = nil, extendTimeout: Int64? = nil, hasOutputs: Bool = false, expectedStart: Int64? = nil
     ) {
         self.status = status
         self.progressDone = progressDone
@@ -77,6 +79,18 @@ public struct OperationUpdate: Hashable, Sendable {
         self.finished = finished
         self.extendTimeout = extendTimeout
         self.hasOutputs = hasOutputs
+        self.expectedStart = expectedStart
+    }
+}
+
+/// State of a job in the words of its engine.
+public struct EngineState: Hashable, Sendable {
+    public var text: String
+    /// Wall instant.
+    public var expectedStart: Int64?
+    public init(_ text: String, expectedStart: Int64? = nil) {
+        self.text = text
+        self.expectedStart = expectedStart
     }
 }
 

@@ -144,7 +144,7 @@ extension Requests {
                 $0.kind = ReasonKind(reason.kind)
                 $0.text = text.text(reason)
                 $0.ids = reason.ids.map(\.rawValue)
-                if case .rate(_, _, let next) = reason.detail { $0.at = InstantText.format(next) }
+                $0.at = Self.instant(of: reason.detail).map(InstantText.format)
             }
         }
         if let outage = turns.outage, explanation.state != nil {
@@ -155,6 +155,14 @@ extension Requests {
                 })
         }
         return reply
+    }
+
+    private static func instant(of detail: Reason.Detail) -> Int64? {
+        switch detail {
+        case .rate(_, _, let next): next
+        case .job(_, _, let state): state?.expectedStart
+        default: nil
+        }
     }
 
     func status(_ exchange: Exchange) throws {

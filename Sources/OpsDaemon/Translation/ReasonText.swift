@@ -66,9 +66,10 @@ struct ReasonText {
                 ? "executor \(name) has a window of 0"
                 : "executor \(name) has \(window) operations in flight, as many as its window allows; "
                     + "\(ordinal(place)) in line"
-        case .job(let executor, let job):
-            return job.map { "job \($0) of executor \(executor) has not started" }
-                ?? "executor \(executor) has not submitted it yet"
+        case .job(let executor, let job, let state):
+            guard let job else { return "executor \(executor) has not submitted it yet" }
+            let start = state?.expectedStart.map { "; expected at \(instantText($0))" } ?? ""
+            return "job \(job) of executor \(executor) has not started" + (state.map { ": \($0.text)" } ?? "") + start
         case .children: return "waits for its children \(who)"
         case .finishMessage:
             return "its process has ended; waiting for opsctl finish or X_OPS_FINISHED"

@@ -54,7 +54,7 @@ extension OperationUpdate {
         self.init(
             status: update.status, progressDone: update.progressDone, progressTotal: update.progressTotal,
             result: update.result, finished: update.finished, extendTimeout: update.extendTimeout,
-            hasOutputs: update.hasOutputs)
+            hasOutputs: update.hasOutputs, expectedStart: update.expectedStart)
     }
 }
 
