@@ -151,6 +151,7 @@ public final class Runner {
 
     private func watch() throws(SystemError) {
         logs.endedLimit = max(64, Int(clamping: try OpenFiles.limit().hard / 4))
+        logErrors { try logs.useJournal(in: options.state, now: Clock.read().monotonic) }
         loop.endTurn = { [unowned self] in endTurn() }
         timer = try loop.timer(.monotonic) {}
         listenerSource = try loop.watch(listener.rawValue, for: .readable) { [unowned self] _ in acceptDaemon() }

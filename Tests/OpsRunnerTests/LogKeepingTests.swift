@@ -117,7 +117,7 @@ private final class OpenPlace {
     }
 
     /// Process that can write to the log of an ended attempt.
-    enum Rest: CaseIterable { case left, prunedAway, givenUp, inheritedByAnUpgrade }
+    enum Rest: CaseIterable { case left, prunedAway, givenUp, inheritedByAnUpgrade, leftByAKilledRunner }
 
     @Test(arguments: treeKinds, Rest.allCases)
     func `a log is bounded as long as anything can write to it`(usesControlGroups: Bool, rest: Rest) throws {
@@ -136,6 +136,10 @@ private final class OpenPlace {
             try runner.send([.reexecute])
             try runner.awaitHangUp()
             try runner.connect()
+        }
+        if rest == .leftByAKilledRunner {
+            try runner.killRunner()
+            try runner.start()
         }
         try writeOn(runner)
         try runner.until("\(try sizes(of: "/proc/\(writer)/fd/1").stored) bytes are on the disk") {

@@ -34,6 +34,9 @@ struct LogTrimmer {
     private var trims: [Int32: LogFile?] = [:]
     /// Instant of the next check; `nil`: there is no capped log.
     private(set) var dueAt: Int64?
+    /// Logs for the runner that follows this one if it is killed.
+    private var journal: LogJournal?
+
     /// Most logs of ended attempts that are kept open; each needs one or two descriptors.
     var endedLimit = 1024
 
@@ -42,8 +45,11 @@ struct LogTrimmer {
         // A new operation may write fast from its start. A log without a cap is kept open, too: others note its growth.
         let cap = cap > 0 ? cap : LogTrimmer.none
         let pause = cap == LogTrimmer.none ? LogTrimmer.slowest : LogTrimmer.fastest
-        running[attempt] = Log(attempt: attempt, files: files, cap: cap, uid: uid, checkAt: now + pause)
+        let log = Log(attempt: attempt, files: files, cap: cap, uid: uid, checkAt: now + pause)
+        running[attempt] = log
         schedule(now + pause)
+        // A process of another user may have given its log to a process that is not killed with the others.
+        if uid != Identity.uid { note(log) }
     }
 
     /// Trims the log of an ended attempt a last time, or keeps checking it while other processes have it open.
@@ -65,6 +71,7 @@ struct LogTrimmer {
         lastEnded += 1
         ended[lastEnded] = log
         schedule(log.checkAt)
+        note(log)
         while ended.count > endedLimit {
             if let given = ended.removeValue(forKey: firstEnded) {
                 let path = given.files.first?.path ?? ""
@@ -187,6 +194,60 @@ struct LogTrimmer {
     }
 
     init() {}
+}
+
+// MARK: Death of the runner
+
+extension LogTrimmer {
+    /// Notes from now on which logs have to be bounded, and goes on with those of a runner that was killed.
+    mutating func useJournal(in directory: String, now: Int64) throws(SystemError) {
+        let (journal, entries) = try LogJournal.open(in: directory)
+        self.journal = journal
+        // After an upgrade in place they are known.
+        let known = Set((Array(running.values) + Array(ended.values)).flatMap { $0.files.map(\.path) })
+        for entry in entries where !known.contains(entry.path) {
+            guard let file = try LogFile.adopt(entry.path, inode: entry.inode, owner: entry.uid) else { continue }
+            var log = Log(attempt: entry.attempt, files: [file], cap: entry.cap, uid: entry.uid, checkAt: now)
+            log.hasLeftovers = entry.hasLeftovers
+            lastEnded += 1
+            ended[lastEnded] = log
+            schedule(now)
+        }
+        try journal.replace(by: currentEntries)
+    }
+
+    /// Without its line a log is bounded just by this runner, which is no reason to refuse a launch.
+    private func note(_ log: Log) {
+        guard let journal, log.cap < LogTrimmer.none else { return }
+        do throws(SystemError) {
+            try journal.note(entries(of: log))
+            if journal.isLong { try journal.replace(by: currentEntries) }
+        } catch {
+            Program.writeError("opsd-runner: \(error)")
+        }
+    }
+
+    private var currentEntries: [LogJournal.Entry] {
+        get throws(SystemError) {
+            var all: [LogJournal.Entry] = []
+            for log in Array(running.values) + Array(ended.values) where log.cap < LogTrimmer.none {
+                all += try entries(of: log)
+            }
+            return all
+        }
+    }
+
+    private func entries(of log: Log) throws(SystemError) -> [LogJournal.Entry] {
+        var entries: [LogJournal.Entry] = []
+        for file in log.files {
+            guard let inode = try file.inode() else { continue }
+            entries.append(
+                LogJournal.Entry(
+                    attempt: log.attempt, cap: log.cap, uid: log.uid, hasLeftovers: log.hasLeftovers, inode: inode,
+                    path: file.path))
+        }
+        return entries
+    }
 }
 
 // MARK: Re-execution

@@ -20,6 +20,17 @@ public final class LogFile {
         descriptor = number.map { Descriptor(owning: $0) }
     }
 
+    /// Takes over a file of a process that has ended; `nil`: the file is not there any more, or its ownership was taken from
+    /// that user, which is the last thing that happens to it.
+    public static func adopt(_ path: String, inode: UInt64, owner: UInt32) throws(SystemError) -> LogFile? {
+        let file = LogFile(path, descriptor: nil, isOwnershipTaken: false)
+        // While its owner has a lease on it, who it is cannot be told.
+        guard let number = try file.number() else { return Files.exists(path) ? file : nil }
+        var status = stat()
+        try retrying("examine \(path)") { unsafe fstat(number, &status) }
+        return status.st_ino == inode && status.st_uid == owner ? file : nil
+    }
+
     /// Makes the file and the directories above it. Replaces an existing file, so that owners of that one and links to it
     /// give no access to the new one. Mode 0600; `owner` owns it, so that the operation can open its own /dev/stderr.
     public static func create(_ path: String, owner: (uid: UInt32, gid: UInt32)?) throws(SystemError) -> LogFile {
@@ -81,6 +92,14 @@ extension LogFile {
         var status = stat()
         try retrying("examine \(path)") { unsafe fstat(number, &status) }
         return (Int64(status.st_size), Int64(status.st_blocks).clampedProduct(512))
+    }
+
+    /// Returns what tells the file from others of its name; `nil`: it cannot be opened now.
+    public func inode() throws(SystemError) -> UInt64? {
+        guard let number = try number() else { return nil }
+        var status = stat()
+        try retrying("examine \(path)") { unsafe fstat(number, &status) }
+        return UInt64(status.st_ino)
     }
 
     /// Returns the length and the instant of the last write; `nil`: the file cannot be opened now.
