@@ -35,6 +35,10 @@ enum Canaries {
             }
         ),
         (
+            "operations start more often than the rate of their category allows",
+            startTogether
+        ),
+        (
             "the daemon reported a fault of its own",
             {
                 $0.ownFaults.append("planted")
@@ -155,6 +159,24 @@ enum Canaries {
             }
         ),
     ]
+
+    /// The last operations of a category with a rate were started at one instant.
+    @Sendable private static func startTogether(_ evidence: inout Evidence) -> Bool {
+        let starts = evidence.marks.starts.indices.filter {
+            evidence.planned[evidence.marks.starts[$0].name]?.isRated == true
+        }.suffix(Planner.rate.count + 1)
+        guard starts.count > Planner.rate.count, let last = starts.last else { return false }
+        let instant = evidence.marks.starts[last].at
+        let ids = Set(starts.map { evidence.marks.starts[$0].attempt.id })
+        for start in starts { evidence.marks.starts[start].at = instant }
+        for place in evidence.events.indices {
+            guard let id = evidence.events[place].id, ids.contains(id), evidence.events[place].type == "started" else {
+                continue
+            }
+            evidence.events[place].instant = instant
+        }
+        return true
+    }
 
     /// A process still wrote after what waits for it had started.
     @Sendable private static func startBefore(_ evidence: inout Evidence) -> Bool {

@@ -39,7 +39,7 @@ extension Checker {
     }
 
     /// Instants are told in milliseconds.
-    private static let rounding = 0.002
+    static let rounding = 0.002
     /// Longest time from the moment at which opsd reads a request, from which a delay counts, to the one at which it stores
     /// the operation, on a machine that is kept busy.
     private static let reading = 0.25

@@ -18,6 +18,7 @@ struct Checker {
         prove("acknowledged cancels, retries and edges are remembered") { $0.requests() }
         prove("no attempt starts twice, none without being on disk") { $0.starts() }
         prove("slots, categories, queue and group limits hold, by the kernel's locks") { $0.exclusion() }
+        prove("no more start within a time than the rate of a category allows") { $0.rates() }
         prove("nothing starts before what it depends on") { $0.order() }
         prove("every operation has settled, with an outcome that can be") { $0.outcomes() }
         prove("exit statuses are those of the processes") { $0.exits() }

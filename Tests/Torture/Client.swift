@@ -130,7 +130,8 @@ struct Client {
                 if let refusal = error.refusal, !isExpected(refusal) {
                     ledger.write { $0.submissions[key] = nil }
                     // Its capacity is changed live: asking for more than there is now is rightly refused.
-                    if !refusal.text.contains("gpu") { ledger.find("submission \(key) was refused: \(refusal)") }
+                    let isAboutIt = Planner.changing.contains { refusal.text.contains($0) }
+                    if !isAboutIt { ledger.find("submission \(key) was refused: \(refusal)") }
                     return
                 }
                 ledger.count("repeated submissions")
@@ -256,12 +257,22 @@ struct Client {
     }
 
     private mutating func changeLimit() throws(CallError) {
-        switch dice.roll(0...2) {
+        switch dice.roll(0...3) {
         case 0: try setLimit(dice.roll(0...4), of: "live")
+        case 2: try changeUnits()
         case 1: _ = try command("SetCategory", ["name": "gpu", "capacity": dice.roll(0...Planner.unitCapacity)])
         // Beside attackers there is always a slot that they cannot have.
         default: try setLimit(dice.roll((victims.people == nil ? 1 : 3)...max(3, victims.workers)), of: nil)
         }
+    }
+
+    /// Drains units of a category, adds them again, and changes their order.
+    private mutating func changeUnits() throws(CallError) {
+        guard let units = dice.pick(Planner.namedUnits) else { return }
+        var left = units.names
+        while left.count > 1, dice.happens(40) { left.remove(at: dice.roll(0...left.count - 1)) }
+        left.swapAt(0, left.count - 1)
+        _ = try command("SetCategory", ["name": units.category, "units": left])
     }
 
     /// Changes the limit of a queue, or of the pool.

@@ -80,7 +80,7 @@ struct Faults {
         case .forgetting: possible.append(("forget", 60, { try $0.forget() }))
         case .twins: possible.append(("twins", 200, { try $0.startTwice() }))
         case .standstill: possible.append(("standstill", 60, { $0.standStill() }))
-        case .limits, .edges, .forging, nil: break
+        case .limits, .rates, .edges, .forging, nil: break
         }
         choices = possible.filter { only.isEmpty || only.contains($0.name) }
             .flatMap { Array(repeating: $0.fault, count: $0.weight) }

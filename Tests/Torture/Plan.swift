@@ -21,6 +21,8 @@ struct Planned: Sendable {
     var hasCondition = false
     var isHeld = false
     var hasCategories = false
+    /// Its category limits how many start within a time.
+    var isRated = false
     /// A process of it may live longer than the one that writes the marks.
     var hasGrandchild = false
     /// It ends when it says so, whatever its process does then.
@@ -51,6 +53,17 @@ struct Planner {
     /// Limits of the queues; the limit of `live` is changed while it runs, never above this.
     static let queueLimits = ["main": 1, "one": 1, "two": 2, "three": 3, "live": 4]
     static let unitCapacity = 3
+    /// Categories of named units, each of which so many operations may hold at once.
+    static let namedUnits = [
+        NamedUnits(category: "tpu", names: ["t0", "t1", "t2", "t3"], share: 1),
+        NamedUnits(category: "mig", names: ["m0", "m1"], share: 2),
+    ]
+    /// Categories whose capacity is changed while it runs.
+    static let changing = ["gpu"] + namedUnits.map(\.category)
+    /// Category of which so many operations may start within so many seconds.
+    static let rate = (category: "api", count: 2, seconds: 1.0)
+
+    struct NamedUnits { var category: String, names: [String], share: Int }
 
     init(dice: Dice, prefix: String, mark: [String], opsctl: String, highestPriority: Int, isForged: Bool) {
         self.isForged = isForged
@@ -140,7 +153,7 @@ struct Planner {
         var words = ["name=\(name)"] + (group?.locks ?? [])
         if let limit = Self.queueLimits[queueName] { words.append("n:queue-\(queueName):\(limit):1") }
         if queue == nil { operation["queue"] = queueName }
-        if group == nil { addCategories(&operation, &words) }
+        if group == nil { addCategories(&operation, &words, &plan) }
         addEnding(&operation, &words, &plan)
         addScheduling(&operation, &plan)
         operation["grace"] = "\(dice.roll(1...4) * 100)ms"
@@ -152,9 +165,11 @@ struct Planner {
         return operation
     }
 
-    private mutating func addCategories(_ operation: inout [String: Any], _ words: inout [String]) {
+    private mutating func addCategories(
+        _ operation: inout [String: Any], _ words: inout [String], _ plan: inout Planned
+    ) {
         guard dice.happens(35) else { return }
-        switch dice.roll(0...5) {
+        switch dice.roll(0...9) {
         case 0...2:
             let first = dice.roll(0...3)
             let second = dice.roll(0...3)
@@ -165,11 +180,28 @@ struct Planner {
             let isShared = dice.happens(70)
             operation["categories"] = [["name": "disk", "mode": isShared ? "shared" : "exclusive"]]
             words.append(isShared ? "s:disk" : "x:disk")
+        case 5...7:
+            let (category, word) = namedUnits()
+            operation["categories"] = [category]
+            words.append(word)
+        case 8...9:
+            operation["categories"] = [Self.rate.category]
+            plan.isRated = true
         default:
             let units = dice.roll(1...Self.unitCapacity)
             operation["categories"] = [["name": "gpu", "units": units] as [String: Any]]
             words.append("n:gpu:\(Self.unitCapacity):\(units)")
         }
+    }
+
+    /// Some units of a category that names them, or all; with the word that has the kernel's locks on them taken.
+    private mutating func namedUnits() -> (category: [String: Any], word: String) {
+        let units = dice.pick(Self.namedUnits) ?? Self.namedUnits[0]
+        let isExclusive = dice.happens(10)
+        let count = isExclusive ? 0 : dice.roll(1...units.names.count)
+        let word = "u:\(units.category):OPS_UNITS_\(units.category.uppercased()):\(count):\(units.share)"
+        if isExclusive { return (["name": units.category, "mode": "exclusive"], word) }
+        return (["name": units.category, "units": count], word)
     }
 
     private mutating func addEnding(_ operation: inout [String: Any], _ words: inout [String], _ plan: inout Planned) {

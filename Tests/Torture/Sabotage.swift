@@ -9,6 +9,8 @@ enum Sabotage: String {
     case twins
     /// Queues let more execute than they may.
     case limits
+    /// More start within a time than may.
+    case rates
     /// Dependencies are lost on their way.
     case edges
     /// Nothing starts for seconds, although slots are free.

@@ -88,6 +88,17 @@ struct Torture {
             _ = try Wire.call(victims.socket, "SetQueue", ["name": queue, "limit": limit, "create": true])
         }
         _ = try Wire.call(victims.socket, "SetCategory", ["name": "gpu", "capacity": Planner.unitCapacity])
+        for units in Planner.namedUnits {
+            let share = arguments.sabotage == .limits ? units.share + 1 : units.share
+            let parameters = ["name": units.category, "units": units.names, "share": share] as [String: Any]
+            _ = try Wire.call(victims.socket, "SetCategory", parameters)
+        }
+        let rate = Planner.rate
+        let starts = arguments.sabotage == .rates ? 10 * rate.count : rate.count
+        let limit: [String: Any] = [
+            "name": rate.category, "rate": "\(starts)/\(Int(rate.seconds))s", "unlimited": true,
+        ]
+        _ = try Wire.call(victims.socket, "SetCategory", limit)
         if arguments.sabotage == .limits {
             for queue in ["one", "two"] { _ = try Wire.call(victims.socket, "SetQueue", ["name": queue, "limit": 4]) }
         }
@@ -105,6 +116,7 @@ struct Torture {
         // Graphs whose acknowledgement nobody waited for may have been suspended by nobody.
         try insist("SetQueue", ["name": "live", "limit": 4])
         try insist("SetCategory", ["name": "gpu", "capacity": Planner.unitCapacity])
+        for units in Planner.namedUnits { try insist("SetCategory", ["name": units.category, "units": units.names]) }
         try insist("SetWorkers", ["workers": arguments.workers])
         try waitUntilSettled()
     }

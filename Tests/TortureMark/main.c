@@ -14,6 +14,8 @@
 //   child=MS                      a grandchild in a session of its own holds everything for that long
 //   x:F s:F                       lock F exclusively, shared
 //   n:F:K:U                       U of the K units of F
+//   u:F:V:U:S                     U places of the units of F that the variable V names; each unit has S places, and all
+//                                 places of the named ones are meant by a U of 0
 //
 // Marks: "S name id attempt slot pid time", "E name id attempt code logged time", "V name id attempt lock",
 // "P name id attempt child" once a child is acknowledged. Times are microseconds since 1970.
@@ -83,6 +85,32 @@ static void hold_units(char *specification) {
             if (!taken[unit] && take(path, LOCK_EX)) taken[unit] = 1, wanted--;
         }
     if (wanted > 0) mark("V %s %s %s %s\n", name, id, attempt, file);
+}
+
+// As above: one place among those of a unit is free, although we may have to look more than once.
+static int take_place(const char *file, const char *unit, int share) {
+    for (int round = 0; round < 50; round++)
+        for (int place = 0; place < share; place++) {
+            char path[256];
+            snprintf(path, sizeof path, "%s.%s.%d", file, unit, place);
+            if (take(path, LOCK_EX)) return 1;
+        }
+    return 0;
+}
+
+static void hold_named_units(char *specification) {
+    char *file = strtok(specification, ":"), *variable = strtok(NULL, ":");
+    int wanted = atoi(strtok(NULL, ":")), share = atoi(strtok(NULL, ":")), count = 0, held = 0;
+    const char *value = getenv(variable);
+    char *names = strdup(value ? value : "");
+    if (!names) die("strdup");
+    for (const char *c = names; *c; c++) count += c == names || *c == ',';
+    // A unit is named once, however many of its places are meant; the torture asks for no mixture.
+    int each = wanted == 0 ? share : count > 0 ? wanted / count : 0;
+    for (char *unit = strtok(names, ","); unit; unit = strtok(NULL, ","))
+        for (int place = 0; place < each; place++) held += take_place(file, unit, share);
+    if (held != (wanted > 0 ? wanted : count * share) || held == 0)
+        mark("V %s %s %s %s=%s:%d\n", name, id, attempt, variable, value ? value : "", held);
 }
 
 static void rest(long milliseconds) {
@@ -185,6 +213,7 @@ int main(int argc, char **argv) {
         if (strncmp(argv[i], "x:", 2) == 0) hold(argv[i] + 2, LOCK_EX);
         else if (strncmp(argv[i], "s:", 2) == 0) hold(argv[i] + 2, LOCK_SH);
         else if (strncmp(argv[i], "n:", 2) == 0) hold_units(argv[i] + 2);
+        else if (strncmp(argv[i], "u:", 2) == 0) hold_named_units(argv[i] + 2);
     }
     if (child > 0) grandchild(child);
     if (opsctl && made) produce(opsctl, made, argv);
