@@ -11,6 +11,10 @@ struct CoreBench {
         print(left("", 34), right("operations", 12), right("ns each", 10), right("a second", 12), right("x bare", 8))
         for size in sizes { layers(size) }
         growth("one category", [1_000, 10_000, 100_000], inOneCategory)
+        growth("one category, named unit", [1_000, 10_000, 100_000], settings: [named(1)], inOneCategory)
+        growth("10,000 named units", [10_000, 100_000], workers: 20_000, settings: [named(10_000)], inOneCategory)
+        growth("1,000 categories", [10_000, 100_000]) { inSome(of: 1_000, $0) }
+        growth("1,000 categories with rates", [10_000, 100_000], settings: rates(1_000)) { inSome(of: 1_000, $0) }
         growth("pairs of 100 categories", [1_000, 10_000, 100_000]) { inPairs($0, of: 100) }
         growth("groups of ten, one category", [1_000, 10_000, 100_000]) { inGroups($0, categories: 1) }
         growth("groups of ten, 100 categories", [1_000, 10_000, 100_000]) { inGroups($0, categories: 100) }
@@ -60,13 +64,17 @@ struct CoreBench {
     }
 
     /// The same at growing sizes: what one start costs must not grow with how many wait.
-    static func growth(_ name: String, _ counts: [Int], workers: Int32 = 64, _ shape: (Int) -> Submission) {
+    static func growth(
+        _ name: String, _ counts: [Int], workers: Int32 = 64, settings: [Event] = [], _ shape: (Int) -> Submission
+    ) {
         var first: Measurement?
         for count in counts {
             let submission = shape(count)
             let processes = submission.operations.count { !$0.flags.contains(.group) }
             var driven = Driven(workers: workers)
-            driven.handle(.setCategory("wide", capacity: 100_000))
+            for setting in [.setCategory("wide", capacity: 100_000)] + settings {
+                precondition(driven.handle(setting), "the category can be set so")
+            }
             let submitted = measure("submit, \(name)", count) {
                 precondition(driven.handle(.submit(submission)), "nothing is wrong with it")
             }

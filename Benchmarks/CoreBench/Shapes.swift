@@ -39,6 +39,24 @@ func inOneCategory(_ count: Int) -> Submission {
     return submission
 }
 
+/// Gives the units of the one category names.
+func named(_ units: Int) -> Event { .setCategory("only", CategoryEdit(units: (0..<units).map { "u\($0)" })) }
+
+/// Each operation in one of so many categories.
+func inSome(of categories: Int, _ count: Int) -> Submission {
+    var submission = Submission()
+    submission.categorySets = (0..<categories).map { [CategoryUse(name: "c\($0)")] }
+    submission.operations = (0..<count).map { Draft(categories: Int32($0 % categories)) }
+    return submission
+}
+
+/// Rates of the categories, which all starts of a measurement are within.
+func rates(_ categories: Int) -> [Event] {
+    (0..<categories).map {
+        .setCategory("c\($0)", CategoryEdit(rate: .set(Rate(count: 1_000, interval: 60_000_000_000))))
+    }
+}
+
 func inPairs(_ count: Int, of categories: Int) -> Submission {
     var numbers = Numbers(seed: 7)
     var submission = Submission()

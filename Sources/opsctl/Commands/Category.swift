@@ -104,11 +104,21 @@ enum CategoryVerb {
         if session.wantsJSON {
             try session.row(reply.category)
         } else {
-            let category = reply.category
-            let units = category.capacity.map { "has \($0) units" } ?? "has no capacity"
-            let rate = category.rate.map { ", and at most \($0) starts" } ?? ""
-            try session.output.line("category \(category.name.printable) \(units)\(rate)")
+            try session.output.line(sentence(about: reply.category))
         }
         return .done
+    }
+
+    private static func sentence(about category: CategoryRow) -> String {
+        let name = "category \(category.name.printable)"
+        let rate = category.rate.map { ", and at most \($0) starts" } ?? ""
+        guard let capacity = category.capacity else { return "\(name) has no capacity\(rate)" }
+        if category.share > 1 {
+            // Units that drain are still told of, and no operation gets them any more.
+            let units = capacity / category.share
+            let each = units == 1 ? "" : "each "
+            return "\(name) has \(units) \(units == 1 ? "unit" : "units"), \(each)for \(category.share) operations\(rate)"
+        }
+        return "\(name) has \(capacity) \(capacity == 1 ? "unit" : "units")\(rate)"
     }
 }
