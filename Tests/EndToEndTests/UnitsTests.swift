@@ -57,7 +57,7 @@ import Testing
         #expect(try machine.ctl("category", "set", "gpu", "--units", "0", "--export", "OPS_ID").status == 5)
         #expect(
             try machine.ok("category", "set", "gpu", "--units", "0,1", "--share", "3").out
-                == "category gpu has 2 units, each for 3 operations\n")
+                == "category gpu has 2 units, for 3 operations each\n")
         let row = try #require(try machine.ok("category", "ls", "--json").objects.first)
         #expect(row["capacity"] as? Int == 6)
         #expect(row["share"] as? Int == 3)

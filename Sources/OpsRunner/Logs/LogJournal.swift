@@ -16,7 +16,7 @@ struct LogJournal {
         var path: String
     }
     static let fileName = "runner.logs"
-    /// Number of lines after which the file is written anew, with those that still matter.
+    /// Number of lines after which the file is replaced by one with those that still matter.
     static let most = 1000
     private static let largest = 1 << 20
 

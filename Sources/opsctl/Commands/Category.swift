@@ -109,16 +109,17 @@ enum CategoryVerb {
         return .done
     }
 
+    private static func count(_ units: Int) -> String { units == 1 ? "1 unit" : "\(units) units" }
+
     private static func sentence(about category: CategoryRow) -> String {
         let name = "category \(category.name.printable)"
         let rate = category.rate.map { ", and at most \($0) starts" } ?? ""
         guard let capacity = category.capacity else { return "\(name) has no capacity\(rate)" }
         if category.share > 1 {
-            // Units that drain are still told of, and no operation gets them any more.
-            let units = capacity / category.share
-            let each = units == 1 ? "" : "each "
-            return "\(name) has \(units) \(units == 1 ? "unit" : "units"), \(each)for \(category.share) operations\(rate)"
+            // Units that drain are listed too, but belong to the capacity no more.
+            let units = count(capacity / category.share)
+            return "\(name) has \(units), for \(category.share) operations each\(rate)"
         }
-        return "\(name) has \(capacity) \(capacity == 1 ? "unit" : "units")\(rate)"
+        return "\(name) has \(count(capacity))\(rate)"
     }
 }
