@@ -87,6 +87,31 @@ import Testing
         #expect(assigned(world, last) == ["u199"])
     }
 
+    @Test func `a holder of all units leaves none to drain, before a restart and after it`() throws {
+        var world = World(workers: 8)
+        world.after(units("a", "b"))
+        world.add(categories: [CategoryUse(name: "gpu", mode: .exclusive)])
+        world.turn()
+        world.after(.setCategory("gpu", capacity: 3))
+        let before = try #require(world.scheduler.categoryStanding(of: "gpu"))
+        var snapshot = Snapshot()
+        snapshot.categorySets = [[CategoryUse(name: "gpu", mode: .exclusive)]]
+        snapshot.categorySettings = [CategorySettings(name: "gpu", capacity: 3)]
+        snapshot.nextOperation = 2
+        snapshot.nextGraph = 2
+        snapshot.queues = [Snapshot.Queue(name: "default")]
+        snapshot.operations = [
+            Snapshot.Row(
+                id: 1, graph: GraphID(1), categories: 0, state: .executing, attempt: 1, attemptsInRun: 1,
+                hasStarted: true)
+        ]
+        snapshot.running = [
+            Snapshot.Running(attempt: AttemptID(1, 1), slot: 0, runner: "r1", boot: "b1", startedAt: world.now)
+        ]
+        snapshot.assigned = [1: [AssignedUnits(category: "gpu", units: ["a", "b"])]]
+        #expect(World(workers: 8, snapshot).scheduler.categoryStanding(of: "gpu") == before)
+    }
+
     @Test func `units survive a restart with what was assigned to a group and its children`() {
         var snapshot = Snapshot()
         snapshot.nextOperation = 4

@@ -110,7 +110,8 @@ extension Category {
 
     /// Takes the units again that a holder had before a restart.
     mutating func restore(_ names: [String], _ need: Need) -> Assignment {
-        if units == nil { units = UnitTable() }
+        // Others take no shares: without a list they leave nothing to drain.
+        if units == nil, need.mode == .units { units = UnitTable() }
         let taken = need.mode == .units ? units?.restore(names) ?? [] : []
         return Assignment(category: need.category, names: names, taken: taken)
     }
