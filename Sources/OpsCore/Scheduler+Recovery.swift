@@ -164,14 +164,15 @@ extension Scheduler {
         guard let operation = unfinished(running.attempt.operation), let index = execution(of: operation) else {
             return
         }
-        executions[index].startedAt = running.startedAt
         if let resolution = running.resolution {
             executions[index].resolution = resolution
         }
         guard !table[operation].isGroup else {
             executions[index].isCancelling = running.resolution != nil
+            restoreTimeout(ofGroup: index, startedAt: running.startedAt.wall)
             return
         }
+        executions[index].startedAt = running.startedAt
         executions[index].runner = running.runner
         executions[index].boot = running.boot
         executions[index].process = running.process
@@ -210,6 +211,14 @@ extension Scheduler {
     }
 
     // MARK: The runner
+    /// Restores the clock of a group, which no runner confirms. As for a back-off, only the wall clock says how long ago it
+    /// started; if that was set back, the group has started now.
+    private mutating func restoreTimeout(ofGroup index: ExecutionIndex, startedAt: Int64) {
+        let elapsed = max(0, now.wall - startedAt)
+        executions[index].startedAt = Moment(monotonic: now.monotonic - elapsed, wall: startedAt)
+        if executions[index].resolution == nil { armTimeout(index) }
+    }
+
 
     /// Compares what a runner holds with what should be executing.
     mutating func runnerConnected(_ inventory: Inventory) {

@@ -52,6 +52,29 @@ import Testing
         #expect(world.scheduler.effectivePriority(of: 2) == 3)
     }
 
+    @Test func `the timeout of a group counts from its start across a restart`() {
+        var world = World(
+            snapshot {
+                var policy = Policy()
+                policy.timeout = 60 * World.second
+                $0.policies = [policy]
+                $0.operations[0] = Snapshot.Row(
+                    id: 1, graph: GraphID(1), policy: 0, state: .executing, flags: .group, hasStarted: true)
+                $0.operations[1] = Snapshot.Row(
+                    id: 2, graph: GraphID(1), parent: 1, state: .ready, flags: .held)
+                $0.edges = []
+                $0.running = [
+                    Snapshot.Running(
+                        attempt: AttemptID(1, 0), slot: nil, runner: "", boot: "",
+                        startedAt: Moment(monotonic: 0, wall: 999_950 * World.second))
+                ]
+            })
+        world.pass(seconds: 9)
+        #expect(world.turn() == [])
+        world.pass(seconds: 1)
+        #expect(world.turn().last == "finished 1 timedOut longer than 60s")
+    }
+
     @Test func `a launch that never reached the same runner is repeated`() {
         var world = World(snapshot(), connected: false)
         #expect(connect(&world) == [])

@@ -190,6 +190,7 @@ extension FakeStore {
         self[id].readyAt = max(self[id].readyAt, self[id].backoffUntil)
         self[id].backoffUntil = 0
         // The job of an executor starts later.
+        self[id].startedAt = at.wall
         if slot != nil || self[id].isGroup {
             self[id].hasStarted = true
             settleEdges(on: id)

@@ -46,12 +46,13 @@ extension FakeStore {
         return snapshot
     }
 
-    /// A group has no attempt; one that is ending is told by number 0.
+    /// A group has no attempt; one that is ending or has a timeout is told by number 0.
     private func endingGroup(_ record: Record) -> Record.Running? {
-        guard record.isGroup, record.resolution != nil else { return nil }
+        guard record.isGroup, record.resolution != nil || record.state == .executing && record.policy.timeout != nil
+        else { return nil }
         return Record.Running(
             attempt: AttemptID(record.id, 0), slot: nil, runner: "", boot: "",
-            startedAt: Moment(monotonic: 0, wall: 0))
+            startedAt: Moment(monotonic: 0, wall: record.startedAt))
     }
 
     private func restated(_ running: Record.Running, _ resolution: Record.Resolution?) -> Snapshot.Running {

@@ -61,6 +61,8 @@ public struct Record: Sendable {
     public var readyAt: Int64 = 0
     public var backoffUntil: Int64 = 0
     public var running: Running?
+    /// Wall instant of its latest start.
+    public var startedAt: Int64 = 0
     /// Named units of its latest start, and the categories whose units it has not been assigned yet.
     public var assigned: [AssignedUnits] = []
     var unassigned: Set<String> = []

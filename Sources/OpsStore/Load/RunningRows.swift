@@ -4,6 +4,7 @@ internal import OpsCore
 struct RunningRows {
     private let attempts: Statement
     private let resolutions: Statement
+    private let starts: Statement
 
     init(_ database: Database) throws(StoreError) {
         attempts = try database.prepare(
@@ -15,16 +16,18 @@ struct RunningRows {
             FROM attempt a JOIN runner r ON r.id = a.runner WHERE a.operation = ?1 AND a.number = ?2
             """)
         resolutions = try database.prepare("SELECT outcome, \(CauseRow.columns) FROM ending WHERE operation = ?1")
+        starts = try database.prepare("SELECT startedAt FROM operation WHERE id = ?1")
     }
 
-    /// Returns nil for a group whose end is not decided: it has no attempt.
-    func running(_ row: Snapshot.Row) throws(StoreError) -> Snapshot.Running? {
+    /// Returns nil for a group without a timeout whose end is not decided: it has no attempt.
+    func running(_ row: Snapshot.Row, _ policies: [Policy]) throws(StoreError) -> Snapshot.Running? {
         let resolution = try resolution(row.id)
         if row.flags.contains(.group) {
-            guard let resolution else { return nil }
+            let hasTimeout = row.policy.map { policies[Int($0)].timeout != nil } ?? false
+            guard resolution != nil || hasTimeout else { return nil }
             return Snapshot.Running(
                 attempt: AttemptID(row.id, 0), slot: nil, runner: "", boot: "",
-                startedAt: Moment(monotonic: 0, wall: 0), resolution: resolution)
+                startedAt: Moment(monotonic: 0, wall: try startedAt(row.id)), resolution: resolution)
         }
         attempts.bind(1, row.id.rawValue)
         attempts.bind(2, row.attempt)
@@ -44,6 +47,12 @@ struct RunningRows {
             }
         }
         return running
+    }
+
+    private func startedAt(_ id: OperationID) throws(StoreError) -> Int64 {
+        starts.bind(1, id.rawValue)
+        defer { starts.reset() }
+        return try starts.step() ? starts.int(0) : 0
     }
 
     private var process: Process? {

@@ -52,7 +52,7 @@ extension Store {
     private func loadRunning(_ snapshot: inout Snapshot) throws(StoreError) {
         let rows = try RunningRows(database)
         for row in snapshot.operations where row.state == .executing {
-            if let running = try rows.running(row) { snapshot.running.append(running) }
+            if let running = try rows.running(row, snapshot.policies) { snapshot.running.append(running) }
         }
     }
 
