@@ -58,6 +58,12 @@ extension Scheduler {
         {
             // The end stays the one that was stored first; what it would have waited for ends now.
             executions[index].isCancelling = true
+            if let stored = executions[index].resolution {
+                // A restart repeats the termination.
+                let by = by.isEmpty ? "opsd" : by
+                let id = table[operation].operationID
+                record(.cancelling(id, by: by, reason: reason, outcome: stored.outcome, stored.cause))
+            }
             terminate(index)
             return true
         }

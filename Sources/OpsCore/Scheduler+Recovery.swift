@@ -186,7 +186,8 @@ extension Scheduler {
             executions[index].isCancelling = [.cancelled, .timedOut].contains(running.resolution?.outcome)
             return
         }
-        executions[index].isCancelling = running.resolution != nil && !registry.leavesProcesses(index)
+        executions[index].isCancelling =
+            running.resolution != nil && (running.isCancelled || !registry.leavesProcesses(index))
         if running.resolution == nil {
             executions[index].resolution = registry.resolution(of: index, treeIsGone: false)
         }
@@ -210,7 +211,6 @@ extension Scheduler {
         }
     }
 
-    // MARK: The runner
     /// Restores the clock of a group, which no runner confirms. As for a back-off, only the wall clock says how long ago it
     /// started; if that was set back, the group has started now.
     private mutating func restoreTimeout(ofGroup index: ExecutionIndex, startedAt: Int64) {
@@ -219,6 +219,7 @@ extension Scheduler {
         if executions[index].resolution == nil { armTimeout(index) }
     }
 
+    // MARK: The runner
 
     /// Compares what a runner holds with what should be executing.
     mutating func runnerConnected(_ inventory: Inventory) {

@@ -102,6 +102,8 @@ public struct Snapshot: Sendable {
         public var exit: Exit?
         /// The end that was decided while its tree was alive.
         public var resolution: Resolution?
+        /// True if all its processes were to be ended, although its end was decided before.
+        public var isCancelled = false
         /// Timeout after its clock was stopped or moved: the rest of it while frozen, else the whole of it, counted from
         /// `startedAt`. Nil: the timeout of its policy, from `startedAt`.
         public var timeoutRemaining: Int64?

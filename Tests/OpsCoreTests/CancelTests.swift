@@ -50,6 +50,18 @@ import Testing
             ])
     }
 
+    @Test func `a cancel after the reported end is stored`() {
+        var world = World()
+        world.add {
+            $0.completion = .notify
+            $0.leftovers = .wait
+        }
+        world.turn()
+        world.after(.updated(world.attempt(1), OperationUpdate(finished: 0)))
+        #expect(world.after(cancel(1)) == ["cancelling 1 succeeded"])
+        #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: 10 * World.second)])
+    }
+
     @Test func `a forced cancel finishes without waiting for the processes`() {
         var world = World()
         world.add()

@@ -75,6 +75,23 @@ import Testing
         #expect(world.turn().last == "finished 1 timedOut longer than 60s")
     }
 
+    @Test(arguments: [false, true])
+    func `processes left by a reported end are ended after a restart only if they were cancelled`(isCancelled: Bool) {
+        var world = World(
+            snapshot {
+                var policy = Policy()
+                policy.completion = .notify
+                policy.leftovers = .wait
+                $0.policies = [policy]
+                $0.operations[0].policy = 0
+                $0.running[0].resolution = Resolution(outcome: .succeeded, cause: .reported(status: 0))
+                $0.running[0].isCancelled = isCancelled
+            }, connected: false)
+        _ = connect(&world, .running(Process(pid: 7, startTicks: 1, at: world.now)))
+        let isTerminated = world.last.effects.contains(.terminate(AttemptID(1, 1), grace: 10 * World.second))
+        #expect(isTerminated == isCancelled)
+    }
+
     @Test func `a launch that never reached the same runner is repeated`() {
         var world = World(snapshot(), connected: false)
         #expect(connect(&world) == [])

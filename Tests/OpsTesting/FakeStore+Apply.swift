@@ -57,9 +57,10 @@ extension FakeStore {
             settleEdges(on: id)
         case .reopened(let id, let run, let state):
             try reopen(id, run, state, at: now)
-        case .cancelling(let id, _, _, let outcome, let cause):
+        case .cancelling(let id, let by, _, let outcome, let cause):
             try require(self[id].state == .executing, .lawfulSteps, "\(id) is cancelling but \(self[id].state)")
-            self[id].resolution = Record.Resolution(outcome: outcome, cause: cause, isOrdered: true)
+            self[id].resolution = Record.Resolution(
+                outcome: outcome, cause: cause, isOrdered: true, isCancelled: !by.isEmpty)
         default:
             try applyAttribute(change)
         }
@@ -189,8 +190,8 @@ extension FakeStore {
         // After a back-off an operation has waited from the end of that.
         self[id].readyAt = max(self[id].readyAt, self[id].backoffUntil)
         self[id].backoffUntil = 0
-        // The job of an executor starts later.
         self[id].startedAt = at.wall
+        // The job of an executor starts later.
         if slot != nil || self[id].isGroup {
             self[id].hasStarted = true
             settleEdges(on: id)

@@ -63,6 +63,7 @@ extension FakeStore {
             timeoutRemaining: running.timeoutRemaining)
         restated.isOver = running.isOver
         restated.job = running.job
+        restated.isCancelled = resolution?.isCancelled ?? false
         return restated
     }
 

@@ -34,6 +34,8 @@ public struct Record: Sendable {
         public var cause: Cause
         /// Asked for, by a cancel or a time-out, and so final.
         public var isOrdered: Bool
+        /// A user has asked for it.
+        public var isCancelled = false
     }
 
     public let id: OperationID
@@ -59,10 +61,10 @@ public struct Record: Sendable {
     /// True if a group has started in this run. A group has no attempt.
     public var hasStarted = false
     public var readyAt: Int64 = 0
-    public var backoffUntil: Int64 = 0
-    public var running: Running?
     /// Wall instant of its latest start.
     public var startedAt: Int64 = 0
+    public var backoffUntil: Int64 = 0
+    public var running: Running?
     /// Named units of its latest start, and the categories whose units it has not been assigned yet.
     public var assigned: [AssignedUnits] = []
     var unassigned: Set<String> = []

@@ -15,13 +15,14 @@ struct RunningRows {
                 a.causeOther, a.causeText, a.causeNote, a.job
             FROM attempt a JOIN runner r ON r.id = a.runner WHERE a.operation = ?1 AND a.number = ?2
             """)
-        resolutions = try database.prepare("SELECT outcome, \(CauseRow.columns) FROM ending WHERE operation = ?1")
+        resolutions = try database.prepare(
+            "SELECT outcome, \(CauseRow.columns), \"by\" <> '' FROM ending WHERE operation = ?1")
         starts = try database.prepare("SELECT startedAt FROM operation WHERE id = ?1")
     }
 
     /// Returns nil for a group without a timeout whose end is not decided: it has no attempt.
     func running(_ row: Snapshot.Row, _ policies: [Policy]) throws(StoreError) -> Snapshot.Running? {
-        let resolution = try resolution(row.id)
+        let (resolution, isCancelled) = try resolution(row.id)
         if row.flags.contains(.group) {
             let hasTimeout = row.policy.map { policies[Int($0)].timeout != nil } ?? false
             guard resolution != nil || hasTimeout else { return nil }
@@ -39,6 +40,7 @@ struct RunningRows {
             boot: attempts.text(2), startedAt: Moment(monotonic: attempts.int(3), wall: attempts.int(4)),
             process: process, exit: exit, resolution: resolution, timeoutRemaining: attempts.optionalInt(17))
         running.job = attempts.optionalText(24)
+        running.isCancelled = isCancelled
         if let outcome = Outcome(stored: attempts.optionalInt(18)) {
             // Only children are outstanding. A cancel that came since outweighs how the attempt ended.
             running.isOver = true
@@ -73,14 +75,14 @@ struct RunningRows {
             at: Moment(monotonic: attempts.int(12), wall: attempts.int(13)))
     }
 
-    private func resolution(_ id: OperationID) throws(StoreError) -> Resolution? {
+    private func resolution(_ id: OperationID) throws(StoreError) -> (Resolution?, isCancelled: Bool) {
         resolutions.bind(1, id.rawValue)
-        guard try resolutions.step() else { return nil }
+        guard try resolutions.step() else { return (nil, false) }
         defer { resolutions.reset() }
         guard let outcome = Outcome(stored: resolutions.optionalInt(0)),
             let cause = CauseRow.read(resolutions, from: 1).cause
-        else { return nil }
-        return Resolution(outcome: outcome, cause: cause)
+        else { return (nil, false) }
+        return (Resolution(outcome: outcome, cause: cause), resolutions.bool(6))
     }
 }
 
