@@ -35,6 +35,7 @@ struct MirroredScheduler: TestedScheduler {
     func mustRevokeStaged(at now: Moment) -> Bool { core.mustRevokeStaged(at: now) }
     func why(_ operation: OperationID, at now: Moment) -> [Reason] { core.why(operation, at: now) }
     func brokenInvariant() -> String? { mirror.problem ?? core.brokenInvariant() }
+    var comparable: Scheduler? { core }
 }
 
 /// The store beside the simulation's own. Whether a turn was committed shows only in what follows: the next turn of

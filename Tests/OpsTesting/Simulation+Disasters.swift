@@ -14,6 +14,7 @@ extension Simulation {
         }
         if random.chance(30) { answerSomeone() }
         if random.chance(habits.clockJumps) {
+            isClockSet = true
             now.wall += Int64(random.below(7200) - 3600) * Self.second
         }
         if !world.isRunnerAlive {

@@ -21,7 +21,7 @@ extension Simulation {
         }
     }
 
-    private func calmingRequests() -> [Event] {
+    func calmingRequests() -> [Event] {
         var events: [Event] = [.setDraining(false), .setWorkers(4), .resume(.daemon)]
         for queue in store.queues {
             events.append(.resume(.queue(queue.name)))

@@ -9,6 +9,7 @@ public struct Simulation<Tested: TestedScheduler> {
     let habits: Habits
     var random: SeededGenerator
     var rateRandom: SeededGenerator
+    var restartRandom: SeededGenerator
     var store = FakeStore()
     var world: FakeWorld
     var judge = Judge()
@@ -16,6 +17,8 @@ public struct Simulation<Tested: TestedScheduler> {
     var now = Moment(monotonic: 1_000_000_000_000, wall: 1_700_000_000_000_000_000)
     var workers: Int32
     var isDraining = false
+    /// True once the wall clock was set.
+    var isClockSet = false
     /// The runner that the core was told of.
     var knownRunner: String?
     /// Attempts that a user gave up on: their trees may live.
@@ -31,6 +34,7 @@ public struct Simulation<Tested: TestedScheduler> {
         random = SeededGenerator(seed: seed)
         var chosen = habits ?? Habits(using: &random)
         rateRandom = SeededGenerator(seed: ~seed)
+        restartRandom = SeededGenerator(seed: seed &+ 1 << 32)
         chosen.hasRates = seed.isMultiple(of: 3)
         self.habits = chosen
         world = FakeWorld(isTame: self.habits.isPlain, isForgetful: self.habits.isForgetful)
@@ -119,6 +123,7 @@ public struct Simulation<Tested: TestedScheduler> {
             try require(store[tree.attempt.operation].isFrozen, .legalEffect, "\(tree.attempt) is frozen")
         }
         try inspectExplanations()
+        try compareWithRestart()
     }
 
     var setting: Judge.Setting {

@@ -11,8 +11,11 @@ public protocol TestedScheduler {
     func why(_ operation: OperationID, at now: Moment) -> [Reason]
     /// Returns the first invariant of the core that is broken; nil when all hold.
     func brokenInvariant() -> String?
+    /// Scheduler to compare with one that starts again from what is stored; nil: it is not compared.
+    var comparable: Scheduler? { get }
 }
 
 extension Scheduler: TestedScheduler {
     public func brokenInvariant() -> String? { checkInvariants().first }
+    public var comparable: Scheduler? { self }
 }

@@ -31,6 +31,8 @@ public struct Violation: Error, CustomStringConvertible, Sendable {
         case rejection
         /// No more starts within an interval than the rate of a category permits.
         case rates
+        /// A restart changes no decision.
+        case restart
     }
     public var promise: Promise
     public var text: String

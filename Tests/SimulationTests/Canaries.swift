@@ -11,6 +11,8 @@ protocol Perturbation {
     /// Returns the number of staged launches that it knows of.
     func countsHand(_ core: Scheduler) -> Int
     func explains(_ reasons: [Reason]) -> [Reason]
+    /// True if the comparison with a restarted scheduler is to find it.
+    static var isCompared: Bool { get }
 }
 
 extension Perturbation {
@@ -19,6 +21,7 @@ extension Perturbation {
     mutating func decides(_ core: inout Scheduler, at now: Moment) {}
     func countsHand(_ core: Scheduler) -> Int { core.stagedCount }
     func explains(_ reasons: [Reason]) -> [Reason] { reasons }
+    static var isCompared: Bool { false }
 }
 
 /// The scheduler with a planted bug: a canary that the simulation must find.
@@ -41,6 +44,7 @@ struct Broken<Bug: Perturbation>: TestedScheduler {
     func mustRevokeStaged(at now: Moment) -> Bool { core.mustRevokeStaged(at: now) }
     func why(_ operation: OperationID, at now: Moment) -> [Reason] { bug.explains(core.why(operation, at: now)) }
     func brokenInvariant() -> String? { nil }
+    var comparable: Scheduler? { Bug.isCompared ? core : nil }
 }
 
 /// The classic controller: each operation of a category depends on the one that was added to it before.
@@ -381,6 +385,17 @@ struct ForgetsPaths: Perturbation {
     mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
         guard case .submit(var submission) = event else { return event }
         for place in submission.operations.indices { submission.operations[place].path = nil }
+        return .submit(submission)
+    }
+}
+
+/// Timeouts are stored, but not kept.
+struct ForgetsTimeouts: Perturbation {
+    static var isCompared: Bool { true }
+
+    mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
+        guard case .submit(var submission) = event else { return event }
+        for policy in submission.policies.indices { submission.policies[policy].timeout = nil }
         return .submit(submission)
     }
 }

@@ -28,6 +28,9 @@ struct CanaryTests {
     @Test func `a forgotten estimate of the longest path is found`() throws {
         try expectFound(ForgetsPaths.self, [.startOrder])
     }
+    @Test func `a timeout that only a restart brings back is found`() throws {
+        try expectFound(ForgetsTimeouts.self, [.restart])
+    }
     @Test func `a lost report is found`() throws { try expectFound(LosesReports.self, [.reports]) }
     @Test func `an ignored suspension of a graph is found`() throws {
         try expectFound(IgnoresSuspendedGraphs.self, [.noEarlyStart])
