@@ -210,13 +210,48 @@ import Testing
     @Test func `an attempt that is assumed to have started counts once`() {
         var world = World(workers: 1)
         world.handle(.runnerConnected(Inventory(runner: "r1", boot: "b1", acceptsStaging: true)))
-        for _ in 1...3 { world.add { $0.retry = RetryPolicy(limit: 1) } }
+        for _ in 1...3 { world.add { $0.retry = RetryPolicy(limit: 1, backoff: 0) } }
         world.turn()
         world.after(world.exit(1))
-        #expect(world.scheduler.stagedCount > 0)
-        world.handle(.setDraining(false))
+        let staged = AttemptID(3, 1)
+        #expect(world.scheduler.isStaged(staged) && !world.scheduler.isStaged(AttemptID(3, 2)))
+        #expect(!world.scheduler.isStaged(AttemptID(2, 2)) && !world.scheduler.isStaged(AttemptID(9, 1)))
+        world.after(.setDraining(false))
+        #expect(world.executing == [2, 3])
+        #expect(world.after(.exited(staged, failure(world), treeIsGone: true)).contains("retrying 3"))
+        world.after(world.exit(2))
+        #expect(world.executing == [3])
+        #expect(world.after(world.exit(3, 1)).last == "finished 3 failed exit 1")
+    }
+
+    private func failure(_ world: World) -> Exit { Exit(status: .code(1), at: world.now) }
+
+    @Test func `a change of a queue answers for one queue`() {
+        var world = World()
+        #expect(world.handle(.setQueue("q", QueueEdit(limit: .set(2)))) == .success(.done(1)))
+        #expect(world.handle(.removeQueue("q")) == .success(.done(1)))
+    }
+
+    @Test func `an operation that waits is not being ended`() {
+        var world = World(workers: 0)
+        world.add()
         world.turn()
-        #expect(world.scheduler.attemptInRun(of: 3) == 1)
+        #expect(!world.scheduler.isCancelling(1) && !world.scheduler.isCancelling(7))
+    }
+
+    @Test func `the load of a category counts all of it for an exclusive holder`() {
+        for (uses, used) in [
+            ([CategoryUse(name: "gpu", mode: .exclusive)], 4), ([CategoryUse(name: "gpu", mode: .shared)], 1),
+            ([CategoryUse(name: "gpu", units: 3)], 3),
+        ] as [([CategoryUse], Int32)] {
+            var world = World()
+            world.after(.setCategory("gpu", capacity: 4))
+            world.add(categories: uses)
+            world.add(categories: [CategoryUse(name: "gpu", units: 4)])
+            world.turn()
+            let load = world.scheduler.categoryLoads.first
+            #expect(load?.used == used && load?.capacity == 4 && load?.waiting == 1)
+        }
     }
 
     // MARK: Reasons

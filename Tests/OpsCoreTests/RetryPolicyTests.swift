@@ -30,5 +30,11 @@ import Testing
         #expect(delays.contains { $0 < 910 * second } && delays.contains { $0 > 1090 * second })
         #expect(Set(delays).count > 300)
         #expect(policy.delay(after: 1, of: AttemptID(1, 1)) == delays[0])
+        // The same in every release: a restart works the rest of a delay out again.
+        let attempts = [AttemptID(1, 1), AttemptID(2, 1), AttemptID(3, 1), AttemptID(1, 2)]
+        #expect(
+            attempts.map { policy.delay(after: 1, of: $0) } == [
+                1_068_200_000_000, 1_081_900_000_000, 973_500_000_000, 1_091_500_000_000,
+            ])
     }
 }
