@@ -137,4 +137,38 @@ import Testing
         #expect(instants == Array(first..<first + Int64(instants.count)))
         #expect(Set(all.compactMap(\.graph)).count == all.count)
     }
+
+    @Test func `thousands of schedules are loaded in several turns, and requests wait for them`() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        for number in 0..<3000 { _ = try add(request("s\(number)", at: "@yearly"), secondsAgo: 0, to: fixture) }
+        let schedules = fixture.daemon.schedules
+        try schedules.load()
+        #expect(schedules.loading != nil && schedules.all.count < 3000)
+        #expect(!schedules.isEmpty)
+        #expect(try client.call(ListSchedulesRequest()).schedules.count == 3000)
+        #expect(schedules.loading == nil)
+        #expect(schedules.all.map(\.name) == schedules.all.map(\.name).sorted())
+    }
+
+    @Test func `instants of a long absence are recorded in several turns, each once`() throws {
+        let fixture = try Fixture()
+        let most = InstantLedger.instantsPerDecision
+        let old = request("steady", at: "every 1s") { $0.catchUp = "none" }
+        let stored = try add(old, secondsAgo: Int64(3 * most + most / 2), to: fixture)
+        try fixture.daemon.schedules.load()
+        let history = fixture.daemon.history
+        var counts = [0]
+        let first = stored.addedAt / 1_000_000_000
+        try fixture.turn {
+            let records = try history.instants(of: stored.id, limit: 1000)
+            let missed = records.filter { $0.result == .missed }.reduce(0) { $0 + $1.count }
+            if missed != counts.last { counts.append(missed) }
+            return records.contains { $0.result == .run }
+        }
+        #expect(zip(counts, counts.dropFirst()).allSatisfy { $1 - $0 <= most }, "\(counts)")
+        let instants = try accounted(stored, fixture, every: 1)
+        #expect(instants == Array((instants.first ?? 0)..<(instants.first ?? 0) + Int64(instants.count)))
+        #expect(instants.first == first || instants.first == first + 1)
+    }
 }

@@ -255,6 +255,7 @@ final class Requests {
     }
 
     private func handleSchedule(_ request: ControlRequest, _ exchange: Exchange) throws {
+        if untilSchedulesAreLoaded(exchange, { [unowned self] in try handleSchedule(request, exchange) }) { return }
         switch request {
         case .listSchedules(let request): readOn(exchange) { try self.listSchedules(request, exchange) }
         case .scheduleRuns(let request): readOn(exchange) { try self.scheduleRuns(request, exchange) }
@@ -268,6 +269,15 @@ final class Requests {
         case .backfillSchedule(let request): try change(exchange) { try self.backfillSchedule(request, exchange) }
         default: preconditionFailure("handle takes the other methods")
         }
+    }
+
+    /// Puts `body` off while schedules are being loaded, and returns true; the client's next call waits for it.
+    func untilSchedulesAreLoaded(_ exchange: Exchange, _ body: @escaping () throws -> Void) -> Bool {
+        let isPutOff = schedules.putOffUntilLoaded { [unowned self] in
+            do { try body() } catch { self.fail(exchange, error) }
+        }
+        if isPutOff { exchange.pauseReading() }
+        return isPutOff
     }
 
     // MARK: org.varlink.service

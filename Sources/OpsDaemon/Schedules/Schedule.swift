@@ -7,7 +7,9 @@ internal import OpsWire
 final class Schedule {
     let stored: StoredSchedule
     let definition: ScheduleDefinition
-    var ledger: InstantLedger { didSet { nextOfCalendar = ledger.nextStart } }
+    var ledger: InstantLedger {
+        didSet { if ledger.position != oldValue.position { nextOfCalendar = ledger.nextStart } }
+    }
     /// Instant at which a decision about the calendar is next due: each turn asks all schedules for it.
     private(set) var nextOfCalendar: UnixTime?
     /// Records of runs that have not finished.
@@ -22,6 +24,8 @@ final class Schedule {
     var events = EventState()
     /// Instant and number of the latest record of a trigger.
     var lastTrigger = (at: UnixTime.earliest, number: Int64(0))
+    /// Instants of an absence are left for the next turn.
+    var isBehind = false
     /// A run is being committed.
     var isCommitting = false
     /// The latest run.

@@ -18,6 +18,9 @@ final class Schedules {
     let builder: (GraphInput, SubmissionOrder, Caller) throws -> SubmissionBuilder
     private(set) var all: [Schedule] = []
     var backfills: [Backfill] = []
+    /// Present until all stored schedules have been loaded.
+    var loading: ScheduleLoading?
+    private(set) lazy var nextLoad = DeferredWork(loop) { [unowned self] in self.loadOn() }
     private let helpers: HelperProcesses
     private let fileWatch: FileWatch
     /// Directory in which checks of triggers write.
@@ -51,6 +54,8 @@ final class Schedules {
     private static let startsInATurn = 100
     /// Maximum number of runs that are stored, one by one, in the turn of a changed definition.
     private static let settledInATurn = 20
+    /// Nanoseconds after which a turn leaves further decisions to the next.
+    private static let longestDeciding: Int64 = 20_000_000
     /// Nanoseconds after which a late start counts as an absence; also the interval between two checks of the clock.
     static let absence: Int64 = 60_000_000_000
     /// Largest adjustment of the clock, in nanoseconds, that does not count as a change.
@@ -78,37 +83,17 @@ final class Schedules {
         clockDifference = now.wall - now.monotonic
     }
 
-    var isEmpty: Bool { all.isEmpty }
+    var isEmpty: Bool { all.isEmpty && loading == nil }
 
     // MARK: - Which there are
 
     /// Id of the current boot.
-    private(set) var boot = ""
+    var boot = ""
 
-    /// Loads the stored schedules when the daemon starts.
-    func load() throws {
-        boot = try Boot.identifier()
-        let now = UnixTime(flooringNanoseconds: Moment.now().wall)
-        let zones = ZoneReader()
-        for stored in try history.schedules() {
-            do {
-                let schedule = try open(stored, zones)
-                try turnBack(schedule, to: now)
-                schedule.returned(at: now)
-                all.append(schedule)
-            } catch let error as StoreError {
-                throw error
-            } catch {
-                log.error("schedule \(stored.name) of \(stored.user) does not run: \(error)")
-            }
-        }
-        try finish.load()
-        for schedule in all where schedule.hasEvents { try loadEvents(schedule, now) }
-        for schedule in all where schedule.definition.trigger != nil { triggers.update(schedule) }
-        refresh()
-    }
+    /// Adds a schedule that is the last in the order of names.
+    func insert(_ schedule: Schedule) { all.append(schedule) }
 
-    private func open(_ stored: StoredSchedule, _ zones: ZoneReader = ZoneReader()) throws -> Schedule {
+    func open(_ stored: StoredSchedule, _ zones: ZoneReader = ZoneReader()) throws -> Schedule {
         let history = history
         let last = try history.instants(of: stored.id, limit: 1).first
         let run = try history.instants(of: stored.id, .run, limit: 1).first
@@ -192,6 +177,10 @@ final class Schedules {
 
     /// Sets the alarm, at the end of each turn.
     func setAlarm() {
+        if loading != nil {
+            if turns.outage == nil, turns.longTurn == nil { nextLoad.schedule() }
+            return
+        }
         if isStale {
             isStale = false
             next = all.lazy.filter { !$0.isCommitting }.compactMap { self.nextLook(at: $0) }.min()
@@ -221,7 +210,7 @@ final class Schedules {
 
     /// Processes due instants, and starts runs.
     private func startDue() {
-        guard !all.isEmpty else {
+        guard !all.isEmpty, loading == nil else {
             clockCheck.set(at: nil)
             return
         }
@@ -237,15 +226,15 @@ final class Schedules {
             try compareClocks(now)
             let instant = UnixTime(flooringNanoseconds: now.wall)
             var started = 0
+            let end = now.monotonic + Self.longestDeciding
             for schedule in all where !schedule.isCommitting {
                 guard let due = nextLook(at: schedule), due <= instant else { continue }
-                if instant.seconds - due.seconds > Self.absence / 1_000_000_000, !wasBlocked {
-                    schedule.returned(at: instant)
-                }
+                let isLate = instant.seconds - due.seconds > Self.absence / 1_000_000_000
+                if isLate, !wasBlocked, !schedule.isBehind { schedule.returned(at: instant) }
                 try decide(schedule, at: instant)
                 if !schedule.isCommitting, turns.longTurn == nil { try decideEvents(schedule, at: instant) }
                 started += 1
-                if started >= Self.startsInATurn || turns.longTurn != nil { break }
+                if started >= Self.startsInATurn || turns.longTurn != nil || Clock.read().monotonic > end { break }
             }
             wasBlocked = wasBlocked && started > 0
         } catch let error as StoreError {
@@ -261,7 +250,8 @@ final class Schedules {
     /// - Returns: False if there is more than one turn decides.
     private func settleDue(_ schedule: Schedule, at now: UnixTime) throws -> Bool {
         turns.settleBeforeReading()
-        for _ in 0..<Self.settledInATurn {
+        let end = Clock.read().monotonic + Self.longestDeciding
+        for _ in 0..<Self.settledInATurn where Clock.read().monotonic < end {
             if turns.outage != nil { throw turns.unavailable }
             guard turns.longTurn == nil, !schedule.isCommitting else { return false }
             try decide(schedule, at: now, endingDelays: true)
@@ -275,13 +265,19 @@ final class Schedules {
         return false
     }
 
-    /// Decides due instants of one schedule up to the next run.
+    /// Decides due instants of one schedule up to the next run. Instants of years are decided in several turns.
     private func decide(_ schedule: Schedule, at now: UnixTime, endingDelays: Bool = false) throws {
+        schedule.isBehind = false
         while turns.longTurn == nil {
             let unfinished = schedule.unfinished.count
             switch schedule.ledger.decision(at: now, unfinished: unfinished, endingDelays: endingDelays) {
             case nil: return
-            case .record(let record): try store(record, of: schedule, note: nil)
+            case .record(let record):
+                try store(record, of: schedule, note: nil)
+                if record.count == InstantLedger.instantsPerDecision {
+                    schedule.isBehind = true
+                    return
+                }
             case .run(let nominal, let cancelling):
                 // A change waits for no minute.
                 guard endingDelays || mayRun(schedule) else { return }
@@ -328,7 +324,7 @@ final class Schedules {
         }
     }
 
-    private func turnBack(_ schedule: Schedule, to now: UnixTime) throws {
+    func turnBack(_ schedule: Schedule, to now: UnixTime) throws {
         guard now < schedule.ledger.position.accounted else { return }
         let records = try history.instants(of: schedule.id, behind: now.seconds)
         let ran = records.filter { $0.result == .run }.map { UnixTime(seconds: $0.nominal) }

@@ -1,0 +1,82 @@
+internal import OpsCalendar
+internal import OpsCore
+internal import OpsStore
+internal import OpsSystem
+internal import OpsSystemd
+
+/// The start of the daemon with stored schedules: it works while thousands of them are read, a few at a time.
+struct ScheduleLoading {
+    /// Schedules that are still to be read, the last of which is next.
+    var rest: [StoredSchedule]
+    /// Start of the daemon: instants before it may have been missed, all others come in time.
+    let arrival: UnixTime
+    let zones = ZoneReader()
+    /// Requests about schedules.
+    var waiting: [() -> Void] = []
+}
+
+extension Schedules {
+    /// Nanoseconds for which schedules are read in one turn.
+    private static let slice: Int64 = 5_000_000
+
+    /// Begins to load the stored schedules when the daemon starts.
+    func load() throws {
+        boot = try Boot.identifier()
+        let arrival = UnixTime(flooringNanoseconds: Moment.now().wall)
+        loading = ScheduleLoading(rest: try history.schedules().reversed(), arrival: arrival)
+        try loadSome()
+    }
+
+    /// Goes on where loading was put off.
+    func loadOn() {
+        guard loading != nil, turns.outage == nil, turns.longTurn == nil else { return }
+        turns.settleBeforeReading()
+        guard turns.outage == nil, turns.longTurn == nil else { return }
+        do {
+            try loadSome()
+        } catch let error as StoreError {
+            turns.fall(error)
+        } catch {
+            log.error("schedules: \(error)")
+        }
+    }
+
+    private func loadSome() throws {
+        guard var loading else { return }
+        let end = Clock.read().monotonic + Self.slice
+        while let stored = loading.rest.last {
+            if let schedule = try loaded(stored, loading) { insert(schedule) }
+            loading.rest.removeLast()
+            self.loading = loading
+            if Clock.read().monotonic > end, !loading.rest.isEmpty { return nextLoad.schedule() }
+        }
+        try finish.load()
+        for schedule in all where schedule.hasEvents { try loadEvents(schedule, loading.arrival) }
+        for schedule in all where schedule.definition.trigger != nil { triggers.update(schedule) }
+        self.loading = nil
+        refresh()
+        for request in loading.waiting { request() }
+    }
+
+    /// Returns nil for a schedule that cannot run.
+    private func loaded(_ stored: StoredSchedule, _ loading: ScheduleLoading) throws -> Schedule? {
+        do {
+            let schedule = try open(stored, loading.zones)
+            try turnBack(schedule, to: loading.arrival)
+            schedule.returned(at: loading.arrival)
+            return schedule
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            log.error("schedule \(stored.name) of \(stored.user) does not run: \(error)")
+            return nil
+        }
+    }
+
+    /// Puts a request off until all schedules are loaded. Returns false if they are.
+    func putOffUntilLoaded(_ request: @escaping () -> Void) -> Bool {
+        guard loading != nil else { return false }
+        loading?.waiting.append(request)
+        return true
+    }
+}
