@@ -94,7 +94,7 @@ extension Requests {
                 exchange.reply(
                     BackfillScheduleReply.with {
                         $0.runs = answer.runs.map { run in
-                            ScheduleRunRow(ScheduleRun(instant: run, outcome: nil, unfinished: 1), of: schedule)
+                            ScheduleRunRow(ScheduleRun(instant: run, outcome: nil, unfinished: 1), of: schedule.name)
                         }
                         $0.present = answer.present
                     })

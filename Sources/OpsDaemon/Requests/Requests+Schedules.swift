@@ -76,17 +76,17 @@ extension Requests {
     func listSchedules(_ request: ListSchedulesRequest, _ exchange: Exchange) throws {
         let schedules = schedules
         let chosen = try request.name.map { [try schedules.find($0, for: exchange.caller.user)] } ?? schedules.all
-        let rows = try chosen.map { try ScheduleRow($0, history) }
-        exchange.reply(ListSchedulesReply.with { $0.schedules = rows })
+        ask(exchange, ScheduleListQuery(chosen.map(ScheduleListQuery.Listed.init))) { rows in
+            exchange.reply(ListSchedulesReply.with { $0.schedules = rows })
+        }
     }
 
     func scheduleRuns(_ request: ScheduleRunsRequest, _ exchange: Exchange) throws {
         let schedule = try schedules.find(request.name, for: exchange.caller.user)
         let limit = min(max(request.limit ?? 50, 1), 1000)
-        let rows = try history.instants(of: schedule.id, limit: limit).map { instant in
-            ScheduleRunRow(try history.run(of: instant), of: schedule)
+        ask(exchange, ScheduleRunsQuery(schedule, limit: limit)) { rows in
+            exchange.reply(ScheduleRunsReply.with { $0.runs = rows })
         }
-        exchange.reply(ScheduleRunsReply.with { $0.runs = rows })
     }
 
     func runSchedule(_ request: RunScheduleRequest, _ exchange: Exchange) throws {
@@ -148,22 +148,25 @@ extension ScheduleRow {
         overlap = "\(schedule.definition.policy.overlap)"
         catchUp = "\(schedule.definition.policy.catchUp)"
         next = schedule.isPaused ? nil : schedule.nextStart?.nanoseconds.map(InstantText.format)
-        last = run.map { run in
-            .with {
-                $0.nominal = InstantText.format(run.instant.nominal * 1_000_000_000)
-                $0.graph = run.instant.graph.map { GraphID($0).reference }
-                $0.outcome = run.outcome.map { OutcomeName($0) }
-            }
-        }
+        if let run { setLast(run) }
         self.missed = missed
+    }
+
+    mutating func setLast(_ run: ScheduleRun) {
+        last = .with {
+            $0.nominal = InstantText.format(run.instant.nominal * 1_000_000_000)
+            $0.graph = run.instant.graph.map { GraphID($0).reference }
+            $0.outcome = run.outcome.map { OutcomeName($0) }
+        }
     }
 }
 
 extension ScheduleRunRow {
-    init(_ run: ScheduleRun, of schedule: Schedule) {
+    /// - Parameter schedule: Name of the schedule.
+    init(_ run: ScheduleRun, of schedule: String) {
         self.init()
         let instant = run.instant
-        self.schedule = schedule.name
+        self.schedule = schedule
         nominal = InstantText.format(instant.nominal * 1_000_000_000)
         through = InstantText.format(instant.through * 1_000_000_000)
         count = instant.count
