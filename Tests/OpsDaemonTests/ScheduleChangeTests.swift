@@ -1,3 +1,4 @@
+import Glibc
 import OpsCalendar
 import OpsExecutor
 import OpsSystem
@@ -170,5 +171,30 @@ import Testing
         let instants = try accounted(stored, fixture, every: 1)
         #expect(instants == Array((instants.first ?? 0)..<(instants.first ?? 0) + Int64(instants.count)))
         #expect(instants.first == first || instants.first == first + 1)
+    }
+
+    @Test func `files that wait for the store while they are found again are in one run`() throws {
+        let fixture = try Fixture()
+        let trigger = request("drop", at: "") {
+            $0.at = []
+            $0.onPath = "/nowhere/*"
+            $0.settle = "1s"
+            $0.batch = true
+        }
+        _ = try add(trigger, secondsAgo: 0, to: fixture)
+        let schedules = fixture.daemon.schedules
+        try schedules.load()
+        let schedule = try #require(schedules.all.first)
+        let watch = TriggerWatch(schedules.triggers, schedule, try #require(schedule.definition.trigger))
+        let keys = (1...3).map { TriggerKey(key: "/nowhere/\($0)", identity: "same") }
+        // Nothing takes them meanwhile: the store is unavailable.
+        for _ in 0..<4 {
+            watch.found(keys, isCut: false)
+            usleep(1_100_000)
+        }
+        #expect(watch.ready == keys)
+        watch.found([], isCut: false)
+        #expect(watch.ready.isEmpty)
+        watch.end()
     }
 }

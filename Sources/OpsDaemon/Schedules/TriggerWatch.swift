@@ -11,8 +11,8 @@ final class TriggerWatch {
     let trigger: Trigger
     private lazy var alarm = Alarm(triggers.loop, triggers.log) { [unowned self] in self.triggers.look(self) }
     private var token: FileWatch.Token?
-    /// New files that may still change, with the monotonic instant at which each was first seen in this state.
-    private var unsettled: [String: (identity: String, since: Int64)] = [:]
+    /// New files, with the monotonic instant at which each was first seen in its present state.
+    private var seen: [String: (identity: String, since: Int64)] = [:]
     /// New keys, which start runs in this order.
     var ready: [TriggerKey] = []
     var isLooking = false
@@ -80,17 +80,15 @@ final class TriggerWatch {
         let now = Clock.read().monotonic
         var next = now + trigger.pause
         if case .path(_, let settle, _, _) = trigger, settle > 0 {
-            var still: [String: (identity: String, since: Int64)] = [:]
+            // Those of the last check that still have no run are found again.
+            ready = []
+            var found: [String: (identity: String, since: Int64)] = [:]
             for key in keys {
-                let since = unsettled[key.key].flatMap { $0.identity == key.identity ? $0.since : nil } ?? now
-                if since + settle <= now {
-                    ready.append(key)
-                } else {
-                    still[key.key] = (key.identity, since)
-                    next = min(next, since + settle)
-                }
+                let since = seen[key.key].flatMap { $0.identity == key.identity ? $0.since : nil } ?? now
+                found[key.key] = (key.identity, since)
+                if since + settle <= now { ready.append(key) } else { next = min(next, since + settle) }
             }
-            unsettled = still
+            seen = found
         } else {
             ready = keys
         }
