@@ -2,7 +2,7 @@
 public struct Recurrence: Hashable, Sendable {
     public let expression: CalendarExpression
     public let zone: ZoneRules
-    /// Instant from which `every` counts.
+    /// Instant from which `every` counts, in both directions: a clock that is set back to before it changes nothing.
     public let start: UnixTime
 
     /// - Parameter zone: Rules of the zone that the expression names, or of the schedule's.
@@ -37,10 +37,9 @@ public struct Recurrence: Hashable, Sendable {
     }
 
     private func nextRepetition(of seconds: Int64, after instant: UnixTime) -> UnixTime? {
-        guard instant >= start else { return start }
-        let count = (instant.seconds - start.seconds) / seconds + 1
         // Durations are read as nanoseconds of 64 bits, and instants are bounded: no overflow.
-        let next = start.seconds + count * seconds
+        let (count, rest) = (instant.seconds - start.seconds).quotientAndRemainder(dividingBy: seconds)
+        let next = start.seconds + (rest < 0 ? count : count + 1) * seconds
         return next > UnixTime.bound ? nil : UnixTime(seconds: next)
     }
 

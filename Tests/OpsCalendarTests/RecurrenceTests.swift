@@ -96,12 +96,14 @@ import Testing
         #expect(try instants("30 23 * * *", "Asia/Beirut", "2026-10-24T12:00:00Z", "2026-10-25T12:00:00Z") == ["20:30"])
     }
 
-    @Test func `every follows elapsed time from its start`() throws {
+    @Test func `every follows elapsed time in both directions from its start`() throws {
         let every = try recurrence("every 90m", "Europe/Berlin", start: 1_774_740_000)
-        let first = Recurrences([every]).prefix(4).map(\.seconds)
+        let first = Recurrences([every], after: UnixTime(seconds: 1_774_739_999)).prefix(4).map(\.seconds)
         #expect(first == [1_774_740_000, 1_774_745_400, 1_774_750_800, 1_774_756_200])
         #expect(every.next(after: UnixTime(seconds: 1_774_745_399))?.seconds == 1_774_745_400)
         #expect(every.next(after: UnixTime(seconds: 1_774_745_400))?.seconds == 1_774_750_800)
+        #expect(every.next(after: UnixTime(seconds: 1_774_734_599))?.seconds == 1_774_734_600)
+        #expect(every.next(after: UnixTime(seconds: 1_774_734_600))?.seconds == 1_774_740_000)
         #expect(every.next(after: .latest) == nil)
     }
 

@@ -102,6 +102,15 @@ import Testing
         #expect(next < Clock.read().wall + 60_000_000_000)
     }
 
+    @Test func `a clock that was set back to before the addition of a schedule does not stop it`() throws {
+        let fixture = try Fixture()
+        _ = try add(request("steady", at: "every 1s"), secondsAgo: -7200, accounted: 7300, to: fixture)
+        try fixture.daemon.schedules.load()
+        let schedule = try #require(fixture.daemon.schedules.all.first)
+        let next = try #require(schedule.nextStart?.nanoseconds)
+        #expect(next < Clock.read().wall + 60_000_000_000)
+    }
+
     @Test func `thousands of runs ahead of a clock that was turned back are known after a restart`() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon
