@@ -14,7 +14,7 @@ SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
-.PHONY: help setup run test test-python test-metrics test-schema test-hosts test-web test-slurm build install man boot deb format lint bench simulate torture canaries mutants fuzz calendar-oracles transfer-torture bench-transfer clean
+.PHONY: help setup run test test-python test-metrics test-schema test-hosts test-web test-slurm build install man boot deb format lint bench simulate torture canaries mutants fuzz calendar-oracles transfer-torture bench-schedules bench-transfer clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -140,6 +140,10 @@ transfer-torture: setup ## kill fetches of COUNT=n files with SEED=s, and opsd w
 bench: setup ## measure, side by side in one run; draws docs/growth.svg
 	@for product in opsd opsd-runner opsctl bare load core-bench; do swift build $(RELEASE) --product $$product || exit 1; done
 	scripts/bench $(BIN)
+
+bench-schedules: build ## measure a daemon with 10,000 schedules
+	swift build $(RELEASE) --product load
+	scripts/bench-schedules $(BIN)
 
 bench-transfer: setup ## measure the transfer engine beside curl, aria2c and wget2
 	@scripts/setup nginx-light=/usr/sbin/nginx openssl curl aria2=/usr/bin/aria2c wget2

@@ -1,3 +1,4 @@
+#include <sys/timerfd.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 #include <systemd/sd-journal.h>

@@ -3,7 +3,8 @@
 //
 // What it does is read from the file named by $TORTURE_SHIM, which the torture writes:
 //   - every reading of CLOCK_REALTIME is moved by `clock_offset`, and so is every timer that waits for an instant of
-//     it; SIGRTMIN+5 says that the clock was set, whereupon armed timers are set again, as the kernel would;
+//     it; SIGRTMIN+5 says that the clock was set, whereupon armed timers are set again, as the kernel would, and those
+//     that are cancelled by that fire;
 //   - calls on the database's files fail with `io_error`, of the kinds in `io_calls`, one in `io_every`.
 // It counts what it did: a fault that never happened proves nothing.
 #define _GNU_SOURCE
@@ -41,6 +42,8 @@ enum { timers = 16 };
 static struct {
     _Atomic int descriptor;
     _Atomic int64_t instant;
+    // TFD_TIMER_CANCEL_ON_SET
+    _Atomic int is_cancelled_on_set;
 } timer[timers];
 
 static int (*real_clock_gettime)(clockid_t, struct timespec *);
@@ -74,7 +77,8 @@ static void clock_was_set(int number) {
         int descriptor = timer[i].descriptor - 1;
         int64_t instant = timer[i].instant;
         if (descriptor < 0 || instant == 0) continue;
-        if (arm(descriptor, instant) == 0) controls->timers_moved++;
+        // An instant long ago: it is readable at once, as a cancelled timer is.
+        if (arm(descriptor, timer[i].is_cancelled_on_set ? 0 : instant) == 0) controls->timers_moved++;
     }
     errno = saved;
 }
@@ -123,6 +127,7 @@ int timerfd_settime(int descriptor, int flags, const struct itimerspec *value, s
         if (timer[i].descriptor != descriptor + 1) continue;
         int64_t instant = flags & TFD_TIMER_ABSTIME ? nanoseconds(&value->it_value) : 0;
         timer[i].instant = instant;
+        timer[i].is_cancelled_on_set = (flags & TFD_TIMER_CANCEL_ON_SET) != 0;
         if (instant != 0) return arm(descriptor, instant);
     }
     return real_timerfd_settime(descriptor, flags, value, old);

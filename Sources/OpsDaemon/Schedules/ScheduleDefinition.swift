@@ -190,6 +190,11 @@ extension ScheduleDefinition {
         try self.init(request, start: start, zones)
     }
 
+    func zoneName(of recurrence: Recurrence) -> String? { recurrence.expression.zoneName ?? request.zone }
+
+    /// Time zones whose rules it depends on.
+    var zoneNames: Set<String> { Set(recurrences.all.compactMap(zoneName)) }
+
     /// The definition as it is stored.
     var text: String {
         var writer = JSONWriter(capacity: 4096)

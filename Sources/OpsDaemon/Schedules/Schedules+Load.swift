@@ -42,28 +42,28 @@ extension Schedules {
     }
 
     private func loadSome() throws {
-        guard var loading else { return }
+        guard let (arrival, zones) = loading.map({ ($0.arrival, $0.zones) }) else { return }
         let end = Clock.read().monotonic + Self.slice
-        while let stored = loading.rest.last {
-            if let schedule = try loaded(stored, loading) { insert(schedule) }
-            loading.rest.removeLast()
-            self.loading = loading
-            if Clock.read().monotonic > end, !loading.rest.isEmpty { return nextLoad.schedule() }
+        while let stored = loading?.rest.last {
+            if let schedule = try loaded(stored, arrival, zones) { insert(schedule) }
+            loading?.rest.removeLast()
+            if Clock.read().monotonic > end, loading?.rest.isEmpty == false { return nextLoad.schedule() }
         }
         try finish.load()
-        for schedule in all where schedule.hasEvents { try loadEvents(schedule, loading.arrival) }
+        for schedule in all where schedule.hasEvents { try loadEvents(schedule, arrival) }
         for schedule in all where schedule.definition.trigger != nil { triggers.update(schedule) }
-        self.loading = nil
+        let waiting = loading?.waiting ?? []
+        loading = nil
         refresh()
-        for request in loading.waiting { request() }
+        for request in waiting { request() }
     }
 
     /// Returns nil for a schedule that cannot run.
-    private func loaded(_ stored: StoredSchedule, _ loading: ScheduleLoading) throws -> Schedule? {
+    private func loaded(_ stored: StoredSchedule, _ arrival: UnixTime, _ zones: ZoneReader) throws -> Schedule? {
         do {
-            let schedule = try open(stored, loading.zones)
-            try turnBack(schedule, to: loading.arrival)
-            schedule.returned(at: loading.arrival)
+            let schedule = try open(stored, zones)
+            try turnBack(schedule, to: arrival)
+            schedule.returned(at: arrival)
             return schedule
         } catch let error as StoreError {
             throw error

@@ -2,13 +2,38 @@ internal import OpsCalendar
 internal import OpsCore
 internal import OpsStore
 internal import OpsSystem
+internal import OpsSystemd
 internal import OpsWire
 
 /// Time zones of schedules, whose files an update of the system may change.
 extension Schedules {
-    /// Reads the files again, at most once a minute, and passes changed rules to the schedules.
+    /// Nanoseconds after which a changed file is read: an upgrade changes many.
+    private static let settling: Int64 = 1_000_000_000
+
+    func watchZones(of schedule: Schedule) {
+        for name in schedule.definition.zoneNames where zoneWatches[name] == nil { watchZone(name) }
+    }
+
+    /// Without its watch a file is read with the instants of schedules.
+    private func watchZone(_ name: String) {
+        let token = try? fileWatch.watchFiles(of: ZoneName.folder + "/" + name) { [unowned self] in
+            zonesChanged.set(after: Self.settling)
+        }
+        zoneWatches[name] = .some(token)
+    }
+
+    /// A file that was replaced has another watch.
+    private func renewZoneWatches() {
+        for (name, token) in zoneWatches {
+            if let token { fileWatch.cancel(token) }
+            watchZone(name)
+        }
+    }
+
+    /// Reads the files again, at most once a minute unless one has changed, and passes changed rules to the schedules.
     func rereadZones(_ now: Moment) throws {
-        guard now.monotonic - zonesReadAt >= Self.absence else { return }
+        guard zonesReadAt == .min || now.monotonic - zonesReadAt >= Self.absence else { return }
+        if zonesReadAt == .min { renewZoneWatches() }
         zonesReadAt = now.monotonic
         var read: [String: ZoneRules?] = [:]
         let instant = UnixTime(flooringNanoseconds: now.wall)
@@ -16,7 +41,7 @@ extension Schedules {
         for schedule in all where !schedule.isCommitting && schedule.nextStart ?? .latest > instant {
             let definition = schedule.definition
             let hasChanged = try definition.recurrences.all.contains { recurrence in
-                guard let name = recurrence.expression.zoneName ?? definition.request.zone else { return false }
+                guard let name = definition.zoneName(of: recurrence) else { return false }
                 let rules = try read[name] ?? ZoneFiles.rules(of: name)
                 read[name] = rules
                 // A zone without a file keeps the rules that it had.

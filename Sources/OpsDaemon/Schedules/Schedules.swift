@@ -22,7 +22,7 @@ final class Schedules {
     var loading: ScheduleLoading?
     private(set) lazy var nextLoad = DeferredWork(loop) { [unowned self] in self.loadOn() }
     private let helpers: HelperProcesses
-    private let fileWatch: FileWatch
+    let fileWatch: FileWatch
     /// Directory in which checks of triggers write.
     private let triggerDirectory: String
     private let removeGraphs: ([GraphID]) -> Void
@@ -30,8 +30,8 @@ final class Schedules {
         of: self, directory: triggerDirectory, helpers: helpers, fileWatch: fileWatch)
     private(set) lazy var finish = RunFinish(of: self, removeGraphs: removeGraphs)
     private lazy var alarm = Alarm(loop, log, .wall) { [unowned self] in self.startDue() }
-    /// Timer that checks whether the clock was changed.
-    private lazy var clockCheck = Alarm(loop, log) { [unowned self] in self.startDue() }
+    private var clockWatch: ClockWatch?
+    private var hasTriedToWatchClock = false
     private var allowance = RunAllowance()
     /// Earliest instant at which a schedule needs a decision; `isStale`: it is looked for at the end of the turn.
     private var next: UnixTime?
@@ -45,6 +45,12 @@ final class Schedules {
     }
     /// Monotonic instant at which the time zone files were last read.
     var zonesReadAt = Clock.read().monotonic
+    /// Watches of the files of time zones, by name; nil where there is none to watch.
+    var zoneWatches: [String: FileWatch.Token?] = [:]
+    private(set) lazy var zonesChanged = Alarm(loop, log) { [unowned self] in
+        self.zonesReadAt = .min
+        self.startDue()
+    }
     /// Difference of the two clocks, in nanoseconds.
     private var clockDifference: Int64
     /// True if the store was unavailable for a while: instants of that time are due, not missed.
@@ -56,7 +62,7 @@ final class Schedules {
     private static let settledInATurn = 20
     /// Nanoseconds after which a turn leaves further decisions to the next.
     private static let longestDeciding: Int64 = 20_000_000
-    /// Nanoseconds after which a late start counts as an absence; also the interval between two checks of the clock.
+    /// Nanoseconds after which a late start counts as an absence.
     static let absence: Int64 = 60_000_000_000
     /// Largest adjustment of the clock, in nanoseconds, that does not count as a change.
     private static let adjustment: Int64 = 2_000_000_000
@@ -98,7 +104,9 @@ final class Schedules {
         let last = try history.instants(of: stored.id, limit: 1).first
         let run = try history.instants(of: stored.id, .run, limit: 1).first
         let ahead = try history.instants(of: stored.id, behind: stored.position.accounted)
-        return try Schedule(stored, last: last, run: run, ahead: ahead, boot: boot, zones)
+        let schedule = try Schedule(stored, last: last, run: run, ahead: ahead, boot: boot, zones)
+        watchZones(of: schedule)
+        return schedule
     }
 
     /// Adds a schedule that has been stored.
@@ -190,7 +198,7 @@ final class Schedules {
         wasBlocked = wasBlocked || isBlocked
         let instant = isBlocked ? nil : next?.nanoseconds
         if instant != alarm.instant { alarm.set(at: instant) }
-        if clockCheck.instant == nil, !all.isEmpty { clockCheck.set(after: Self.absence) }
+        watchClock()
     }
 
     /// Returns the instant of a schedule's next decision, or of the end of a minute in which its user has had all runs.
@@ -210,11 +218,7 @@ final class Schedules {
 
     /// Processes due instants, and starts runs.
     private func startDue() {
-        guard !all.isEmpty, loading == nil else {
-            clockCheck.set(at: nil)
-            return
-        }
-        clockCheck.set(after: Self.absence)
+        guard !all.isEmpty, loading == nil else { return }
         if turns.putOff({ [unowned self] in self.startDue() }) { return }
         guard turns.outage == nil, turns.core != nil else { return }
         turns.settleBeforeReading()
@@ -305,6 +309,16 @@ final class Schedules {
     }
 
     // MARK: - Changed clocks
+
+    private func watchClock() {
+        guard clockWatch == nil, !hasTriedToWatchClock, !all.isEmpty else { return }
+        hasTriedToWatchClock = true
+        do throws(SystemError) {
+            clockWatch = try ClockWatch(loop) { [unowned self] in self.startDue() }
+        } catch {
+            log.error("changes of the clock are noticed late, with the next instant of a schedule: \(error)")
+        }
+    }
 
     /// Handles a change of the clock: no instant is repeated, and none waits until the old time is reached again.
     private func compareClocks(_ now: Moment) throws {

@@ -1,0 +1,47 @@
+internal import CSystemd
+internal import Glibc
+public import OpsSystem
+
+/// Calls a handler whenever the wall clock was set, and not while it goes on by itself.
+public final class ClockWatch {
+    private let timer: Descriptor
+    private var source: ReadinessSource?
+    private let handler: () -> Void
+
+    /// Instant for which the timer waits, in the year 2200: what matters is that the kernel cancels it where the clock jumps.
+    private static let never = 7_258_118_400
+
+    public init(_ loop: EventLoop, _ handler: @escaping () -> Void) throws(SystemError) {
+        self.handler = handler
+        let flags = Int32(TFD_NONBLOCK) | Int32(TFD_CLOEXEC)
+        let number = try retrying("timerfd_create") { timerfd_create(CLOCK_REALTIME, flags) }
+        timer = Descriptor(owning: number)
+        try arm()
+        source = try loop.watch(number, for: .readable) { [unowned self] _ in self.wasSet() }
+    }
+
+    deinit { source?.cancel() }
+
+    private func arm() throws(SystemError) {
+        let flags = Int32(TFD_TIMER_ABSTIME) | Int32(TFD_TIMER_CANCEL_ON_SET)
+        let number = timer.rawValue
+        var value = itimerspec()
+        value.it_value.tv_sec = Self.never
+        try retrying("timerfd_settime") { unsafe timerfd_settime(number, flags, &value, nil) }
+    }
+
+    private func wasSet() {
+        // Fails with ECANCELED, which is the news. Setting the timer again takes it back.
+        var bytes: [UInt8] = []
+        _ = try? timer.read(atMost: 8, onto: &bytes)
+        do throws(SystemError) {
+            try arm()
+        } catch {
+            // Without the timer a changed clock is noticed with the next instant.
+            source?.cancel()
+            source = nil
+            Program.writeError("opsd: changes of the clock are noticed late: \(error)")
+        }
+        handler()
+    }
+}
