@@ -39,6 +39,37 @@ enum Canaries {
             startTogether
         ),
         (
+            "an instant of a schedule ran twice",
+            {
+                guard let last = $0.calendar?.ticks.last else { return false }
+                $0.calendar?.ticks.append(last)
+                return true
+            }
+        ),
+        (
+            "an instant of a schedule was forgotten",
+            {
+                guard let count = $0.calendar?.records.count, count > 2 else { return false }
+                $0.calendar?.records.remove(at: count / 2)
+                return true
+            }
+        ),
+        (
+            "a file started two runs",
+            {
+                guard let last = $0.calendar?.files.last else { return false }
+                $0.calendar?.files.append(last)
+                return true
+            }
+        ),
+        (
+            "a file is in no run",
+            {
+                $0.calendar?.recordedFiles -= 1
+                return true
+            }
+        ),
+        (
             "the daemon reported a fault of its own",
             {
                 $0.ownFaults.append("planted")

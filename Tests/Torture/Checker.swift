@@ -25,6 +25,8 @@ struct Checker {
         prove("logs are whole") { $0.logs() }
         prove("groups end as their children did") { $0.groups() }
         prove("no start before notBefore or after the deadline, whatever the clock does") { $0.clock() }
+        prove("each instant of a schedule has one record and runs at most once") { $0.instants() }
+        prove("each file starts one run") { $0.triggers() }
         prove("events: no gap, none untold, none untrue") { $0.stream() }
         prove("states change only as they may") { $0.transitions() }
         prove("nothing waits for more than 6 s to start beside a free slot") { $0.waits() }

@@ -61,7 +61,8 @@ struct Evidence {
 
     /// Operations of the load.
     var rows: [Int: Row] = [:]
-    /// Queues of the operations of hostile users, by their ids.
+    var calendar: CalendarEvidence?
+    /// Queues of the operations of hostile users and of schedules, by their ids.
     var strangers: [Int: String] = [:]
     var idOf: [String: Int] = [:]
     var events: [Event] = []
@@ -132,7 +133,8 @@ struct Evidence {
             for fields in try wire.receive()["operations"] as? [[String: Any]] ?? [] {
                 guard let row = Self.row(fields) else { throw Trouble("a row without what it must have: \(fields)") }
                 read = row.id
-                if let person, fields["user"] as? String != person.name {
+                let isScheduled = (fields["labels"] as? [String: Any])?["schedule"] != nil
+                if isScheduled || person.map({ fields["user"] as? String != $0.name }) ?? false {
                     strangers[row.id] = row.queue
                     continue
                 }

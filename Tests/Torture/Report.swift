@@ -20,7 +20,7 @@ struct Report {
         for kind in ["connections cut", "vanished submissions"] { faults[kind] = evidence.ledger.calls[kind] }
         print("faults: \(faults.values.reduce(0, +)): \(Self.list(faults)); starts of opsd: \(victims.starts)")
         if !evidence.attacks.isEmpty {
-            print("attackers: \(evidence.strangers.count) operations")
+            print("attackers and schedules: \(evidence.strangers.count) operations")
             for (what, count) in evidence.attacks.sorted(by: { $0.key < $1.key }) { print("  \(count) \(what)") }
         }
         if let shim = victims.shim {

@@ -9,6 +9,7 @@ struct Torture {
     let ledger = Ledger()
     let watcher: Watcher
     let hostility: Hostility?
+    let calendar: Calendar
 
     init(_ arguments: Arguments) throws {
         self.arguments = arguments
@@ -26,6 +27,7 @@ struct Torture {
         if !arguments.usesControlGroups { try victims.doWithoutControlGroups() }
         hostility = try Hostility(
             victims: victims, ledger: ledger, seed: arguments.seed, attacks: arguments.attacks)
+        calendar = Calendar(victims, ledger)
         watcher = Watcher(socket: victims.socket, mayLackStorage: victims.mayLackStorage, ledger: ledger)
     }
 
@@ -42,10 +44,16 @@ struct Torture {
         if victims.disk.image != nil { try Disk.keepHonest(victims.state) }
         try victims.start()
         try prepare()
+        try calendar.prepare()
         watcher.begin()
         try hostility?.begin()
         let end = Date().addingTimeInterval(arguments.minutes * 60)
         let clients = DispatchGroup()
+        clients.enter()
+        Thread.detachNewThread {
+            calendar.drop(until: end)
+            clients.leave()
+        }
         for number in 0..<arguments.clients {
             clients.enter()
             Thread.detachNewThread {
@@ -118,6 +126,7 @@ struct Torture {
         try insist("SetCategory", ["name": "gpu", "capacity": Planner.unitCapacity])
         for units in Planner.namedUnits { try insist("SetCategory", ["name": units.category, "units": units.names]) }
         try insist("SetWorkers", ["workers": arguments.workers])
+        try calendar.settle()
         try waitUntilSettled()
     }
 
@@ -187,6 +196,7 @@ struct Torture {
         var evidence = try Evidence(
             victims: victims, ledger: ledger, watched: watcher.copy, faults: faults, dice: Dice(seed: arguments.seed))
         evidence.readForeignBytes(victims)
+        evidence.calendar = try calendar.evidence()
         evidence.attacks = hostility?.tally ?? [:]
         evidence.powers = hostility?.findings ?? []
         return evidence
