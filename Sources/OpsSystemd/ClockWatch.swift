@@ -31,8 +31,8 @@ public final class ClockWatch {
     }
 
     private func wasSet() {
-        // Fails with ECANCELED, which is the news. Setting the timer again takes it back.
         var bytes: [UInt8] = []
+        // The read fails with ECANCELED, which is the news. Setting the timer again takes it back.
         _ = try? timer.read(atMost: 8, onto: &bytes)
         do throws(SystemError) {
             try arm()

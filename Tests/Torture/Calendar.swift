@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// What became of the instants and the files of the schedules.
+/// Records of the instants and the files of the schedules.
 struct CalendarEvidence {
     /// The record of some adjacent instants, in seconds since 1970.
     struct Record { var first: Int, last: Int, count: Int, result: String, graph: String? }

@@ -14,8 +14,8 @@ extension Schedules {
         for name in schedule.definition.zoneNames where zoneWatches[name] == nil { watchZone(name) }
     }
 
-    /// Without its watch a file is read with the instants of schedules.
     private func watchZone(_ name: String) {
+        // Without its watch a file is read with the instants of schedules.
         let token = try? fileWatch.watchFiles(of: ZoneName.folder + "/" + name) { [unowned self] in
             zonesChanged.set(after: Self.settling)
         }

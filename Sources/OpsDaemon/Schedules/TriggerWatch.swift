@@ -80,7 +80,7 @@ final class TriggerWatch {
         let now = Clock.read().monotonic
         var next = now + trigger.pause
         if case .path(_, let settle, _, _) = trigger, settle > 0 {
-            // Those of the last check that still have no run are found again.
+            // The store knows which keys have no run: it has found those of the last check again.
             ready = []
             var found: [String: (identity: String, since: Int64)] = [:]
             for key in keys {
