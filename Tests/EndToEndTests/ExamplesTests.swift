@@ -9,7 +9,7 @@ import Testing
     @Test func `every example has a test and an explanation`() throws {
         let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder).filter { $0 != "README.md" }
         #expect(
-            Set(files) == Set(Example.all.map(\.file) + ["approval.json", "download.json", "monitoring", "pipeline"]))
+            Set(files) == Set(Example.all.map(\.file) + ["approval.yaml", "download.json", "monitoring", "pipeline"]))
         let page = try String(contentsOfFile: Self.folder + "/README.md", encoding: .utf8)
         for file in files { #expect(page.contains("[\(file)](\(file))"), "\(file) is not in examples/README.md") }
     }
@@ -24,12 +24,12 @@ import Testing
         static let all = [
             Example(
                 file: "tour.json", exceptions: ["spell-check": "failed", "publish-docs": "skipped"]),
-            Example(file: "build.json"),
+            Example(file: "build.yaml"),
             Example(
-                file: "nightly-backup.json", settings: ["SOURCE": folder, "TARGET": "backup"],
+                file: "nightly-backup.yaml", settings: ["SOURCE": folder, "TARGET": "backup"],
                 exceptions: ["alarm": "skipped"]),
             Example(
-                file: "rolling-deploy.json", settings: ["VERSION": "1.4"], exceptions: ["roll-back": "skipped"]),
+                file: "rolling-deploy.yaml", settings: ["VERSION": "1.4"], exceptions: ["roll-back": "skipped"]),
             Example(file: "sweep.jsonl", settings: ["DIR": "sweep"]),
         ]
     }
@@ -47,11 +47,11 @@ import Testing
                 "\(example.file): \(name): \(row["cause"] ?? "")")
         }
         switch example.file {
-        case "build.json": #expect(try machine.ok("log", "package").out == "packaged\n")
-        case "nightly-backup.json":
+        case "build.yaml": #expect(try machine.ok("log", "package").out == "packaged\n")
+        case "nightly-backup.yaml":
             let list = try String(contentsOfFile: machine.state + "/backup/files.list", encoding: .utf8)
-            #expect(list.contains("./nightly-backup.json\n"))
-        case "rolling-deploy.json":
+            #expect(list.contains("./nightly-backup.yaml\n"))
+        case "rolling-deploy.yaml":
             #expect(try machine.show("canary/healthy")["attempt"] as? Int == 2)
             #expect(try machine.ok("log", "announce").out == "1.4 is live\n")
         case "sweep.jsonl": #expect(try machine.ok("log", "best").out == "2,2,4\n")
@@ -61,7 +61,7 @@ import Testing
 
     @Test(arguments: [true, false]) func `the approval example waits for a person`(_ isGiven: Bool) throws {
         let machine = try Machine()
-        try submit("approval.json", [:], to: machine)
+        try submit("approval.yaml", [:], to: machine)
         let approve = try #require(try machine.show("approve")["id"] as? Int)
         try machine.await("started", of: approve)
         if isGiven {

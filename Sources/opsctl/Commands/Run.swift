@@ -18,7 +18,7 @@ enum RunVerb {
         operands: .command, options: [.running] + OptionGroup.operation,
         examples: [
             .init("Wait for the disk, then copy", "opsctl run --category disk -- cp -r photos /mnt/usb"),
-            .init("A graph with a live display", "opsctl run -f build.json"),
+            .init("A graph with a live display", "opsctl run -f build.yaml"),
         ],
         action: run)
 
