@@ -54,6 +54,7 @@ let package = Package(
         .target(name: "OpsCalendar", swiftSettings: strict),
         .target(name: "OpsModel", swiftSettings: strict),
         .target(name: "OpsCore", dependencies: ["OpsModel"], swiftSettings: strict),
+        .target(name: "OpsRecord", dependencies: ["OpsCore"], swiftSettings: strict),
         .target(name: "OpsStore", dependencies: ["OpsCore", "CSQLite"], swiftSettings: pointers),
         .target(
             name: "OpsWire", dependencies: ["OpsModel"], resources: [.embedInCode("org.opsd.Control.varlink")],
@@ -72,7 +73,9 @@ let package = Package(
         .target(name: "OpsSlurm", dependencies: ["OpsExecutor", "OpsSystem", "OpsModel"], swiftSettings: strict),
         .target(
             name: "OpsDaemon",
-            dependencies: ["OpsCalendar", "OpsCore", "OpsStore", "OpsWire", "OpsSystem", "OpsSystemd", "OpsExecutor"],
+            dependencies: [
+                "OpsCalendar", "OpsCore", "OpsRecord", "OpsStore", "OpsWire", "OpsSystem", "OpsSystemd", "OpsExecutor",
+            ],
             swiftSettings: strict),
 
         .executableTarget(
@@ -126,7 +129,8 @@ let package = Package(
             name: "transfer-bench", dependencies: ["OpsTransfer", "OpsSystem"], path: "Benchmarks/Transfer",
             swiftSettings: strict),
         .executableTarget(
-            name: "simulate", dependencies: ["OpsCore", "OpsTesting"], path: "Benchmarks/Simulate",
+            name: "simulate", dependencies: ["OpsCore", "OpsRecord", "OpsSystem", "OpsTesting"],
+            path: "Benchmarks/Simulate",
             swiftSettings: strict),
 
         .executableTarget(
@@ -141,7 +145,8 @@ let package = Package(
             swiftSettings: strict),
         tests("OpsModelTests", ["OpsModel"]),
         tests("OpsCoreTests", ["OpsCore", "OpsTesting"]),
-        tests("SimulationTests", ["OpsCore", "OpsCalendar", "OpsTesting", "simulate"]),
+        tests("SimulationTests", ["OpsCore", "OpsCalendar", "OpsRecord", "OpsTesting", "simulate"]),
+        tests("OpsRecordTests", ["OpsCore", "OpsRecord", "TestSupport", "simulate"]),
         tests(
             "OpsStoreTests",
             ["OpsStore", "OpsCore", "OpsTesting", "CSQLite", "FaultVFS", "store-writer", "TestSupport"]),

@@ -8,11 +8,13 @@ internal import OpsTesting
 /// `simulate schedules [SEEDS [FIRST]]` lives through that many schedules instead.
 /// `simulate worlds` goes through every world of four operations, two categories and one slot or two: each graph
 /// without a cycle, each way to take the categories, each order of ends. None is left out for being like another.
+/// `simulate --replay FILE...` repeats the turns that opsd has recorded, and compares every answer.
 @main
 struct Simulate {
     static func main() {
         if CommandLine.arguments.dropFirst().first == "worlds" { return exploreWorlds() }
         let arguments = CommandLine.arguments.dropFirst()
+        if arguments.first == "--replay" { replay(Array(arguments.dropFirst())) }
         if arguments.first == "trace" { return print(lived(arguments.last.flatMap { UInt64($0) } ?? 1).history) }
         let numbers = CommandLine.arguments.dropFirst().compactMap { UInt64($0) }
         if CommandLine.arguments.dropFirst().first == "digests" { return tellDigests(of: numbers.first ?? 1) }

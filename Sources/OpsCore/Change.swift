@@ -1,5 +1,5 @@
 /// One fact for the store. A turn's changes are committed together, in order, before any of its effects.
-public enum Change: Sendable {
+public enum Change: Sendable, Codable {
     /// `firstOperation...` rows for the submission with this number in the turn: 0, 1, ... over those that were taken,
     /// in the order handled (a refused one has no number).
     /// `states` holds where each stands at once: pending or ready.
@@ -64,8 +64,8 @@ public enum Change: Sendable {
 }
 
 /// One line of the event stream, stored in the same transaction as its change.
-public struct Report: Sendable {
-    public enum Kind: UInt8, Sendable, CaseIterable {
+public struct Report: Sendable, Codable {
+    public enum Kind: UInt8, Sendable, CaseIterable, Codable {
         case submitted, ready, started, progress, produced, retrying, cancelling, suspended, resumed, finished
         case edited, conditionFalse, interrupted
         /// Decisions about instants of a schedule.

@@ -1,5 +1,5 @@
 /// Operations that one edit is for.
-public struct EditedTogether: Hashable, Sendable {
+public struct EditedTogether: Hashable, Sendable, Codable {
     public var operations: [OperationID]
     var edit: Edit
     public init(_ operations: [OperationID], _ edit: Edit) {
@@ -15,7 +15,7 @@ extension Event {
     }
 }
 
-public struct Edit: Hashable, Sendable {
+public struct Edit: Hashable, Sendable, Codable {
     public var priority: Int8?
     public var queue: String?
     /// The whole policy as it is to be (the caller has laid the edited keys over the stored ones).
@@ -33,10 +33,32 @@ public struct Edit: Hashable, Sendable {
         self.policy = policy
         self.categories = categories
     }
+
+    private enum CodingKeys: CodingKey { case priority, queue, policy, categories, hasCommand }
+
+    /// A decoded edit has an empty command where the encoded one had any.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        priority = try values.decodeIfPresent(Int8.self, forKey: .priority)
+        queue = try values.decodeIfPresent(String.self, forKey: .queue)
+        policy = try values.decodeIfPresent(Policy.self, forKey: .policy)
+        categories = try values.decodeIfPresent([CategoryUse].self, forKey: .categories)
+        command = try values.decode(Bool.self, forKey: .hasCommand) ? "" : nil
+    }
+
+    /// Encodes everything but the text of the command, which no record of turns may contain.
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encodeIfPresent(priority, forKey: .priority)
+        try values.encodeIfPresent(queue, forKey: .queue)
+        try values.encodeIfPresent(policy, forKey: .policy)
+        try values.encodeIfPresent(categories, forKey: .categories)
+        try values.encode(command != nil, forKey: .hasCommand)
+    }
 }
 
 /// An edit of a value that may be absent.
-public enum Setting<Value: Hashable & Sendable>: Hashable, Sendable {
+public enum Setting<Value: Hashable & Sendable & Codable>: Hashable, Sendable, Codable {
     case keep
     case clear
     case set(Value)
@@ -51,9 +73,9 @@ public enum Setting<Value: Hashable & Sendable>: Hashable, Sendable {
     }
 }
 
-public struct QueueEdit: Hashable, Sendable {
+public struct QueueEdit: Hashable, Sendable, Codable {
     /// The queues that a request is meant for: others are refused.
-    public enum Target: Hashable, Sendable { case any, new, existing }
+    public enum Target: Hashable, Sendable, Codable { case any, new, existing }
 
     /// Cleared: no limit but the pool.
     public var limit: Setting<Int32>

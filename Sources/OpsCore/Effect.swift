@@ -1,5 +1,5 @@
 /// An order to the world outside, given only after the changes beside it are on disk. All may be repeated.
-public enum Effect: Equatable, Sendable {
+public enum Effect: Equatable, Sendable, Codable {
     case launch(AttemptID, slot: Int32)
     /// To be launched, after those before it, the moment that an attempt succeeds, in its slot; not before all of `after`
     /// have. Answered by `stagedStarted`.

@@ -3,7 +3,7 @@
 
 /// An event for the scheduler: a request of a user, or a fact about processes.
 /// A request is answered by `handle` with an `Acceptance` or a `Rejection`; a fact is always accepted.
-public enum Event: Sendable {
+public enum Event: Sendable, Codable {
     // Requests
     indirect case submit(Submission)
     case cancel([OperationID], by: String, reason: String?, force: Bool)
@@ -85,7 +85,7 @@ extension Event {
 }
 
 /// The scope of `suspend` and `resume`.
-public enum Level: Hashable, Sendable {
+public enum Level: Hashable, Sendable, Codable {
     case daemon
     case queue(String)
     case graph(GraphID)
@@ -93,7 +93,7 @@ public enum Level: Hashable, Sendable {
 }
 
 /// The result of an evaluation of conditions.
-public enum ConditionAnswer: Hashable, Sendable {
+public enum ConditionAnswer: Hashable, Sendable, Codable {
     case allTrue
     case isFalse(index: Int32, detail: String)
     /// There was no answer, in time or at all. It counts as false, but proves nothing to be up to date.

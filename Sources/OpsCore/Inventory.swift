@@ -1,6 +1,6 @@
 /// The state of a runner on connection.
-public struct Inventory: Hashable, Sendable {
-    public enum Entry: Hashable, Sendable {
+public struct Inventory: Hashable, Sendable, Codable {
+    public enum Entry: Hashable, Sendable, Codable {
         case running(Process)
         /// The main process has ended; others of the tree are alive.
         case exited(Exit)

@@ -1,5 +1,5 @@
 /// A finish that is decided and not recorded yet.
-struct PendingFinish: Equatable {
+struct PendingFinish: Equatable, Codable {
     var operation: OperationIndex
     var outcome: Outcome
     var cause: Cause?

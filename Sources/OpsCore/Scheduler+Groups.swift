@@ -75,7 +75,7 @@ extension Scheduler {
         for (base, need) in zip(bases, held) {
             let assignment = executions[index].assigned.first { $0.category == need.category }
             let scope = categories.addScope(of: need, assignment, base: base.category)
-            groups[group].scopes.append((base.category, scope))
+            groups[group].scopes.append(HeldScope(base: base.category, scope: scope))
             categories[need.category].longHolders.append(operation)
             doubtClaim(on: need.category)
         }
@@ -90,7 +90,7 @@ extension Scheduler {
             categories[need.category].longHolders.removeAll { $0 == operation }
             if categories[need.category].longHolders.isEmpty { setClaim(on: need.category, .min) }
         }
-        for (_, scope) in groups[group].scopes { categories.removeScope(scope) }
+        for held in groups[group].scopes { categories.removeScope(held.scope) }
         groups[group].scopes = []
     }
 
@@ -98,7 +98,8 @@ extension Scheduler {
     mutating func resizeScopes(of category: CategoryIndex) {
         for holder in categories[category].longHolders {
             guard let group = group(of: holder), let index = execution(of: holder) else { continue }
-            for (base, scope) in groups[group].scopes where base == category {
+            for held in groups[group].scopes where held.base == category {
+                let scope = held.scope
                 let need = executions[index].holding.first { $0.category == category }
                 guard need?.mode == .exclusive else { continue }
                 categories[scope].capacity = max(1, categories[category].capacity)

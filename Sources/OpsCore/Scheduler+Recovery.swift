@@ -47,7 +47,7 @@ extension Scheduler {
         for operation in operations where table[operation].state == .pending && table[operation].waiting == 0 {
             becomeReady(operation)
         }
-        for (id, run) in snapshot.owedObservers { emit(.observeFinish(id, run: run)) }
+        for owed in snapshot.owedObservers { emit(.observeFinish(owed.operation, run: owed.run)) }
         recordFinishes()
     }
 

@@ -1,7 +1,7 @@
 /// The rules, as a value: events in, transitions out. It has no clock, no disk and no opinion about processes.
 ///
 /// `handle` records what happened; `endTurn` decides once what starts and returns everything since the last one.
-public struct Scheduler {
+public struct Scheduler: Codable {
     var registry = Registry()
     var lanes = LaneBoard()
     var reservations = Reservations()
@@ -19,7 +19,7 @@ public struct Scheduler {
     var now: Moment
 
     /// Number of unfinished operations in each state.
-    public struct Counts: Equatable, Sendable {
+    public struct Counts: Equatable, Sendable, Codable {
         public var pending = 0
         public var ready = 0
         public var executing = 0

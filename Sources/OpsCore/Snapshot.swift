@@ -1,6 +1,6 @@
 /// The stored state from which a scheduler is made.
-public struct Snapshot: Sendable {
-    public struct Queue: Sendable {
+public struct Snapshot: Sendable, Codable {
+    public struct Queue: Sendable, Codable {
         public var name: String
         public var limit: Int32?
         public var aging: Int64?
@@ -21,7 +21,7 @@ public struct Snapshot: Sendable {
         }
     }
     /// Slot time of a user in a fair queue, in nanoseconds, as it counted at a wall instant.
-    public struct SlotTime: Sendable {
+    public struct SlotTime: Sendable, Codable {
         public var queue: String
         /// 0: privileged users.
         public var user: UInt32
@@ -35,7 +35,7 @@ public struct Snapshot: Sendable {
         }
     }
     /// One unfinished operation. Places point into the arrays of the snapshot.
-    public struct Row: Sendable {
+    public struct Row: Sendable, Codable {
         public var id: OperationID
         public var graph: GraphID
         /// User id of its submitter.
@@ -90,7 +90,7 @@ public struct Snapshot: Sendable {
         }
     }
     /// An executing operation's attempt, as far as the disk knows it.
-    public struct Running: Sendable {
+    public struct Running: Sendable, Codable {
         public var attempt: AttemptID
         /// Nil for a group.
         public var slot: Int32?
@@ -127,7 +127,7 @@ public struct Snapshot: Sendable {
         }
     }
     /// A start that was staged: whether it has happened only the runner can say.
-    public struct StagedLaunch: Sendable {
+    public struct StagedLaunch: Sendable, Codable {
         public var attempt: AttemptID
         public var runner: String
         public var boot: String
@@ -141,7 +141,7 @@ public struct Snapshot: Sendable {
         }
     }
     /// Both ends are unfinished: an edge whose `on` has finished is settled in the commit that finished it.
-    public struct Edge: Sendable {
+    public struct Edge: Sendable, Codable {
         public var from: OperationID
         public var on: OperationID
         public var when: EdgeCondition
@@ -152,7 +152,7 @@ public struct Snapshot: Sendable {
         }
     }
     /// Children that have finished below an unfinished group (or producer), for its own outcome.
-    public struct EndedChildren: Sendable {
+    public struct EndedChildren: Sendable, Codable {
         public var parent: OperationID
         public var unsuccessful: Int32
         public var firstUnsuccessful: OperationID
@@ -163,13 +163,31 @@ public struct Snapshot: Sendable {
         }
     }
 
+    /// Number of workers that a user chose, and the configured number at that time.
+    public struct ChosenWorkers: Sendable, Codable {
+        public var count: Int32
+        public var insteadOf: Int32
+        public init(count: Int32, insteadOf: Int32) {
+            self.count = count
+            self.insteadOf = insteadOf
+        }
+    }
+    /// The `finish` observer of a run that has ended.
+    public struct OwedObserver: Sendable, Codable {
+        public var operation: OperationID
+        public var run: Int32
+        public init(_ operation: OperationID, run: Int32) {
+            self.operation = operation
+            self.run = run
+        }
+    }
+
     public var nextOperation: Int64 = 1
     public var nextGraph: Int64 = 1
     /// The sequence number of the last stored report.
     public var lastSequence: Int64 = 0
     public var isSuspended = false
-    /// Number of workers that a user chose, and the configured number at that time.
-    public var workers: (count: Int32, insteadOf: Int32)?
+    public var workers: ChosenWorkers?
     public var suspendedGraphs: [GraphID] = []
     /// Users whose barriers order the operations of everybody.
     public var privilegedUsers: Set<UInt32> = [0]
@@ -196,13 +214,13 @@ public struct Snapshot: Sendable {
     public var edges: [Edge] = []
     public var endedChildren: [EndedChildren] = []
     /// `finish` observers that were owed when opsd ended.
-    public var owedObservers: [(OperationID, run: Int32)] = []
+    public var owedObservers: [OwedObserver] = []
     public init() {}
 }
 
 /// Finished operations that a `retry` brings back, in the order of their ids, with the edges among them and to
 /// unfinished ones. Their `state` is what it was: finished.
-public struct Revival: Sendable {
+public struct Revival: Sendable, Codable {
     public var queues: [String] = []
     public var categorySets: [[CategoryUse]] = []
     public var policies: [Policy] = []

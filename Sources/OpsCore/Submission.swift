@@ -1,5 +1,5 @@
 /// One atomic addition: a graph, or more operations for one that exists.
-public struct Submission: Sendable {
+public struct Submission: Sendable, Codable {
     /// User id of its submitter.
     public var user: UInt32 = 0
     public var queues: [String] = ["default"]
@@ -17,14 +17,14 @@ public struct Submission: Sendable {
 }
 
 /// The answer to a request that was accepted.
-public enum Acceptance: Equatable, Sendable {
+public enum Acceptance: Equatable, Sendable, Codable {
     case submitted(GraphID, first: OperationID, count: Int)
     /// Number of operations that changed.
     case done(Int)
 }
 
 /// Reason why a request was refused. It has changed nothing.
-public enum Rejection: Error, Equatable, Sendable {
+public enum Rejection: Error, Equatable, Sendable, Codable {
     case unknownOperation(OperationID)
     case unknownQueue(String)
     case queueExists(String)

@@ -1,6 +1,6 @@
 /// The use of a category by an operation.
-public struct CategoryUse: Hashable, Sendable {
-    public enum Mode: String, Sendable, CaseIterable { case units, exclusive, shared }
+public struct CategoryUse: Hashable, Sendable, Codable {
+    public enum Mode: String, Sendable, CaseIterable, Codable { case units, exclusive, shared }
     public var name: String
     public var mode: Mode
     /// Counts for `units` alone.

@@ -1,5 +1,5 @@
 /// The condition of an edge: the event of the dependency after which the dependent may start.
-public enum EdgeCondition: String, Sendable, CaseIterable {
+public enum EdgeCondition: String, Sendable, CaseIterable, Codable {
     case succeeded, finished, failed, started
 
     /// Position among the cases, in two bits.

@@ -1,6 +1,6 @@
 /// An estimate of the time that an operation and everything behind it take. It fits in two bytes of the row of an
 /// operation: its resolution is a millisecond up to two seconds, and a thousandth of the time above them.
-public struct EstimatedPath: Hashable, Comparable, Sendable {
+public struct EstimatedPath: Hashable, Comparable, Sendable, Codable {
     /// Code that sorts as the estimates do.
     public let code: UInt16
 

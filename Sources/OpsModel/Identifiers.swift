@@ -1,19 +1,19 @@
 /// An operation's number: never reused, rising in the order of submission.
-public struct OperationID: Hashable, Comparable, Sendable {
+public struct OperationID: Hashable, Comparable, Sendable, Codable {
     public let rawValue: Int64
     public init(_ rawValue: Int64) { self.rawValue = rawValue }
     public static func < (a: OperationID, b: OperationID) -> Bool { a.rawValue < b.rawValue }
 }
 
 /// The number of what one `submit` stored; `g7` to people.
-public struct GraphID: Hashable, Comparable, Sendable {
+public struct GraphID: Hashable, Comparable, Sendable, Codable {
     public let rawValue: Int64
     public init(_ rawValue: Int64) { self.rawValue = rawValue }
     public static func < (a: GraphID, b: GraphID) -> Bool { a.rawValue < b.rawValue }
 }
 
 /// One start of an operation's process.
-public struct AttemptID: Hashable, Sendable {
+public struct AttemptID: Hashable, Sendable, Codable {
     public let operation: OperationID
     public let number: Int32
     public init(_ operation: OperationID, _ number: Int32) {

@@ -1,5 +1,5 @@
 /// One reading of both clocks, in nanoseconds.
-public struct Moment: Hashable, Sendable {
+public struct Moment: Hashable, Sendable, Codable {
     /// CLOCK_BOOTTIME: durations are measured with it. It continues while the machine sleeps and never jumps.
     public var monotonic: Int64
     /// CLOCK_REALTIME, since 1970: people name it and the store keeps it. It may jump.

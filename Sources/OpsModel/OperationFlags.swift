@@ -1,5 +1,5 @@
 /// Properties of an operation that are one bit each.
-public struct OperationFlags: OptionSet, Hashable, Sendable {
+public struct OperationFlags: OptionSet, Hashable, Sendable, Codable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
     public static let group = OperationFlags(rawValue: 1)

@@ -1,7 +1,7 @@
 /// The rarely set scheduling keys of an operation. Equal policies are stored once.
 /// Durations are nanoseconds; instants are wall-clock nanoseconds since 1970.
-public struct Policy: Hashable, Sendable {
-    public enum Completion: String, Sendable, CaseIterable { case exit, notify }
+public struct Policy: Hashable, Sendable, Codable {
+    public enum Completion: String, Sendable, CaseIterable, Codable { case exit, notify }
 
     public var timeout: Int64?
     public var grace = Limits.usualGrace
@@ -21,10 +21,10 @@ public struct Policy: Hashable, Sendable {
 }
 
 /// Treatment of processes that outlive the main process.
-public enum Leftovers: String, Sendable, CaseIterable { case kill, wait, leave }
+public enum Leftovers: String, Sendable, CaseIterable, Codable { case kill, wait, leave }
 
 /// The observers that an operation has. Their commands are texts and stay in the store.
-public struct Observers: OptionSet, Hashable, Sendable {
+public struct Observers: OptionSet, Hashable, Sendable, Codable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
     public static let start = Observers(rawValue: 1)
@@ -35,8 +35,8 @@ public struct Observers: OptionSet, Hashable, Sendable {
 }
 
 /// Treatment of the answer of one condition. Its text stays in the store.
-public struct ConditionPolicy: Hashable, Sendable {
-    public enum Otherwise: String, Sendable, CaseIterable { case fail, skip, wait, succeed }
+public struct ConditionPolicy: Hashable, Sendable, Codable {
+    public enum Otherwise: String, Sendable, CaseIterable, Codable { case fail, skip, wait, succeed }
     public var otherwise: Otherwise
     /// Time for which a true answer stands, and after which a false one with `wait` is asked again.
     public var every: Int64

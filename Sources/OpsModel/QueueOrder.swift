@@ -1,5 +1,5 @@
 /// Order of operations of equal effective priority.
-public enum QueueOrder: UInt8, Hashable, Sendable, CaseIterable {
+public enum QueueOrder: UInt8, Hashable, Sendable, CaseIterable, Codable {
     case submission
     case longestPath
 

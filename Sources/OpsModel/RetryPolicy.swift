@@ -1,5 +1,5 @@
 /// When and how often an attempt that did not succeed is followed by another.
-public struct RetryPolicy: Hashable, Sendable {
+public struct RetryPolicy: Hashable, Sendable, Codable {
     /// Attempts beyond the first of a run.
     public var limit: Int32
     public var backoff: Int64

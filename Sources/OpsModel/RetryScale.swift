@@ -1,5 +1,5 @@
 /// Factors by which values of an operation grow with each further attempt of a run.
-public struct RetryScale: Hashable, Sendable {
+public struct RetryScale: Hashable, Sendable, Codable {
     /// The values that can grow, as a graph file calls them.
     public enum Key: String, CaseIterable, Sendable {
         case timeout

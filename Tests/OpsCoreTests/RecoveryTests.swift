@@ -264,9 +264,9 @@ import Testing
     }
 
     @Test func `an observer that has run is not started again in the same turn`() {
-        let world = World(snapshot { $0.owedObservers = [(1, run: 1), (1, run: 2)] }, connected: false)
+        let world = World(snapshot { $0.owedObservers = [.init(1, run: 1), .init(1, run: 2)] }, connected: false)
         #expect(world.last.effects == [.observeFinish(1, run: 1), .observeFinish(1, run: 2)])
-        var scheduler = Scheduler(snapshot { $0.owedObservers = [(1, run: 1)] }, workers: 1, at: world.now)
+        var scheduler = Scheduler(snapshot { $0.owedObservers = [.init(1, run: 1)] }, workers: 1, at: world.now)
         _ = scheduler.handle(.observed(1, run: 1), at: world.now)
         #expect(scheduler.endTurn(at: world.now).effects.isEmpty)
     }

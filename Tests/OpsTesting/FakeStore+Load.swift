@@ -42,7 +42,7 @@ extension FakeStore {
             }
         }
         snapshot.endedChildren = endedChildren(below: unfinished.map(\.id)).filter { $0.unsuccessful > 0 }
-        for record in records { snapshot.owedObservers += record.owedRuns.map { (record.id, run: $0) } }
+        for record in records { snapshot.owedObservers += record.owedRuns.map { .init(record.id, run: $0) } }
         return snapshot
     }
 

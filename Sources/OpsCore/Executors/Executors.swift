@@ -1,5 +1,5 @@
 /// Configured properties of an executor other than the runner.
-public struct ExecutorSettings: Hashable, Sendable {
+public struct ExecutorSettings: Hashable, Sendable, Codable {
     public var name: String
     /// Maximum number of attempts in flight.
     public var window: Int32
@@ -19,8 +19,8 @@ public struct ExecutorLoad: Hashable, Sendable {
 
 /// Executors other than the runner: programs that run operations in other engines, each with its connection and its
 /// window. An executor that an operation names stays known, even if it is no longer configured.
-struct Executors {
-    struct Executor {
+struct Executors: Codable {
+    struct Executor: Codable {
         let name: String
         var window = Limits.executorWindow
         /// True while its program is connected and starts what it gets.

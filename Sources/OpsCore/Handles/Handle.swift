@@ -1,6 +1,6 @@
 /// The number of a record in one table of the scheduler. Each table has a type of its own, so that a number of one
 /// table cannot be used in another.
-protocol Handle: Hashable, Comparable, Sendable {
+protocol Handle: Hashable, Comparable, Sendable, Codable {
     var rawValue: Int32 { get }
     init(rawValue: Int32)
 }
@@ -8,6 +8,15 @@ protocol Handle: Hashable, Comparable, Sendable {
 extension Handle {
     static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
     var offset: Int { Int(rawValue) }
+
+    init(from decoder: any Decoder) throws {
+        self.init(rawValue: try decoder.singleValueContainer().decode(Int32.self))
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(rawValue)
+    }
 }
 
 /// The row of an unfinished operation in `OperationTable`.
@@ -41,7 +50,7 @@ struct LaneTicket: Handle { let rawValue: Int32 }
 
 /// An optional handle in the four bytes of a handle: rows by the million hold several.
 @propertyWrapper
-struct Packed<Index: Handle>: Equatable {
+struct Packed<Index: Handle>: Equatable, Codable {
     private var rawValue: Int32
 
     init(wrappedValue: Index?) { rawValue = wrappedValue?.rawValue ?? -1 }
@@ -49,5 +58,14 @@ struct Packed<Index: Handle>: Equatable {
     var wrappedValue: Index? {
         get { rawValue < 0 ? nil : Index(rawValue: rawValue) }
         set { rawValue = newValue?.rawValue ?? -1 }
+    }
+
+    init(from decoder: any Decoder) throws {
+        rawValue = try decoder.singleValueContainer().decode(Int32.self)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(rawValue)
     }
 }

@@ -1,5 +1,5 @@
 /// The named units that an operation holds of one category.
-public struct AssignedUnits: Hashable, Sendable {
+public struct AssignedUnits: Hashable, Sendable, Codable {
     public var category: String
     /// In the order in which they were assigned; one that it holds several shares of is named as often.
     public var units: [String]
@@ -16,7 +16,7 @@ public struct AssignedUnits: Hashable, Sendable {
 }
 
 /// The settings of a category that users have given.
-public struct CategorySettings: Hashable, Sendable {
+public struct CategorySettings: Hashable, Sendable, Codable {
     public var name: String
     /// With named units: their number times their share; `Limits.noCapacity` for no limit.
     public var capacity: Int32
@@ -42,7 +42,7 @@ public struct CategorySettings: Hashable, Sendable {
 }
 
 /// An edit of the settings of a category.
-public struct CategoryEdit: Hashable, Sendable {
+public struct CategoryEdit: Hashable, Sendable, Codable {
     /// Makes it a category that only counts, of this size.
     public var capacity: Int32?
     /// Makes it a category of these units.
@@ -70,7 +70,7 @@ extension Event {
 }
 
 /// Units of one category that an execution holds.
-struct Assignment {
+struct Assignment: Codable {
     let category: CategoryIndex
     let names: [String]
     /// Shares that it has taken; empty for holders of the whole category.

@@ -1,5 +1,5 @@
 /// The scheduling part of one submitted operation. Texts (command, environment, names) never enter the core.
-public struct Draft: Sendable {
+public struct Draft: Sendable, Codable {
     public typealias Flags = OperationFlags
     /// Offset in this submission of the group around it.
     @PackedOffset public var group: Int32?
@@ -29,7 +29,7 @@ public struct Draft: Sendable {
 
 /// An optional offset in four bytes: a submission may have millions of operations.
 @propertyWrapper
-public struct PackedOffset: Hashable, Sendable {
+public struct PackedOffset: Hashable, Sendable, Codable {
     private var rawValue: Int32
 
     public init(wrappedValue: Int32?) { rawValue = wrappedValue ?? -1 }
@@ -38,11 +38,20 @@ public struct PackedOffset: Hashable, Sendable {
         get { rawValue < 0 ? nil : rawValue }
         set { rawValue = newValue ?? -1 }
     }
+
+    public init(from decoder: any Decoder) throws {
+        rawValue = try decoder.singleValueContainer().decode(Int32.self)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(rawValue)
+    }
 }
 
 /// One edge of a submission: `from` is an offset in the same submission.
-public struct DraftEdge: Sendable {
-    public enum Target: Equatable, Sendable {
+public struct DraftEdge: Sendable, Codable {
+    public enum Target: Equatable, Sendable, Codable {
         /// Another operation of this submission.
         case local(Int32)
         /// One that exists already.

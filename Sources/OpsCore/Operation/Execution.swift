@@ -1,5 +1,5 @@
 /// An attempt that executes, or a group that has started.
-struct Execution {
+struct Execution: Codable {
     let operation: OperationIndex
     /// 0 for a group.
     let attempt: Int32
@@ -61,13 +61,13 @@ struct Execution {
 }
 
 /// The end of a dependency after which an edge can no longer be met.
-struct Missed {
+struct Missed: Codable {
     var dependency: FinishedOperation
     var when: EdgeCondition
 }
 
 /// A question about the conditions of one operation.
-struct Inquiry {
+struct Inquiry: Codable {
     /// Nil: a privileged user.
     let user: UInt32?
     /// Name of the question; an answer to an earlier one is ignored.
@@ -81,7 +81,7 @@ struct Inquiry {
 }
 
 /// Outcome and cause, decided together.
-public struct Resolution: Hashable, Sendable {
+public struct Resolution: Hashable, Sendable, Codable {
     public var outcome: Outcome
     public var cause: Cause
     public init(outcome: Outcome, cause: Cause) {
@@ -91,7 +91,7 @@ public struct Resolution: Hashable, Sendable {
 }
 
 /// An operation that has finished in this turn: it leaves the core at the end of it.
-struct FinishedOperation: Equatable {
+struct FinishedOperation: Equatable, Codable {
     var operation: OperationIndex
     var outcome: Outcome
     /// The operation at which the cascade began, and the outcome of that operation.
@@ -101,7 +101,7 @@ struct FinishedOperation: Equatable {
 }
 
 /// The run of an operation that waits again, after an attempt or a `retry`.
-struct Run {
+struct Run: Codable {
     var number: Int32
     var attempts: Int32
     /// Instants of both clocks until which it rests; 0 if it does not.

@@ -1,5 +1,5 @@
 /// The children of a group, or of an operation that has produced some.
-struct Group {
+struct Group: Codable {
     let parent: OperationIndex
     /// Ids of children; finished ones are dropped now and then.
     var children: [Int64] = []
@@ -12,9 +12,15 @@ struct Group {
     /// The highest effective priority of what waits for the whole: it reaches every child.
     var inherited = Int8.min
     /// Scopes of the categories that the parent holds, for its children.
-    var scopes: [(base: CategoryIndex, scope: CategoryIndex)] = []
+    var scopes: [HeldScope] = []
     var parked = LaneHeap()
     var parkedCount = 0
 
     var hasRoom: Bool { limit.map { running < $0 } ?? true }
+}
+
+/// A category that a group holds, and its share as its children see it.
+struct HeldScope: Codable {
+    let base: CategoryIndex
+    let scope: CategoryIndex
 }

@@ -1,5 +1,5 @@
 /// Graph and partition of an operation, packed into one word to keep a row small.
-struct OperationOrigin {
+struct OperationOrigin: Codable {
     /// The graph in the upper 40 bits, the partition in the lower 24; all of these set: none.
     private var bits: UInt64
 

@@ -1,5 +1,5 @@
 /// The state of an unfinished operation. State that few operations have is kept in tables beside this one.
-struct OperationRow {
+struct OperationRow: Codable {
     /// Order of operations of equal priority: the id in the lower 40 bits; above them the estimated path, negated so
     /// that a longer one gives a lower number. Without an estimate it is the id, so an estimate never overtakes others.
     private var rank: UInt64
@@ -98,7 +98,7 @@ struct OperationRow {
 }
 
 /// Single-bit facts about an operation.
-struct Traits: OptionSet {
+struct Traits: OptionSet, Codable {
     let rawValue: UInt32
     init(rawValue: UInt32) { self.rawValue = rawValue }
     private init(bit: UInt32) { rawValue = 1 << bit }

@@ -1,5 +1,5 @@
 /// The outcome of a finished operation: one in each run.
-public enum Outcome: UInt8, Sendable, CaseIterable {
+public enum Outcome: UInt8, Sendable, CaseIterable, Codable {
     case succeeded, failed, timedOut, cancelled, skipped, interrupted
     /// Skipped although nothing went wrong: the operation was for a case that did not arise. Outside of the core and the
     /// store this is `skipped` with the mark "not needed".
@@ -18,7 +18,7 @@ extension Observers {
 }
 
 /// The cause of an outcome; the text for people is made from it where names are known.
-public enum Cause: Hashable, Sendable {
+public enum Cause: Hashable, Sendable, Codable {
     case exitStatus(Int32)
     case signal(Int32)
     case outOfMemory
@@ -57,7 +57,7 @@ public enum Cause: Hashable, Sendable {
     case upToDate
 
     /// The operation at which a cascade of skips began, and its outcome.
-    public struct Root: Hashable, Sendable {
+    public struct Root: Hashable, Sendable, Codable {
         public var operation: OperationID
         public var outcome: Outcome
         public init(_ operation: OperationID, _ outcome: Outcome) {

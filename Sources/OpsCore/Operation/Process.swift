@@ -1,5 +1,5 @@
 /// A process as the kernel knows it for good: the number alone is reused.
-public struct Process: Hashable, Sendable {
+public struct Process: Hashable, Sendable, Codable {
     public var pid: Int32
     /// Clock ticks since boot (`/proc/PID/stat`, field 22).
     public var startTicks: UInt64
@@ -12,8 +12,8 @@ public struct Process: Hashable, Sendable {
 }
 
 /// The end of a main process, as its parent saw it.
-public struct Exit: Hashable, Sendable {
-    public enum Status: Hashable, Sendable {
+public struct Exit: Hashable, Sendable, Codable {
+    public enum Status: Hashable, Sendable, Codable {
         case code(Int32)
         case signal(Int32)
     }
@@ -30,7 +30,7 @@ public struct Exit: Hashable, Sendable {
 }
 
 /// End of an attempt as an engine decided it.
-public struct ExternalEnd: Hashable, Sendable {
+public struct ExternalEnd: Hashable, Sendable, Codable {
     public var outcome: Outcome
     /// Explanation in the words of the engine.
     public var cause: String
@@ -45,7 +45,7 @@ public struct ExternalEnd: Hashable, Sendable {
     }
 }
 
-public struct Usage: Hashable, Sendable {
+public struct Usage: Hashable, Sendable, Codable {
     public var userMicroseconds: Int64
     public var systemMicroseconds: Int64
     public var maxResidentBytes: Int64
@@ -57,7 +57,7 @@ public struct Usage: Hashable, Sendable {
 }
 
 /// An update that a running operation sent through its notify socket.
-public struct OperationUpdate: Hashable, Sendable {
+public struct OperationUpdate: Hashable, Sendable, Codable {
     public var status: String?
     public var progressDone: Int64?
     public var progressTotal: Int64?
@@ -95,7 +95,7 @@ public struct EngineState: Hashable, Sendable {
 }
 
 /// The slot and the instant at which a runner started a staged launch.
-public struct SlotStart: Hashable, Sendable {
+public struct SlotStart: Hashable, Sendable, Codable {
     public var slot: Int32
     public var at: Moment
     public init(slot: Int32, at: Moment) {

@@ -10,13 +10,13 @@
 ///
 /// The book decides which operations a barrier blocks. The scheduler keeps that decision in the traits `behindBarrier`
 /// and `gathering` of their rows.
-struct BarrierBook {
+struct BarrierBook: Codable {
     enum Scope: Equatable {
         case queue(QueueIndex)
         case partition(PartitionIndex)
     }
 
-    struct Barrier: Equatable {
+    struct Barrier: Equatable, Codable {
         let operation: OperationIndex
         let id: Int64
         /// Number of unfinished operations of the scope between the barrier before this one and it, without the groups
@@ -27,7 +27,7 @@ struct BarrierBook {
     }
 
     /// The barriers of one scope in the order of their ids.
-    struct Line: Equatable {
+    struct Line: Equatable, Codable {
         fileprivate(set) var barriers: [Barrier] = []
         /// Number of unfinished operations after the last barrier.
         fileprivate(set) var after: Int32 = 0

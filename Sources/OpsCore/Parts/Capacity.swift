@@ -1,5 +1,5 @@
 /// The pool of slots, and the switches that stop all starts.
-struct Capacity {
+struct Capacity: Codable {
     private(set) var slots = SlotPool()
     var workers: Int32
     var isSuspended: Bool

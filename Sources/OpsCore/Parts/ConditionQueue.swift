@@ -3,7 +3,7 @@
 /// Evaluations may be slow, so users share them. An ordinary user has at most half of them, whether or not others wait: an
 /// evaluation that is lent comes back when it ends and no sooner. One that is free goes to the waiting user who has the
 /// fewest, and among equals to the user who has waited longest. Privileged users count as one and may have all.
-struct ConditionQueue {
+struct ConditionQueue: Codable {
     /// Nil: a privileged user.
     typealias User = UInt32?
 

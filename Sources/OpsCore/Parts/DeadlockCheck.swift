@@ -1,5 +1,5 @@
 /// The groups that yield because their start would close a deadlock. It reads views of the registry and copies nothing.
-struct DeadlockCheck {
+struct DeadlockCheck: Codable {
     /// For each such group, the shortest cycle that its start would close: checking it again is cheap.
     private var cycles: [OperationIndex: [WaitNode]] = [:]
 

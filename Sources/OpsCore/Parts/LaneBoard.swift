@@ -2,7 +2,7 @@
 ///
 /// A lane waits in one place: among the candidates, parked at what blocks it, or blocked by a rule that has no such
 /// place. Entries of lanes in heaps are not removed when the lane moves on: its newest stamp tells which one counts.
-struct LaneBoard {
+struct LaneBoard: Codable {
     private var pool = Pool<Lane, LaneIndex>()
     private var known: [Lane.Key: LaneIndex] = [:]
     private var stamps: UInt32 = 0

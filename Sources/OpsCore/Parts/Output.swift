@@ -1,5 +1,5 @@
 /// The transition of the present turn, and the numbers of the next report, operation and graph.
-struct Output {
+struct Output: Codable {
     private(set) var transition = Transition()
     /// Sequence number of the last report.
     private(set) var sequence: Int64

@@ -1,5 +1,5 @@
 /// Priorities that are still to be recounted, and the claims on categories that groups hold.
-struct PriorityLedger {
+struct PriorityLedger: Codable {
     /// One thing to recount before anything starts.
     enum Doubt: Equatable {
         /// More or less may wait now for a category that groups hold.
@@ -50,7 +50,7 @@ struct PriorityLedger {
 }
 
 /// Number of categories that groups hold, by the priority that claims them.
-struct Claims: Equatable {
+struct Claims: Equatable, Codable {
     private var counts = [Int32](repeating: 0, count: 256)
 
     func contains(_ priority: Int8) -> Bool { counts[Self.index(priority)] > 0 }

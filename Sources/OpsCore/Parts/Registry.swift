@@ -1,5 +1,5 @@
 /// All unfinished operations and what belongs to them: edges, queues, categories, policies, groups, executions, runs.
-struct Registry {
+struct Registry: Codable {
     var table = OperationTable()
     var graph = DependencyGraph()
     var queues = QueueTable()
@@ -122,8 +122,8 @@ struct Registry {
             search: while let ancestor = upcoming {
                 upcoming = rows[ancestor].parent
                 guard let group = rows[ancestor].group else { continue }
-                for (base, scope) in groups[group].scopes where base == needs[i].category {
-                    result[i].category = scope
+                for held in groups[group].scopes where held.base == needs[i].category {
+                    result[i].category = held.scope
                     break search
                 }
             }

@@ -1,5 +1,5 @@
 /// Number of operations whose position in their categories is reserved, since they were overtaken often enough.
-struct Reservations {
+struct Reservations: Codable {
     private(set) var count = 0
     /// True if an operation that a reservation blocks may be free to start.
     private var isInDoubt = false

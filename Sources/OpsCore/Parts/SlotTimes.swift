@@ -2,14 +2,14 @@
 ///
 /// Slot time counts from a start to the end of the process tree. At the end of each minute 1/32 of it is forgotten, so that
 /// half of it is left after 22 minutes and 15 % after an hour. Whole minutes make the sum independent of how often it is read.
-struct SlotTimes {
-    struct Key: Hashable {
+struct SlotTimes: Codable {
+    struct Key: Hashable, Codable {
         var queue: QueueIndex
         /// Nil: a privileged user. These count as one.
         var user: UInt32?
     }
 
-    private struct Account {
+    private struct Account: Codable {
         let key: Key
         /// Nanoseconds, as they counted at the monotonic instant `at`.
         var used: Int64 = 0

@@ -1,6 +1,6 @@
 /// The timers of one clock, soonest first.
-struct TimerHeap: Sendable {
-    enum Kind: UInt8, Sendable { case timeout, backoff, recheck, deadline, notBefore, aging }
+struct TimerHeap: Sendable, Codable {
+    enum Kind: UInt8, Sendable, Codable { case timeout, backoff, recheck, deadline, notBefore, aging }
     struct Entry: HeapEntry, Sendable {
         var at: Int64
         var id: Int64

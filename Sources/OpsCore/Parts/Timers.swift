@@ -2,7 +2,7 @@
 ///
 /// An entry is never searched for: one that has lost its meaning stays until it comes first, or until such entries are
 /// the most part and are swept out.
-struct Timers: Sendable {
+struct Timers: Sendable, Codable {
     private var monotonic = TimerHeap()
     private var wall = TimerHeap()
 

@@ -1,5 +1,5 @@
 /// The state of one turn. Between two turns it equals `TurnScratch()`.
-struct TurnScratch: Equatable {
+struct TurnScratch: Equatable, Codable {
     /// Ends in the order in which they were decided; the first `concluded` of them are recorded.
     private(set) var decided: [PendingFinish] = []
     private var concluded = 0

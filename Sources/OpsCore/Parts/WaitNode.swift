@@ -1,5 +1,5 @@
 /// The start or the end of an operation, as an event to wait for.
-struct WaitNode: Hashable {
+struct WaitNode: Hashable, Codable {
     let operation: OperationIndex
     let isEnd: Bool
     static func start(_ operation: OperationIndex) -> WaitNode { WaitNode(operation: operation, isEnd: false) }

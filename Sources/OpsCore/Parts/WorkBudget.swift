@@ -1,5 +1,5 @@
 /// The number of operations that the present turn may still touch. Work beyond that is put off to the next turn.
-struct WorkBudget {
+struct WorkBudget: Codable {
     /// `Int.max`: as many as there are.
     private(set) var left = Int.max
     /// True if work was put off in this turn, or in the one before it.

@@ -1,5 +1,5 @@
 /// The share of one category that an operation takes while it executes.
-struct Need: Equatable {
+struct Need: Equatable, Codable {
     var category: CategoryIndex
     var mode: CategoryUse.Mode
     var units: Int32
@@ -7,7 +7,7 @@ struct Need: Equatable {
 
 /// A category as it stands: how much there is and how much is taken. What a group holds is a category of its
 /// own to its children, as large as the group's share (its `scope`).
-struct Category {
+struct Category: Codable {
     var name: String
     var capacity: Int32
     /// Its named units, also those that drain; nil for a category that only counts.
@@ -44,7 +44,7 @@ struct Category {
     /// Operations whose position in the category is reserved.
     var reservations: [OperationIndex] = []
 
-    struct Parking {
+    struct Parking: Codable {
         /// Groups wait apart: they start when the pool is full, past others that would be next.
         var isGroup: Bool
         var mode: CategoryUse.Mode
@@ -123,7 +123,7 @@ extension Category {
 }
 
 /// All categories, and what each set of them comes to.
-struct CategoryTable {
+struct CategoryTable: Codable {
     private(set) var pool = Pool<Category, CategoryIndex>()
     private var index: [String: CategoryIndex] = [:]
     private var sets = Interned<[CategoryUse], CategorySetIndex>()

@@ -1,7 +1,7 @@
 /// Edges between unfinished operations, in one flat pool: each is in the list of operations that wait for `on` (both
 /// ways, so that a cancelled operation leaves at once) and in the list of what `from` waits for.
-struct DependencyGraph {
-    struct Edge {
+struct DependencyGraph: Codable {
+    struct Edge: Codable {
         fileprivate var fromAndWhen: UInt32
         /// Nil once it is satisfied; it stays in the list of `from` until that one is ready.
         @Packed fileprivate(set) var on: OperationIndex? = nil

@@ -1,5 +1,5 @@
 /// An entry of a heap.
-protocol HeapEntry {
+protocol HeapEntry: Codable {
     /// Positions of entries, for owners that look entries up or remove them from the middle.
     associatedtype Positions = Void
     static var arity: Int { get }
@@ -17,7 +17,7 @@ extension HeapEntry where Positions == Void {
 }
 
 /// A heap with the least entry at its root. The children of the entry at `i` are at `arity * i + 1` and after.
-struct Heap<Entry: HeapEntry> {
+struct Heap<Entry: HeapEntry>: Codable {
     private(set) var entries: [Entry] = []
 
     var first: Entry? { entries.first }

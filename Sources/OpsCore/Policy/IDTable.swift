@@ -1,5 +1,5 @@
 /// The row of each operation in the table of operations: pages of ids, each freed once it is empty.
-struct IDTable {
+struct IDTable: Codable {
     private static let pageBits: Int64 = 12
     private static let pageSize = 1 << 12
 

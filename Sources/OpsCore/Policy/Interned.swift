@@ -1,5 +1,5 @@
 /// Values that many operations share, stored once and reference-counted; an unused value is removed.
-struct Interned<Value: Hashable, Index: Handle> {
+struct Interned<Value: Hashable & Codable, Index: Handle>: Codable {
     private var values: [Value] = []
     private var users: [Int32] = []
     private var free: [Index] = []

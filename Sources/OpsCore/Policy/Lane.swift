@@ -1,7 +1,7 @@
 /// Eligible operations that are interchangeable: same queue, same group, same categories. When the first of
 /// them cannot start, none can, so the whole lane waits in one place: at the resource that its first member lacks.
-struct Lane {
-    struct Key: Hashable {
+struct Lane: Codable {
+    struct Key: Hashable, Codable {
         var queue: QueueIndex
         var parent: Int64
         var categories: CategorySetIndex?
@@ -25,7 +25,7 @@ struct Lane {
             hasher.combine(only)
         }
     }
-    enum Status: Equatable {
+    enum Status: Equatable, Codable {
         case idle
         /// To be considered at the next opportunity.
         case candidate
@@ -53,7 +53,7 @@ struct Lane {
 }
 
 /// A resource that can block a lane, and that wakes it when there is room again.
-enum Resource: Hashable {
+enum Resource: Hashable, Codable {
     case queue(QueueIndex)
     case group(GroupIndex)
     case category(CategoryIndex)
@@ -69,7 +69,7 @@ enum Resource: Hashable {
 
 /// Members of a lane in the order in which they start. Entries that arrive in order are kept in a line, the others in a
 /// heap. An entry of a member that has left stays until it comes first.
-struct ReadyMembers {
+struct ReadyMembers: Codable {
     /// Twelve bytes, with the key in halves: each operation that is ready has one, and a whole key made them sixteen.
     struct Entry: HeapEntry {
         private let high: UInt32

@@ -1,6 +1,6 @@
 /// The lanes that name one category, by their first members: the best at the root. Unlike a `LaneHeap` it holds
 /// each lane once, exactly; a lane has a ticket here, by which it is found wherever it stands.
-struct LaneOrder {
+struct LaneOrder: Codable {
     struct Entry: HeapEntry {
         var key: UInt64
         let lane: LaneIndex

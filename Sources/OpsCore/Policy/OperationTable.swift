@@ -1,5 +1,5 @@
 /// All unfinished operations in one flat array; the rows of those that leave are used again.
-struct OperationTable {
+struct OperationTable: Codable {
     private(set) var rows: [OperationRow] = []
     private var free: [OperationIndex] = []
     private var ids = IDTable()

@@ -1,7 +1,7 @@
 /// The operations of one ordinary user in one queue: all that a barrier of that user orders. Operations of privileged
 /// users, whose barriers order everybody's, are in none.
-struct Partition {
-    struct Key: Hashable {
+struct Partition: Codable {
+    struct Key: Hashable, Codable {
         var queue: QueueIndex
         var user: UInt32
     }
@@ -11,7 +11,7 @@ struct Partition {
 }
 
 /// All partitions that have members.
-struct PartitionTable {
+struct PartitionTable: Codable {
     private(set) var pool = Pool<Partition, PartitionIndex>()
     private var index: [Partition.Key: PartitionIndex] = [:]
     /// Number of members of each user's partitions together.

@@ -1,5 +1,5 @@
 /// Records found by their index; indices are used again, and a record that is removed stays until then.
-struct Pool<Element, Index: Handle> {
+struct Pool<Element: Codable, Index: Handle>: Codable {
     private(set) var elements: [Element] = []
     private(set) var isUsed: [Bool] = []
     private var free: [Index] = []

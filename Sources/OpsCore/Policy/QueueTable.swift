@@ -1,5 +1,5 @@
 /// A queue as it stands.
-struct Queue {
+struct Queue: Codable {
     var name: String
     var limit: Int32?
     var aging: Int64?
@@ -30,7 +30,7 @@ struct Queue {
 }
 
 /// All queues; `default` and `main` are always there.
-struct QueueTable {
+struct QueueTable: Codable {
     private(set) var pool = Pool<Queue, QueueIndex>()
     private var index: [String: QueueIndex] = [:]
 

@@ -1,5 +1,5 @@
 /// A limit of starts: at most `count` in any interval of this length.
-public struct Rate: Hashable, Sendable {
+public struct Rate: Hashable, Sendable, Codable {
     public var count: Int32
     /// Length in nanoseconds of elapsed time.
     public var interval: Int64
@@ -13,7 +13,7 @@ public struct Rate: Hashable, Sendable {
 ///
 /// A process starts some time after its start was decided. The start counts as unconfirmed until the process is there,
 /// and from that instant it takes part in the interval: so processes keep the rate, not only decisions.
-struct RateWindow {
+struct RateWindow: Codable {
     private(set) var rate: Rate
     /// Instants of confirmed starts, the oldest at `first`: at most `rate.count`.
     private var starts: [Int64] = []

@@ -1,5 +1,5 @@
 /// Waiting operations whose turn cannot come: held ones, and ready ones that wait for an instant.
-public struct SetApart: Equatable, Sendable {
+public struct SetApart: Equatable, Sendable, Codable {
     public internal(set) var heldPending = 0
     public internal(set) var heldReady = 0
     public internal(set) var scheduled = 0

@@ -1,5 +1,5 @@
 /// The numbers that executing operations get as OPS_SLOT: always the lowest free one.
-struct SlotPool {
+struct SlotPool: Codable {
     private var words: [UInt64] = []
     private(set) var used: Int32 = 0
 

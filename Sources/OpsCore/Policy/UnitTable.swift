@@ -1,12 +1,12 @@
 /// A unit of one category, from its naming until it has no holder any more.
-struct UnitIndex: Hashable {
+struct UnitIndex: Hashable, Codable {
     fileprivate let offset: Int32
 }
 
 /// The named units of a category: their list, and the number of shares of each that are taken. A unit that has left the
 /// list stays here until its holders have released it.
-struct UnitTable {
-    fileprivate struct Unit {
+struct UnitTable: Codable {
+    fileprivate struct Unit: Codable {
         var name: String
         var taken: Int32 = 0
         /// Position in the list; nil for a unit that drains.
@@ -164,7 +164,7 @@ extension [UnitTable.Unit] {
 }
 
 /// A set of positions in a list, one bit each: the first one is found 64 at a time.
-struct PositionSet {
+struct PositionSet: Codable {
     private var words: [UInt64]
     private var members: Int32 = 0
 

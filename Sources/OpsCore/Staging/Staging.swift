@@ -11,8 +11,8 @@
 ///
 /// While launches are staged, only reports of the runner are handled. Anything else revokes them first; `Scheduler.handle`
 /// sees to that.
-struct Staging: Equatable {
-    enum State: Equatable {
+struct Staging: Equatable, Codable {
+    enum State: Equatable, Codable {
         /// There is no runner, or one that cannot hold launches.
         case unsupported
         /// The runner holds nothing and can be given launches.

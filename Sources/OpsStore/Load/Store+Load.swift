@@ -25,7 +25,7 @@ extension Store {
         try loadAssignedUnits(&snapshot)
         try loadEndedChildren(&snapshot)
         let owed = try database.prepare("SELECT operation, run FROM owedObserver")
-        while try owed.step() { snapshot.owedObservers.append((OperationID(owed.int(0)), run: owed.int32(1))) }
+        while try owed.step() { snapshot.owedObservers.append(.init(OperationID(owed.int(0)), run: owed.int32(1))) }
         return snapshot
     }
 
@@ -42,7 +42,7 @@ extension Store {
             "SELECT max(lastSequence, ifnull((SELECT max(seq) FROM event), 0)) FROM meta")
         snapshot.isSuspended = try database.integer("SELECT suspended FROM meta") != 0
         let workers = try database.prepare("SELECT workers, workersInsteadOf FROM meta WHERE workers IS NOT NULL")
-        while try workers.step() { snapshot.workers = (count: workers.int32(0), insteadOf: workers.int32(1)) }
+        while try workers.step() { snapshot.workers = .init(count: workers.int32(0), insteadOf: workers.int32(1)) }
         let graphs = try database.prepare("SELECT graph FROM suspendedGraph")
         while try graphs.step() { snapshot.suspendedGraphs.append(GraphID(graphs.int(0))) }
         try loadCategories(&snapshot)

@@ -58,7 +58,7 @@ struct RegistryTests {
         #expect(registry.resolvedNeeds(of: operations[2]) == [need], "no group holds it yet")
         let group = try #require(registry.table[operations[0]].group)
         let scope = registry.categories.addScope(of: need, nil, base: need.category)
-        registry.groups[group].scopes.append((need.category, scope))
+        registry.groups[group].scopes.append(HeldScope(base: need.category, scope: scope))
         #expect(registry.resolvedNeeds(of: operations[2]).map(\.category) == [scope])
         #expect(registry.use(of: "disk", atOrAbove: operations[1])?.units == 4)
         #expect(registry.use(of: "net", atOrAbove: operations[1]) == nil)

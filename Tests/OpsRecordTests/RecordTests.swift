@@ -1,0 +1,71 @@
+import OpsCore
+import Testing
+
+@testable import OpsRecord
+
+@Suite struct RecordTests {
+    private let now = Moment(monotonic: 5, wall: 1_700_000_000_000_000_000)
+
+    private func copy<Value: Codable>(_ value: Value) throws -> Value {
+        try RecordDecoder().decode(Value.self, from: try RecordEncoder().encode(value))
+    }
+
+    @Test func `every kind of event is read as it was written`() throws {
+        var event: Event? = SampleEvents.next(after: nil)
+        var count = 0
+        while let written = event {
+            let read = try copy(TurnInput(written, at: now))
+            #expect("\(read.event)" == "\(written)")
+            #expect(read.at == now)
+            event = SampleEvents.next(after: written)
+            count += 1
+        }
+        #expect(count == 36)
+    }
+
+    @Test(arguments: [Int64.min, -1_000_000, -129, -2, -1, 0, 1, 238, 239, 255, 1 << 40, .max])
+    func `a number is read as it was written`(number: Int64) throws {
+        #expect(try copy([number]) == [number])
+        let unsigned = UInt64(bitPattern: number)
+        #expect(try copy([unsigned]) == [unsigned])
+    }
+
+    @Test func `a number that does not fit is refused`() throws {
+        let bytes = try RecordEncoder().encode([70_000])
+        #expect(throws: RecordDecoder.Malformed.self) { try RecordDecoder().decode([Int16].self, from: bytes) }
+    }
+
+    @Test func `values with optional and repeated keys are read as they were written`() throws {
+        var policy = Policy()
+        policy.retry = RetryPolicy(limit: 3, exitCodes: [1, 70_000])
+        policy.conditions = [ConditionPolicy(otherwise: .wait), ConditionPolicy()]
+        #expect(try copy([Policy(), policy, policy]) == [Policy(), policy, policy])
+        let entries: [AttemptID: Inventory.Entry] = [
+            AttemptID(OperationID(1), 1): .refused("no"), AttemptID(OperationID(2), 7): .accepted(job: "é"),
+        ]
+        #expect(try copy(Inventory(runner: "r", boot: "b", entries: entries)).entries == entries)
+        #expect(try copy([nil, OperationID(4), nil] as [OperationID?]) == [nil, OperationID(4), nil])
+    }
+
+    @Test func `the text of a command is not written`() throws {
+        let edit = Event.edit([OperationID(1)], Edit(priority: 3, command: "[\"secret-word\"]"))
+        let bytes = try RecordEncoder().encode(edit)
+        #expect(!String(decoding: bytes, as: UTF8.self).contains("secret"))
+        guard case .edit(let groups) = try copy(edit) else { return #expect(Bool(false), "it is another event") }
+        #expect("\(groups)".contains("command: Optional(\"\")"))
+    }
+
+    @Test func `bytes that no encoder has made are refused`() throws {
+        let bytes = try RecordEncoder().encode(TurnInput(.cancel([OperationID(1)], by: "me", reason: nil, force: true), at: now))
+        for count in 0..<bytes.count {
+            #expect(throws: (any Error).self) {
+                try RecordDecoder().decode(TurnInput.self, from: Array(bytes[..<count]))
+            }
+        }
+        for position in bytes.indices {
+            var damaged = bytes
+            damaged[position] ^= 0xFF
+            _ = try? RecordDecoder().decode(TurnInput.self, from: damaged)
+        }
+    }
+}
