@@ -197,7 +197,7 @@ let package = Package(
             "EndToEndTests",
             [
                 "opsd", "opsd-runner", "opsctl", "opsd-web", "pipeline", "log-holder", "fake-executor", "OpsClient",
-                "opsd-slurm", "opsd-step", "opsd-transfer", "PseudoTerminal",
+                "opsd-slurm", "opsd-step", "opsd-transfer", "simulate", "PseudoTerminal",
                 "OpsTesting", "TestSupport", "CSQLite",
             ]),
         .target(name: "PseudoTerminal", path: "Tests/PseudoTerminal", swiftSettings: strict),

@@ -64,6 +64,7 @@ extension Daemon {
             log.level = configuration.logLevel
             composer.logCap = configuration.logLimit
             retention.schedule()
+            setRecorder()
             server?.setLimits(connectionLimits)
             if configuration.workerCount != oldWorkers { turns.record(.setWorkers(configuration.workerCount)) }
             // After an outage the scheduler is made with it.

@@ -99,7 +99,16 @@ public final class Daemon {
         logs = Logs(state: configuration.state)
         fileWatch = try FileWatch(loop)
         startedAt = Clock.read().wall
+        setRecorder()
         try turns.restore()
+    }
+
+    /// Begins or ends the record of turns, as it is configured now.
+    func setRecorder() {
+        if turns.recorder == nil, configuration.record > 0 {
+            turns.recorder = TurnRecorder(loop, log, directory: configuration.state + "/record")
+        }
+        turns.recorder?.keep(configuration.record)
     }
 
     /// Starts the check of a submission, with the present configuration and runner.
@@ -121,8 +130,13 @@ extension Daemon: TurnHost {
         let configured = configuration.workerCount
         // A user's choice stands until something else is configured.
         let chosen = snapshot.workers.flatMap { $0.insteadOf == configured ? $0.count : nil }
-        var core = Scheduler(snapshot, workers: chosen ?? configured, at: .now())
-        if isDraining { _ = core.handle(.setDraining(true), at: .now()) }
+        let now = Moment.now()
+        turns.recorder?.begin(copy snapshot, workers: chosen ?? configured, at: now)
+        var core = Scheduler(snapshot, workers: chosen ?? configured, at: now)
+        if isDraining {
+            let result = core.handle(.setDraining(true), at: now)
+            turns.recorder?.add(.setDraining(true), at: now, result)
+        }
         return core
     }
 

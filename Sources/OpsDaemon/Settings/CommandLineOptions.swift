@@ -78,6 +78,7 @@ public struct CommandLineOptions: Sendable {
           --operations-per-user N  unfinished operations of an ordinary user (1000000)
 
         Other
+          --record N           record the last N turns of the scheduler for a replay (0: none)
           --check-config       print the settings in effect, and exit
           -h, --help           print this help
           -V, --version        print the version

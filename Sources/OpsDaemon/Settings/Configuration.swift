@@ -52,6 +52,8 @@ struct Configuration: Equatable, Sendable {
     var bufferedPerUser: Int64 = 256 << 20
     /// Unfinished operations that one ordinary user may have.
     var operationsPerUser = 1_000_000
+    /// Number of turns that are recorded for a replay; 0: none.
+    var record = 0
     /// Executors beside the runner, in the order of their first mention.
     var executors: [ExecutorConfiguration] = []
 
@@ -73,7 +75,7 @@ extension Configuration {
     static let keys = [
         "state", "socket", "workers", "on-stop", "log-level", "group", "runner", "keep-for", "keep-at-most",
         "log-limit", "log-total", "on-finish", "on-failure", "exit-when-idle", "connections", "connections-per-user",
-        "buffered-per-user", "operations-per-user",
+        "buffered-per-user", "operations-per-user", "record",
     ]
 
     /// Lays one setting over what is there.
@@ -111,6 +113,11 @@ extension Configuration {
         case "connections-per-user": connectionsPerUser = Int(try count(value, atLeast: 2, refuse))
         case "buffered-per-user": bufferedPerUser = try size(value, atLeast: 1 << 20, refuse)
         case "operations-per-user": operationsPerUser = Int(try count(value, atLeast: 1, refuse))
+        case "record":
+            guard let number = Int64(value), RecordLimits.turns.contains(number) else {
+                throw refuse("must be a number from 0 to \(RecordLimits.turns.upperBound), not \"\(value)\"")
+            }
+            record = Int(number)
         default:
             throw ConfigurationError(
                 place: place, message: "unknown option \"\(key)\"; known: \(Self.keys.joined(separator: ", "))")
@@ -138,6 +145,7 @@ extension Configuration {
             "on-failure": onFailure, "exit-when-idle": exitWhenIdle.map(DurationText.format) ?? "never",
             "connections": "\(connections)", "connections-per-user": "\(connectionsPerUser)",
             "buffered-per-user": SizeText.format(bufferedPerUser), "operations-per-user": "\(operationsPerUser)",
+            "record": "\(record)",
         ]
         return values.map { "\($0.key) = \($0.value)\n" }.joined() + executors.map(\.text).joined()
     }

@@ -1,4 +1,5 @@
 internal import OpsCore
+internal import OpsRecord
 internal import OpsStore
 internal import OpsSystem
 internal import OpsWire
@@ -74,9 +75,10 @@ extension Turns {
                 case .failed(let error):
                     self.fall(error)
                     exchange.fail(self.unavailable)
-                case .committed(let core, let acceptance, let transition):
+                case .committed(let core, let acceptance, let turn):
                     self.core = core.take()
-                    self.host.publish(transition) {
+                    self.recorder?.complete(turn) { self.core }
+                    self.host.publish(turn.transition) {
                         if let acceptance { answer(acceptance) }
                         self.host.sendReplies()
                     }
@@ -92,6 +94,7 @@ extension Turns {
         do throws(StoreError) {
             // Events of this turn that came before.
             let transition = turn.isAheadOfStore ? ask { $0.closeTurn() } : nil
+            if let transition { recorder?.complete(.closed, transition) { core } }
             try store(transition ?? Transition()) { host.sendReplies() }
             // Staged launches that began are reported after the facts that let them begin.
             if (core?.stagedCount ?? 0) > 0 {
@@ -103,9 +106,10 @@ extension Turns {
             longTurn?.facts = []
             try lend(facts, nil) { [unowned self] verdict in
                 switch verdict {
-                case .committed(let core, _, let transition):
+                case .committed(let core, _, let turn):
                     self.core = core.take()
-                    self.host.publish(transition) { self.host.sendReplies() }
+                    self.recorder?.complete(turn) { self.core }
+                    self.host.publish(turn.transition) { self.host.sendReplies() }
                 case .failed(let error): self.fail(facts, error)
                 // They answer requests.
                 case .refused, .rejected, .tried: break
@@ -133,10 +137,11 @@ extension Turns {
         try history.pinSnapshot()
         longTurn?.isGathering = false
         let lent = Transferred((core: core, store: store))
+        let isRecorded = recorder?.isOff == false
         writing.run(
             {
                 let (core, store) = lent.take()
-                return decide(core, store, facts, prepare)
+                return decide(core, store, facts, prepare, isRecorded: isRecorded)
             },
             then: { [unowned self] verdict in
                 self.history.letGo()
@@ -167,22 +172,24 @@ private enum Verdict: Sendable {
     case rejected(Rejection)
     case tried(Acceptance)
     case failed(StoreError)
-    case committed(Transferred<Scheduler>, Acceptance?, Transition)
+    case committed(Transferred<Scheduler>, Acceptance?, CompletedTurn)
 }
 
 /// Outside the loop, which meanwhile touches neither the store nor this copy of the scheduler: every use of the store
 /// outside of `settle` is put off.
 private func decide(
-    _ core: consuming Scheduler, _ store: Store, _ facts: [Event], _ prepare: ((Scheduler) throws -> LargeRequest)?
+    _ core: consuming Scheduler, _ store: Store, _ facts: [Event], _ prepare: ((Scheduler) throws -> LargeRequest)?,
+    isRecorded: Bool
 ) -> Verdict {
     let start = Clock.read().monotonic
-    for fact in facts { _ = core.handle(fact, at: .now()) }
+    var turn = CompletedTurn(inputs: [], results: [], end: .closed, transition: Transition())
+    for fact in facts { _ = handle(fact, &core, &turn, isRecorded) }
     var acceptance: Acceptance?
     var texts: SubmissionTexts?
     if let prepare {
         let request: LargeRequest
         do { request = try prepare(core) } catch { return .refused(error) }
-        switch core.handle(request.event, at: .now()) {
+        switch handle(request.event, &core, &turn, isRecorded) {
         case .failure(let rejection): return .rejected(rejection)
         case .success(let accepted):
             if request.isTrial { return .tried(accepted) }
@@ -190,15 +197,29 @@ private func decide(
         }
         texts = request.texts
     }
-    let transition = core.endTurn(at: .now())
+    let now = Moment.now()
+    turn.transition = core.endTurn(at: now)
+    turn.end = .ended(at: now, upTo: .max)
     do throws(StoreError) {
         let decided = Clock.read().monotonic
-        try store.commit(transition, submissions: texts.map { [$0] } ?? [])
+        try store.commit(turn.transition, submissions: texts.map { [$0] } ?? [])
         let stored = Clock.read().monotonic
         store.commitTimes.add(stored - decided)
         store.turnTimes.add(stored - start)
     } catch {
         return .failed(error)
     }
-    return .committed(Transferred(core), acceptance, transition)
+    return .committed(Transferred(core), acceptance, turn)
+}
+
+private func handle(
+    _ event: Event, _ core: inout Scheduler, _ turn: inout CompletedTurn, _ isRecorded: Bool
+) -> Result<Acceptance, Rejection> {
+    let now = Moment.now()
+    let result = core.handle(event, at: now)
+    if isRecorded {
+        turn.inputs.append(TurnInput(event, at: now))
+        turn.results.append(result)
+    }
+    return result
 }

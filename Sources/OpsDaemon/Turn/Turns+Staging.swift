@@ -15,7 +15,7 @@ extension Turns {
     func stagingRevoked(started: Int) {
         guard (core?.stagedCount ?? 0) > 0 else { return }
         if longTurn != nil { return keepForLater(.stagingRevoked(started: started)) }
-        _ = core?.handle(.stagingRevoked(started: started), at: .now())
+        _ = inform(.stagingRevoked(started: started))
         turn.hasEvents = true
         wakeUp()
     }

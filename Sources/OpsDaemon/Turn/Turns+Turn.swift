@@ -1,4 +1,5 @@
 internal import OpsCore
+internal import OpsRecord
 internal import OpsStore
 internal import OpsSystem
 internal import OpsSystemd
@@ -27,7 +28,7 @@ extension Turns {
         }
         revokeStaged()
         turn.hasEvents = true
-        switch core?.handle(event, at: .now()) {
+        switch inform(event) {
         case .success(let acceptance):
             if let texts { turn.submissions.append(texts) }
             turn.afterwards.append { [unowned self] isCommitted in
@@ -51,9 +52,9 @@ extension Turns {
         precondition(longTurn == nil, "what changes something is put off during a long turn")
         revokeStaged()
         turn.hasEvents = true
-        switch core?.handle(.submit(texts.submission), at: .now()) {
+        switch inform(.submit(texts.submission)) {
         case .success(.submitted(let graph, _, _)):
-            _ = core?.handle(.instantDecided(.fired, graph, instant.detail), at: .now())
+            _ = inform(.instantDecided(.fired, graph, instant.detail))
             turn.submissions.append(texts)
             turn.afterwards.append { isCommitted in answer(isCommitted ? graph : nil) }
         case .failure(let rejection): throw rejection
@@ -69,9 +70,9 @@ extension Turns {
         turn.hasEvents = true
         turn.records.append(record)
         if let kind = DecidedInstants.kind(of: record.instant.result) {
-            _ = core?.handle(.instantDecided(kind, nil, instants.detail), at: .now())
+            _ = inform(.instantDecided(kind, nil, instants.detail))
         } else {
-            _ = core?.handle(.tick, at: .now())
+            _ = inform(.tick)
         }
         settle()
         if outage != nil { throw unavailable }
@@ -80,7 +81,15 @@ extension Turns {
     /// Cancels operations for a schedule, in the commit of a submission that has been put to the scheduler before.
     func cancel(_ operations: [OperationID], by name: String, reason: String) {
         // An operation that has finished in this very turn needs no cancelling.
-        _ = core?.handle(.cancel(operations, by: name, reason: reason, force: false), at: .now())
+        _ = inform(.cancel(operations, by: name, reason: reason, force: false))
+    }
+
+    /// Passes an event to the scheduler, and to the record if there is one.
+    func inform(_ event: Event) -> Result<Acceptance, Rejection>? {
+        let now = Moment.now()
+        let result = core?.handle(event, at: now)
+        if let recorder, let result { recorder.add(event, at: now, result) }
+        return result
     }
 
     /// Tells the scheduler what happened in the world.
@@ -95,7 +104,7 @@ extension Turns {
         }
         if !fact.isRunnerReport { revokeStaged() }
         if fact.isToldOnce { turn.facts.append(fact) }
-        _ = core?.handle(fact, at: .now())
+        _ = inform(fact)
         // Nothing to store, nothing to decide.
         if case .revocationConfirmed = fact { return }
         guard !fact.isPatient else {
@@ -162,6 +171,7 @@ extension Turns {
             let decided = core?.endTurn(at: now, upTo: DaemonLimits.operationsInTheLoop)
         {
             transition = decided
+            recorder?.complete(.ended(at: now, upTo: DaemonLimits.operationsInTheLoop), decided) { core }
         }
         let isTurn = turn.isAheadOfStore
         do throws(StoreError) { try store(transition, send) } catch { fall(error) }

@@ -23,6 +23,8 @@ final class Turns {
     /// Set while a large request is decided outside the loop.
     var longTurn: LongTurn?
     var finished = FinishedCount()
+    /// Record of turns; nil: they are not recorded.
+    var recorder: TurnRecorder?
 
     /// Thread that decides and stores large requests.
     let writing: SideWork

@@ -33,6 +33,12 @@ public struct Descriptor: ~Copyable, Sendable {
         try retrying("fcntl") { fcntl(rawValue, F_SETFL, wanted) }
     }
 
+    /// Cuts a file off at a length.
+    public borrowing func truncate(to length: Int64) throws(SystemError) {
+        let rawValue = rawValue
+        try retrying("truncate") { ftruncate(rawValue, Int(length)) }
+    }
+
     /// Sets whether a program that this process becomes or starts finds the descriptor open.
     public borrowing func setInherited(_ inherited: Bool) throws(SystemError) {
         let rawValue = rawValue

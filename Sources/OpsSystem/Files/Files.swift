@@ -59,6 +59,12 @@ public enum Files {
         try syncDirectory(holding: path)
     }
 
+    /// Makes a file that does not exist, and opens it for writing.
+    public static func create(_ path: String, mode: UInt32) throws(SystemError) -> Descriptor {
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
+        return Descriptor(owning: try retrying("create \(path)") { unsafe open(path, flags, mode) })
+    }
+
     /// Syncs the directory of `path`, so that names just created or renamed in it survive a crash.
     static func syncDirectory(holding path: String) throws(SystemError) {
         let slash = path.lastIndex(of: "/")
