@@ -104,9 +104,8 @@ public struct RecordReader {
         guard length <= bytes.count - start else { return nil }
         let content = Array(bytes[start..<start + length])
         guard fnv(content) == word(bytes, at: position + 4) else {
-            // Blocks that never reached the disk are zeros.
-            let isTorn = start + length == bytes.count || bytes[position...].allSatisfy { $0 == 0 }
-            if isTorn { return nil }
+            // Blocks at the end that never reached the disk are zeros.
+            if bytes[(start + length)...].allSatisfy({ $0 == 0 }) { return nil }
             throw .damaged(atByte: position)
         }
         position = start + length

@@ -23,17 +23,19 @@ import Testing
     private func work(_ machine: Machine, round: Int) throws {
         try machine.ok("category", "set", "gpu", "--units", "a,b")
         try machine.ok("category", "set", "api", "--rate", "50/1s")
-        try machine.ok("queue", "set", "long", "--limit", "1", "--order", "longestPath")
-        try machine.ok("queue", "set", "fair", "--fair", "user")
+        if round == 1 {
+            try machine.ok("queue", "add", "long", "--limit", "1", "--order", "longestPath")
+            try machine.ok("queue", "add", "fair", "--fair", "user")
+        }
         let graph = try machine.graph(
             """
             {"operations": [
                 {"name": "a", "shell": "exit 1", "retry": {"limit": 2, "backoff": "10ms"}},
                 {"name": "b", "command": ["true"], "after": ["a"]},
-                {"name": "c", "command": ["true"], "after": [{"on": "a", "when": "failed"}], "categories": ["gpu"]},
-                {"name": "g", "group": {}, "categories": ["api"]},
-                {"name": "d", "command": ["true"], "in": "g", "priority": "high"},
-                {"name": "e", "command": ["true"], "in": "g", "if": ["test -e /"]},
+                {"name": "c", "command": ["true"], "after": [{"op": "a", "when": "failed"}], "categories": ["gpu"]},
+                {"name": "g", "categories": ["api"], "operations": [
+                    {"name": "d", "command": ["true"], "priority": "high"},
+                    {"name": "e", "command": ["true"], "conditions": [{"exec": ["test", "-e", "/"]}]}]},
                 {"name": "f", "command": ["sleep", "100"], "timeout": "200ms"},
                 {"name": "h", "command": ["true"], "queue": "fair", "barrier": true}
             ]}
@@ -54,7 +56,7 @@ import Testing
         try machine.ok("cancel", "\(sleeper)")
         try machine.ok("resume", "\(held)")
         _ = try machine.ctl("wait", "--graph", graph, "--timeout", "60s")
-        try machine.ok("retry", "\(graph)")
+        try machine.ok("retry", "--graph", graph, "--state", "failed")
         _ = try machine.ctl("wait", "--all", "--timeout", "60s")
     }
 

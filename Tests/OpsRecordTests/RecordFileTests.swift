@@ -87,7 +87,8 @@ import Testing
 
     @Test func `a changed answer of the scheduler is found`() throws {
         var changed = session
-        let effect = try #require(changed.turns[1].transition.effects.popLast())
+        let removed = changed.turns[1].transition.effects.popLast()
+        let effect = try #require(removed)
         #expect(try firstDifference(changed.bytes().all).turn == 2)
         changed = session
         changed.turns[2].transition.changes.append(.daemonSuspended(isSuspended: true))

@@ -57,6 +57,7 @@ private struct ReplayedScheduler: TestedScheduler {
         return transition
     }
 
+    var comparable: Scheduler? { scheduler }
     func brokenInvariant() -> String? { difference ?? scheduler.checkInvariants().first }
 
     var stagedCount: Int { scheduler.stagedCount }

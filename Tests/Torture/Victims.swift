@@ -143,7 +143,7 @@ final class Victims: Sendable {
         let program = try Program(
             [
                 programs + "/opsd", "--state", state, "--socket", socket, "--workers", "\(workers)", "--log-limit",
-                "\(Self.logLimit)", "--runner", runner,
+                "\(Self.logLimit)", "--runner", runner, "--record", "20000",
             ],
             environment: Self.environment.merging(shim?.environment ?? [:]) { $1 }, output: work + "/opsd.log")
         running.withLock {

@@ -84,7 +84,7 @@ public struct OperationUpdate: Hashable, Sendable, Codable {
 }
 
 /// State of a job in the words of its engine.
-public struct EngineState: Hashable, Sendable {
+public struct EngineState: Hashable, Sendable, Codable {
     public var text: String
     /// Wall instant.
     public var expectedStart: Int64?

@@ -3,7 +3,7 @@ import Testing
 
 @testable import OpsRecord
 
-@Suite struct RecordTests {
+@Suite struct RecordEncodingTests {
     private let now = Moment(monotonic: 5, wall: 1_700_000_000_000_000_000)
 
     private func copy<Value: Codable>(_ value: Value) throws -> Value {
