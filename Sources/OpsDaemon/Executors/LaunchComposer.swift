@@ -36,7 +36,7 @@ final class LaunchComposer {
         given: ResultsOfDependencies? = nil, units: [UnitVariable] = [], attemptInRun: Int32 = 1,
         mostOpenFiles: Int64 = .max
     ) throws -> LaunchRequest {
-        let details = try details(texts)
+        let details = try details(of: texts)
         var request = LaunchRequest(
             attempt: Attempt(attempt), slot: slot, arguments: try stringArray(texts.command),
             environment: try environment(
@@ -75,17 +75,18 @@ final class LaunchComposer {
     func helper(
         of operation: OperationID, _ arguments: [String], adding environment: [String] = [], asSubmitter: Bool = false
     ) throws -> LaunchRequest? {
-        guard var texts = try history.texts(of: operation) else { return nil }
-        if asSubmitter { texts.details = try Details(texts.details).captureAlone }
+        guard let texts = try history.texts(of: operation) else { return nil }
+        var details = try details(of: texts)
+        if asSubmitter { details = details.captureAlone }
         let attempt = AttemptID(operation, try history.brief(of: operation)?.attempt ?? 0)
-        return try helper(of: attempt, arguments, adding: environment, texts)
+        return try helper(of: attempt, arguments, adding: environment, texts, details)
     }
 
     /// A condition's command or an observer: no log, no limits, ended with everything it started.
     private func helper(
-        of attempt: AttemptID, _ arguments: [String], adding extra: [String], _ texts: LaunchTexts
+        of attempt: AttemptID, _ arguments: [String], adding extra: [String], _ texts: LaunchTexts,
+        _ details: Details
     ) throws -> LaunchRequest {
-        let details = try details(texts)
         var request = LaunchRequest(
             attempt: Attempt(attempt), slot: -1, arguments: arguments, environment: try environment(texts, details),
             directory: details.directory, umask: details.umask, user: try launchUser(texts, details),
@@ -95,7 +96,8 @@ final class LaunchComposer {
         return request
     }
 
-    private func details(_ texts: LaunchTexts) throws -> Details {
+    /// Decodes the details of an operation, unless they were the last to be decoded.
+    func details(of texts: LaunchTexts) throws -> Details {
         if let last = lastDetails, last.text == texts.details { return last.details }
         let details = try Details(texts.details)
         lastDetails = (texts.details, details)
@@ -252,7 +254,7 @@ final class LaunchComposer {
 
     /// Returns the uid that the processes of an operation are started with.
     func uid(_ texts: LaunchTexts) throws -> UInt32 {
-        try launchUser(texts, try details(texts))?.uid ?? authorization.daemonUser
+        try launchUser(texts, try details(of: texts))?.uid ?? authorization.daemonUser
     }
 
     /// Returns the user that the operation runs as, as it was known at the submission.

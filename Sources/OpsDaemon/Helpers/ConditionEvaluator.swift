@@ -52,7 +52,7 @@ final class ConditionEvaluator {
         stop(operation)
         do {
             guard let texts = try history.texts(of: operation) else { return }
-            let evaluation = Evaluation(operation, token, try Details(texts.details))
+            let evaluation = Evaluation(operation, token, try composer.details(of: texts))
             running[operation] = evaluation
             goOn(evaluation)
         } catch let error as StoreError {

@@ -110,7 +110,8 @@ final class ObserverRunner {
         if case .graph(let graph, let moment) = order.occasion {
             return try begin(order, graph, moment, record, of: user)
         }
-        let commands = try Details(texts.details).observers(order.occasion, record.outcome) + configured(order, record)
+        let own = try composer.details(of: texts).observers(order.occasion, record.outcome)
+        let commands = own + configured(order, record)
         guard !commands.isEmpty else { return false }
         let arguments = Self.arguments(commands)
         let event = try self.event(order)

@@ -31,7 +31,7 @@ struct Selected: Sendable {
 }
 
 /// Finds what clients name in the store: operations by id, range or name, graphs, and whole selections. Queues are the
-/// scheduler's: `Daemon.requireQueue` has looked at them before.
+/// scheduler's: `Turns.requireQueue` has looked at them before.
 struct Selections {
     private let history: History
 

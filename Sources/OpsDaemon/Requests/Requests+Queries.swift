@@ -50,16 +50,17 @@ extension Requests {
         let rows = rows(for: exchange.caller)
         let query = SingleStep { history in
             let record = try Selections(history).record(request.ref)
+            let details = try Details(record.details)
             var reply = ShowReply()
-            reply.operation = try rows.row(record)
+            reply.operation = rows.row(record, details)
             reply.details = try DetailsRow(record)
             reply.details.pid = try history.pid(of: record).map(Int.init)
             if rows.authorization.mayRead(rows.reader, ownedBy: record.uid) {
                 var environment = try history.environment(of: record.id).map { try stringMap($0) } ?? StringMap()
-                environment.lay(try Details(record.details).own.environment)
+                environment.lay(details.own.environment)
                 reply.operation.environment = environment
             }
-            reply.attempts = try rows.attempts(of: record, history)
+            reply.attempts = try rows.attempts(of: record, details, history)
             return reply
         }
         ask(exchange, query) { [unowned self] reply in

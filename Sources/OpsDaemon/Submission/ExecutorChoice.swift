@@ -22,6 +22,13 @@ struct ExecutorChoice: Sendable {
     /// True if no queue of the submission has an executor.
     var isPlain: Bool { ofQueues.isEmpty }
 
+    /// Options that only executors of one kind understand.
+    struct Options: OptionSet {
+        let rawValue: UInt8
+        static let slurm = Options(rawValue: 1)
+        static let http = Options(rawValue: 2)
+    }
+
     enum Chosen: Equatable {
         /// The runner.
         case local
@@ -30,14 +37,14 @@ struct ExecutorChoice: Sendable {
         case refused(key: String, String)
     }
 
-    /// Returns the executor of an operation: its own, else that of its queue. `details`: of the operation.
-    func choose(_ policy: Policy?, queue: String, _ details: OperationDetails?) -> Chosen {
-        let isTransfer = details?.http != nil
+    /// Returns the executor of an operation: its own, else that of its queue. `options`: of the operation.
+    func choose(_ policy: Policy?, queue: String, _ options: Options) -> Chosen {
+        let isTransfer = options.contains(.http)
         let first = isTransfer ? names.first { kinds[$0] == .transfer } : nil
         guard let name = policy?.executor ?? first ?? ofQueues[queue], name != "local" else {
             if isTransfer { return .refused(key: "http", "needs an executor of kind transfer; \(known)") }
-            return details?.slurm == nil
-                ? .local : .refused(key: "slurm", "needs an executor of kind slurm; \(known)")
+            return options.contains(.slurm)
+                ? .refused(key: "slurm", "needs an executor of kind slurm; \(known)") : .local
         }
         guard let kind = kinds[name] else {
             return .refused(
@@ -50,7 +57,7 @@ struct ExecutorChoice: Sendable {
         if !isTransfer, kind == .transfer {
             return .refused(key: "executor", "\(name) runs transfers alone: give \"http\" in place of a command")
         }
-        if details?.slurm != nil, kind != .slurm {
+        if options.contains(.slurm), kind != .slurm {
             return .refused(key: "slurm", "needs an executor of kind slurm; \(name) is of kind \(kind.rawValue)")
         }
         if policy?.completion == .notify {
@@ -63,5 +70,12 @@ struct ExecutorChoice: Sendable {
 
     private var known: String {
         "the executors are " + (["local"] + names).joined(separator: ", ")
+    }
+}
+
+extension ExecutorChoice.Options {
+    init(_ details: OperationDetails) {
+        self = details.slurm == nil ? [] : .slurm
+        if details.http != nil { insert(.http) }
     }
 }

@@ -23,8 +23,14 @@ struct SubmissionBuilder: Sendable {
     /// The users that `user` names.
     private var runUsers: [String: Details.RunUser] = [:]
     private var executors: ExecutorChoice
-    /// The one of each details, in their order.
-    private var runUserOfDetails: [Details.RunUser?] = []
+    /// Of each of `input.details`, in their order.
+    private var checked: [CheckedDetails] = []
+
+    /// Result of the check of details, which are decoded one at a time: those of a large graph are not held as values.
+    private struct CheckedDetails {
+        var runUser: Details.RunUser?
+        var options: ExecutorChoice.Options = []
+    }
 
     /// Milliseconds that each operation takes by itself, where the order of operations depends on it.
     var estimates: [Int64]?
@@ -53,9 +59,8 @@ struct SubmissionBuilder: Sendable {
         submission.policies = input.policies
         submission.operations = input.operations.map(draft)
         refuseReserved(in: input.environment, nil)
-        let details = try details()
-        try checkPermissions(details)
-        chooseExecutors(details)
+        try checkDetails()
+        chooseExecutors()
         let observers = graphObservers()
         guard problems.isEmpty else { throw ControlError.invalidOperation(problems) }
         takeEdges()
@@ -187,8 +192,10 @@ struct SubmissionBuilder: Sendable {
     }
 
     /// Users, limits and priorities that the caller may not, or this machine cannot.
-    private mutating func checkPermissions(_ details: [OperationDetails]) throws {
-        for (place, own) in details.enumerated() where !hasAllProblems {
+    private mutating func checkDetails() throws {
+        checked.reserveCapacity(input.details.count)
+        for place in 0..<Int32(input.details.count) where !hasAllProblems {
+            let own = try OperationDetails(json: input.details.utf8(place))
             let index = { [input] in input.operations.firstIndex { $0.details == place } }
             try authorization.requireStanding(caller, priority: 0, nice: own.limits.nice.map(Int.init))
             var user: Details.RunUser?
@@ -196,7 +203,7 @@ struct SubmissionBuilder: Sendable {
                 user = try findRunUser(name)
                 if user == nil { problem(index(), "user", "there is no user \"\(name)\"") }
             }
-            runUserOfDetails.append(user)
+            checked.append(CheckedDetails(runUser: user, options: ExecutorChoice.Options(own)))
             refuseReserved(in: own.environment, index())
             for secret in own.secrets {
                 let uid = user?.uid ?? caller.user
@@ -219,14 +226,10 @@ struct SubmissionBuilder: Sendable {
         try authorization.requireStanding(caller, priority: Int(highest), nice: nil)
     }
 
-    private func details() throws -> [OperationDetails] {
-        try (0..<Int32(input.details.count)).map { try OperationDetails(json: input.details.utf8($0)) }
-    }
-
     /// Gives each operation the executor that runs it: equal operations of two queues may have two.
-    private mutating func chooseExecutors(_ details: [OperationDetails]) {
+    private mutating func chooseExecutors() {
         let isNamed = input.policies.contains { $0.executor != nil }
-        let hasOptions = details.contains { $0.slurm != nil || $0.http != nil }
+        let hasOptions = checked.contains { !$0.options.isEmpty }
         guard isNamed || hasOptions || !executors.isPlain else { return }
         var known: [ExecutorKey: Int32] = [:]
         // Policies of a graph can be as many as its operations.
@@ -241,9 +244,9 @@ struct SubmissionBuilder: Sendable {
             }
             let policy = operation.policy < 0 ? nil : input.policies[Int(operation.policy)]
             let queue = operation.queue < 0 ? "default" : input.queues[operation.queue]
-            let own = operation.details < 0 ? nil : details[Int(operation.details)]
+            let options = operation.details < 0 ? [] : checked[Int(operation.details)].options
             var chosen = policy ?? Policy()
-            switch executors.choose(policy, queue: queue, own) {
+            switch executors.choose(policy, queue: queue, options) {
             case .local: chosen.executor = nil
             case .named(let name): chosen.executor = name
             case .refused(let key, let reason): problem(index, key, reason)
@@ -334,7 +337,7 @@ struct SubmissionBuilder: Sendable {
         return Details.text(
             own: operation.details < 0 ? none : input.details.utf8(operation.details),
             labels: operation.labels < 0 ? none : input.labelSets.utf8(operation.labels),
-            runUser: operation.details < 0 ? nil : runUserOfDetails[Int(operation.details)], captured: captured)
+            runUser: operation.details < 0 ? nil : checked[Int(operation.details)].runUser, captured: captured)
     }
 }
 

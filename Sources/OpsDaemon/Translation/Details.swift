@@ -46,6 +46,8 @@ struct Details {
         }
     }
 
+    init() {}
+
     init(_ text: String) throws {
         let bytes = Array(text.utf8)
         var rest: ArraySlice<UInt8> = []
@@ -107,10 +109,11 @@ struct Details {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Stored text of the captured surroundings without anything of the operation itself.
-    var captureAlone: String {
-        let none = Array("{}".utf8)
-        return Self.text(own: none, labels: none, captured: captured)
+    /// The captured surroundings without anything of the operation itself.
+    var captureAlone: Details {
+        var details = Details()
+        details.captured = captured
+        return details
     }
 
     // MARK: What a process is started with

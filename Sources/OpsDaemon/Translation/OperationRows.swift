@@ -3,7 +3,7 @@ internal import OpsStore
 internal import OpsSystem
 internal import OpsWire
 
-/// Rows of the store in the words of the interface. What only the scheduler knows is put in by `Daemon.update`.
+/// Rows of the store in the words of the interface. What only the scheduler knows is put in by `Turns.update`.
 struct OperationRows: Sendable {
     let authorization: Authorization
     /// The client that reads the rows: results of others are left out.
@@ -11,9 +11,8 @@ struct OperationRows: Sendable {
     /// Directory of all output directories.
     let outputs: String
 
-    func row(_ record: OperationRecord) throws -> OperationRow { row(record, try Details(record.details)) }
-
-    private func row(_ record: OperationRecord, _ details: Details) -> OperationRow {
+    /// `details`: those of the record.
+    func row(_ record: OperationRecord, _ details: Details) -> OperationRow {
         .with { row in
             identify(record, &row)
             tellState(record, &row)
@@ -109,9 +108,9 @@ struct OperationRows: Sendable {
         }
     }
 
-    func attempts(of record: OperationRecord, _ history: History) throws -> [AttemptRow] {
+    /// `details`: those of the record.
+    func attempts(of record: OperationRecord, _ details: Details, _ history: History) throws -> [AttemptRow] {
         let scale = record.policy.retry?.scale
-        let limits = scale == nil ? nil : try Details(record.details).own.limits
         var attemptsOfRun: [Int32: Int32] = [:]
         return try history.attempts(of: record.id).map { attempt in
             attemptsOfRun[attempt.run, default: 0] += 1
@@ -126,7 +125,7 @@ struct OperationRows: Sendable {
                 row.startedAt = InstantText.format(attempt.startedAt)
                 row.finishedAt = attempt.finishedAt.map(InstantText.format)
                 row.usage = attempt.usage.map(usage)
-                if let scale, let limits { row.scaled = scaled(record.policy, limits, by: scale, count) }
+                if let scale { row.scaled = scaled(record.policy, details.own.limits, by: scale, count) }
                 if attempt.hasOutputs || record.policy.executor == nil && attempt.finishedAt == nil {
                     row.outputs = Logs.outputDirectory(of: AttemptID(record.id, attempt.number), in: outputs)
                 }
