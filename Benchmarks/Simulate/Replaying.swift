@@ -28,7 +28,8 @@ extension Simulate {
             print("\(file): \(difference)")
             exit(1)
         }
-        let torn = reader.tornBytes == 0 ? "" : "; \(reader.tornBytes) bytes of an incomplete turn at the end are cut off"
+        let torn =
+            reader.tornBytes == 0 ? "" : "; \(reader.tornBytes) bytes of an incomplete turn at the end are cut off"
         print("\(file): \(count) turns, \(first) to \(last), the same\(torn)")
     }
 

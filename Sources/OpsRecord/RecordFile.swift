@@ -25,7 +25,9 @@ public struct RecordFile {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(headBytes + content.count)
         for word in [length, fnv(content)] {
-            for shift in stride(from: UInt32(0), to: 32, by: 8) { bytes.append(UInt8(truncatingIfNeeded: word >> shift)) }
+            for shift in stride(from: UInt32(0), to: 32, by: 8) {
+                bytes.append(UInt8(truncatingIfNeeded: word >> shift))
+            }
         }
         return bytes + content
     }

@@ -54,7 +54,9 @@ public struct ReplayDifference: CustomStringConvertible {
     ) -> [String] {
         guard expected != came else { return ["\(name): the same \(came.count)"] }
         let first = zip(expected, came).prefix { $0 == $1 }.count
-        var lines = ["\(name): expected \(expected.count), came \(came.count); number \(first + 1) is the first to differ"]
+        var lines = [
+            "\(name): expected \(expected.count), came \(came.count); number \(first + 1) is the first to differ"
+        ]
         for (offset, value) in values.enumerated() {
             let isExpected = offset < expected.count && expected[offset] == came[offset]
             lines.append("  \(isExpected ? "same " : "other") \(value)")

@@ -56,7 +56,8 @@ import Testing
     }
 
     @Test func `bytes that no encoder has made are refused`() throws {
-        let bytes = try RecordEncoder().encode(TurnInput(.cancel([OperationID(1)], by: "me", reason: nil, force: true), at: now))
+        let bytes = try RecordEncoder().encode(
+            TurnInput(.cancel([OperationID(1)], by: "me", reason: nil, force: true), at: now))
         for count in 0..<bytes.count {
             #expect(throws: (any Error).self) {
                 try RecordDecoder().decode(TurnInput.self, from: Array(bytes[..<count]))

@@ -1,7 +1,8 @@
 import OpsCore
-@testable import OpsRecord
 import OpsTesting
 import Testing
+
+@testable import OpsRecord
 
 @Suite struct ReplayTests {
     @Test func `a replay of a history gives the same answers`() throws {
