@@ -38,7 +38,7 @@ final class RecordWriter {
             _ = try file?.writeAll(bytes)
             length += bytes.count
         } catch {
-            // What cannot be cut off either is cut off by the reader.
+            // The reader cuts off what cannot be cut off here either.
             try? file?.truncate(to: Int64(length))
             file = nil
             throw error

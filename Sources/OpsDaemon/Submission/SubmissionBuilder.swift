@@ -23,7 +23,7 @@ struct SubmissionBuilder: Sendable {
     /// The users that `user` names.
     private var runUsers: [String: Details.RunUser] = [:]
     private var executors: ExecutorChoice
-    /// Of each of `input.details`, in their order.
+    /// Decoded `input.details`, in their order.
     private var checked: [CheckedDetails] = []
 
     /// Result of the check of details, which are decoded one at a time: those of a large graph are not held as values.
