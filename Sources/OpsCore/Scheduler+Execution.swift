@@ -236,6 +236,6 @@ extension Scheduler {
         doubt(operation)
         startAging(operation)
         enterLane(operation)
-        giveBack(execution.holding, execution.assigned)
+        release(execution.holding, assigned: execution.assigned)
     }
 }

@@ -136,7 +136,7 @@ extension Scheduler {
     /// Each edge on what has finished is met now, or never.
     private mutating func settleDependents(of finished: FinishedOperation) {
         guard table[finished.operation].firstDependent != nil else { return }
-        var edges = scratch.takeEdges()
+        var edges = scratch.borrowEdges()
         registry.graph.settleDependents(of: finished.operation, in: &registry.table, into: &edges)
         for edge in edges {
             let from = graph[edge].from
@@ -152,7 +152,7 @@ extension Scheduler {
                 }
             }
         }
-        scratch.keep(edges)
+        scratch.returnEdges(edges)
     }
 
     mutating func skip(_ operation: OperationIndex, after finished: FinishedOperation, when: EdgeCondition) {
@@ -192,7 +192,7 @@ extension Scheduler {
         executions.remove(index)
         table[operation].unlink()
         closeScopes(of: operation, holding: holding)
-        giveBack(holding, assigned)
+        release(holding, assigned: assigned)
     }
 
     /// Handles an unfinished attempt without processes: frees its slot of the pool, but not of its queue and group.

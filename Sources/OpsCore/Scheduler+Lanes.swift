@@ -97,7 +97,7 @@ extension Scheduler {
             }
             lane = lanes.popBest(from: &registry.categories[category].parkedAtRate, at: resource)
         case .reservations, .yielding:
-            for entry in lanes.takeBlocked() { makeCandidate(entry.lane) }
+            for entry in lanes.popAllBlocked() { makeCandidate(entry.lane) }
             return
         case .evaluations: lane = popNextEvaluation()
         }

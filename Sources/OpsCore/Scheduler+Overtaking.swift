@@ -168,7 +168,7 @@ extension Scheduler {
     mutating func reviewBlocked(ofYieldingGroupsAlone: Bool = false) -> Bool {
         guard lanes.hasBlocked else { return false }
         var isAny = false
-        for entry in lanes.takeBlocked() {
+        for entry in lanes.popAllBlocked() {
             let isLeft = ofYieldingGroupsAlone && lanes[entry.lane].status != .parked(.yielding)
             if isLeft || mustStayBlocked(entry.lane) {
                 lanes.block(entry)

@@ -142,7 +142,7 @@ extension Scheduler {
         }
         if stored.isFrozen { table[operation].traits.insert(frozenBy(operation)) }
         let needs = registry.resolve(categories.needs(of: table[operation].categories), under: table[operation].parent)
-        take(needs)
+        acquire(needs)
         let execution = Execution(
             operation: operation, attempt: stored.isGroup ? 0 : stored.attempt, run: stored.run,
             attemptsInRun: stored.attemptsInRun, slot: nil, runner: "", startedAt: now, holding: needs,

@@ -72,7 +72,7 @@ extension Scheduler {
         let key = table[operation].key
         let passed = needs.isEmpty ? [] : overtaken(by: key, needs)
         lanes[lane].members.removeFirst()
-        take(needs)
+        acquire(needs)
         leaveLaneForStart(operation, lane)
         noteOvertaken(passed, by: key)
         let isGroup = table[operation].isGroup
@@ -150,14 +150,14 @@ extension Scheduler {
         if step > 0 { reservations.doubt() }
     }
 
-    mutating func take(_ needs: [Need]) {
-        for need in needs { categories[need.category].take(need.mode, need.units) }
+    mutating func acquire(_ needs: [Need]) {
+        for need in needs { categories[need.category].acquire(need.mode, units: need.units) }
         for need in needs { doubtClaim(on: need.category) }
     }
 
-    mutating func giveBack(_ needs: [Need], _ assigned: [Assignment]) {
+    mutating func release(_ needs: [Need], assigned: [Assignment]) {
         for assignment in assigned { categories[assignment.category].release(assignment) }
-        for need in needs { categories[need.category].release(need.mode, need.units) }
+        for need in needs { categories[need.category].release(need.mode, units: need.units) }
         for need in needs { doubtClaim(on: need.category) }
         for need in needs { wake(.category(need.category)) }
     }

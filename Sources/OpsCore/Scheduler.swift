@@ -35,7 +35,7 @@ public struct Scheduler: Codable {
             scratch.sawOnlyRunnerReports = false
         }
         do throws(Rejection) {
-            let acceptance = try take(event)
+            let acceptance = try dispatch(event)
             recordFinishes()
             return .success(acceptance)
         } catch {
@@ -43,7 +43,7 @@ public struct Scheduler: Codable {
         }
     }
 
-    private mutating func take(_ event: Event) throws(Rejection) -> Acceptance {
+    private mutating func dispatch(_ event: Event) throws(Rejection) -> Acceptance {
         switch event {
         case .submit(let submission): return try submit(submission)
         case .cancel(let ids, let by, let reason, let force):
@@ -65,7 +65,7 @@ public struct Scheduler: Codable {
         case .setOperationsPerUser(let limit): registry.operationsPerUser = limit
         case .setObserversOfAll(let observers): registry.observersOfAll = observers
         case .setExecutors(let settings): setExecutors(settings)
-        case .external(let name, let report): take(report, from: name)
+        case .external(let name, let report): handleReport(report, from: name)
         case .launched(let attempt, let process): launched(attempt, process)
         case .launchFailed(let attempt, let step, let errno): launchFailed(attempt, step: step, errno: errno)
         case .exited(let attempt, let exit, let treeIsGone): exited(attempt, exit, treeIsGone: treeIsGone)

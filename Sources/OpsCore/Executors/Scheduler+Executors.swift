@@ -88,7 +88,7 @@ extension Scheduler {
     // MARK: Reports
 
     /// Handles a report of an executor.
-    mutating func take(_ report: Event, from name: String) {
+    mutating func handleReport(_ report: Event, from name: String) {
         let executor = executors.find(name)
         switch report {
         case .runnerConnected(let inventory): return connected(executor, inventory)
@@ -102,10 +102,10 @@ extension Scheduler {
             if report.endsAttempt { emit(.external(name, .acknowledge(attempt))) }
             return
         }
-        take(report, of: index)
+        handleReport(report, of: index)
     }
 
-    private mutating func take(_ report: Event, of index: ExecutionIndex) {
+    private mutating func handleReport(_ report: Event, of index: ExecutionIndex) {
         let attempt = registry.attemptID(index)
         switch report {
         case .accepted(_, let job): accepted(index, job)
@@ -230,17 +230,17 @@ extension Scheduler {
             if executions[index].isCancelling { return terminate(index) }
             return inventory.isEnding ? () : submit(index)
         }
-        if case .running(let process) = entry { take(.launched(attempt, process), of: index) }
+        if case .running(let process) = entry { handleReport(.launched(attempt, process), of: index) }
         // The updates that it sent come before its end.
         if let update = inventory.updates[attempt] { jobUpdated(index, update) }
         switch entry {
         case .running: return repeatOrders(index)
         case .accepted(let job): return accepted(index, job)
-        case .exited(let exit): take(.exited(attempt, exit, treeIsGone: false), of: index)
-        case .gone(let exit): take(.exited(attempt, exit, treeIsGone: true), of: index)
-        case .failed(let step, let errno): take(.launchFailed(attempt, step: step, errno: errno), of: index)
-        case .refused(let cause): take(.refused(attempt, cause), of: index)
-        case .ended(let end): take(.ended(attempt, end), of: index)
+        case .exited(let exit): handleReport(.exited(attempt, exit, treeIsGone: false), of: index)
+        case .gone(let exit): handleReport(.exited(attempt, exit, treeIsGone: true), of: index)
+        case .failed(let step, let errno): handleReport(.launchFailed(attempt, step: step, errno: errno), of: index)
+        case .refused(let cause): handleReport(.refused(attempt, cause), of: index)
+        case .ended(let end): handleReport(.ended(attempt, end), of: index)
         }
         if registry.execution(of: attempt) == index, executions[index].isCancelling { terminate(index) }
     }

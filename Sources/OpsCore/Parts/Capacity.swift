@@ -18,17 +18,17 @@ struct Capacity: Codable {
     var mayStart: Bool { runner != nil && !isSuspended && !isDraining }
 
     /// Allocates the lowest free slot, beyond the pool too.
-    mutating func allocate() -> Int32 { slots.take() }
+    mutating func allocate() -> Int32 { slots.allocate() }
 
     /// Occupies the slot in which a process executes already; if it is taken, which no rule allows, another.
     mutating func occupy(_ slot: Int32) -> Int32 {
-        guard slots.isFree(slot) else { return slots.take() }
-        slots.take(slot)
+        guard slots.isFree(slot) else { return slots.allocate() }
+        slots.occupy(slot)
         return slot
     }
 
     /// Occupies a slot that was given before a restart.
-    mutating func restore(_ slot: Int32) { slots.take(slot) }
+    mutating func restore(_ slot: Int32) { slots.occupy(slot) }
 
     mutating func release(_ slot: Int32) { slots.release(slot) }
 

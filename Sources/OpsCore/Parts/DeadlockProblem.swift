@@ -127,12 +127,12 @@ struct DeadlockProblem {
             if let found = reduction.deadlock(through: chosen) { return found }
             let other = reduction.deadlock()
             if other.cycle.contains(where: { chosen.contains($0) }) { return other }
-            guard takeApart(other.path) else { return nil }
+            guard removeCycle(other.path) else { return nil }
         }
     }
 
     /// Lets nothing of a cycle wait for the next; false when there is nothing to take apart.
-    private mutating func takeApart(_ path: [Int32]) -> Bool {
+    private mutating func removeCycle(_ path: [Int32]) -> Bool {
         let links = Set(zip(path, path.dropFirst()).map { after, before in UInt64(before) << 32 | UInt64(after) })
         let size = (arcs.count, hasRoomAnyway.count)
         arcs.removeAll { links.contains(UInt64($0.before) << 32 | UInt64($0.after)) }

@@ -153,7 +153,7 @@ struct LaneBoard: Codable {
     mutating func block(_ entry: LaneEntry) { blocked.append(entry) }
 
     /// Empties the list and returns the entries in it that count.
-    mutating func takeBlocked() -> [LaneEntry] {
+    mutating func popAllBlocked() -> [LaneEntry] {
         let all = blocked
         blocked = []
         return all.filter { counts($0) && pool[$0.lane].status.isBlocked }

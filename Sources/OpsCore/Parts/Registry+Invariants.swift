@@ -69,7 +69,7 @@ extension Registry {
                 for unit in assignment.taken { units[assignment.category, default: [:]][unit, default: 0] += 1 }
             }
             for need in executions[index].holding {
-                taken[need.category, default: Category(name: "", capacity: 0)].take(need.mode, need.units)
+                taken[need.category, default: Category(name: "", capacity: 0)].acquire(need.mode, units: need.units)
             }
         }
         for category in categories.pool.indices {

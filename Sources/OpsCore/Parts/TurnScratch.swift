@@ -48,13 +48,13 @@ struct TurnScratch: Equatable, Codable {
     }
 
     /// Gives out the buffer of edges, to be handed back by `keep`.
-    mutating func takeEdges() -> [EdgeIndex] {
+    mutating func borrowEdges() -> [EdgeIndex] {
         var result: [EdgeIndex] = []
         swap(&result, &edges)
         return result
     }
 
-    mutating func keep(_ buffer: consuming [EdgeIndex]) {
+    mutating func returnEdges(_ buffer: consuming [EdgeIndex]) {
         buffer.removeAll(keepingCapacity: buffer.count < 4096)
         edges = buffer
     }

@@ -71,7 +71,7 @@ struct Category: Codable {
         }
     }
 
-    mutating func take(_ mode: CategoryUse.Mode, _ units: Int32) {
+    mutating func acquire(_ mode: CategoryUse.Mode, units: Int32) {
         switch mode {
         case .exclusive: exclusiveHolders += 1
         case .shared: sharedHolders += 1
@@ -79,7 +79,7 @@ struct Category: Codable {
         }
     }
 
-    mutating func release(_ mode: CategoryUse.Mode, _ units: Int32) {
+    mutating func release(_ mode: CategoryUse.Mode, units: Int32) {
         switch mode {
         case .exclusive: exclusiveHolders -= 1
         case .shared: sharedHolders -= 1

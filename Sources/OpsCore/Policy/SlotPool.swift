@@ -3,7 +3,7 @@ struct SlotPool: Codable {
     private var words: [UInt64] = []
     private(set) var used: Int32 = 0
 
-    mutating func take() -> Int32 {
+    mutating func allocate() -> Int32 {
         used += 1
         for word in words.indices where words[word] != .max {
             let bit = (~words[word]).trailingZeroBitCount
@@ -14,8 +14,8 @@ struct SlotPool: Codable {
         return Int32((words.count - 1) * 64)
     }
 
-    /// Takes a slot that was given before a restart.
-    mutating func take(_ slot: Int32) {
+    /// Marks a slot as used in which a process executes already.
+    mutating func occupy(_ slot: Int32) {
         while words.count <= Int(slot) / 64 { words.append(0) }
         words[Int(slot) / 64] |= 1 << UInt64(slot % 64)
         used += 1

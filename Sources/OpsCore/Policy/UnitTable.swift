@@ -63,7 +63,7 @@ struct UnitTable: Codable {
                 preconditionFailure("units are assigned only where they fit")
             }
             let index = list[Int(position)]
-            take(index)
+            acquireShare(of: index)
             assigned.append(index)
         }
         return assigned
@@ -73,7 +73,7 @@ struct UnitTable: Codable {
     mutating func restore(_ names: [String]) -> [UnitIndex] {
         names.map { name in
             let unit = entry(of: name)
-            take(unit)
+            acquireShare(of: unit)
             return unit
         }
     }
@@ -100,7 +100,7 @@ struct UnitTable: Codable {
 
     private func allowed(_ unit: Unit) -> Int32 { unit.position == nil ? 0 : share }
 
-    private mutating func take(_ index: UnitIndex) {
+    private mutating func acquireShare(of index: UnitIndex) {
         let unit = units[index]
         move(unit.position, from: unit.taken, to: unit.taken + 1)
         units[index].taken += 1

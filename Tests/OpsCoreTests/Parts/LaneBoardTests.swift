@@ -95,7 +95,7 @@ struct LaneBoardTests {
         }
         #expect(board.checkInvariants().isEmpty)
         board.makeCandidate(moves)
-        #expect(board.takeBlocked().map(\.lane) == [stays])
+        #expect(board.popAllBlocked().map(\.lane) == [stays])
         #expect(!board.hasBlocked)
     }
 }

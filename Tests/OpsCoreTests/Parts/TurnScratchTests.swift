@@ -47,9 +47,9 @@ struct TurnScratchTests {
 
     @Test func `the buffer of edges comes back empty`() {
         var scratch = TurnScratch()
-        var edges = scratch.takeEdges()
+        var edges = scratch.borrowEdges()
         edges.append(EdgeIndex(rawValue: 1))
-        scratch.keep(edges)
+        scratch.returnEdges(edges)
         #expect(scratch == TurnScratch())
     }
 }
