@@ -15,8 +15,8 @@ extension Scheduler {
         if registry.barriers.leaveUnordered(table[operation]) { return }
         for consequence in registry.barriers.leave(operation, in: registry.table) {
             switch consequence {
-            case .opened(let operation): unblock(operation, .behindBarrier)
-            case .gathered(let barrier): unblock(barrier, .gathering)
+            case .opened(let operation): clear(.behindBarrier, of: operation)
+            case .gathered(let barrier): clear(.gathering, of: barrier)
             case .inherited(let barrier): doubt(barrier)
             }
         }
@@ -33,25 +33,25 @@ extension Scheduler {
     private mutating func rebuildBarriers(_ queue: QueueIndex) {
         let standings = registry.barriers.rebuild(queue, in: registry.table, registry.partitions)
         for standing in standings {
-            set(.behindBarrier, standing.isBehind, of: standing.operation)
-            set(.gathering, standing.isGathering, of: standing.operation)
+            set(.behindBarrier, to: standing.isBehind, of: standing.operation)
+            set(.gathering, to: standing.isGathering, of: standing.operation)
         }
         for standing in standings { doubt(standing.operation) }
     }
 
     /// Makes one of the reasons to be pending hold or not.
-    private mutating func set(_ trait: Traits, _ isSet: Bool, of operation: OperationIndex) {
+    private mutating func set(_ trait: Traits, to isSet: Bool, of operation: OperationIndex) {
         guard table[operation].traits.contains(trait) != isSet else { return }
         if isSet {
             table[operation].traits.insert(trait)
             block(operation)
         } else {
-            unblock(operation, trait)
+            clear(trait, of: operation)
         }
     }
 
-    private mutating func unblock(_ operation: OperationIndex, _ trait: Traits) {
+    private mutating func clear(_ trait: Traits, of operation: OperationIndex) {
         table[operation].traits.remove(trait)
-        release(operation)
+        unblock(operation)
     }
 }

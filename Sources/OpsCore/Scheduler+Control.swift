@@ -150,7 +150,7 @@ extension Scheduler {
         record(.edgeRemoved(id, on: on))
         publish(.edited, from, detail: "after")
         if let target, !found.isEmpty { noteWaiterLeft(target, from) }
-        for _ in found { release(from) }
+        for _ in found { unblock(from) }
         return .done(1)
     }
 

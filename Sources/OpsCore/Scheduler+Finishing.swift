@@ -142,7 +142,7 @@ extension Scheduler {
             let from = graph[edge].from
             noteWaiterLeft(finished.operation, from)
             switch graph[edge].when.status(finished.outcome, hasStarted: finished.hasStarted) {
-            case .met: release(from)
+            case .met: unblock(from)
             case .outstanding: break
             case .impossible:
                 if let assumed = registry.assumedExecution(of: from) {

@@ -32,7 +32,7 @@ extension Scheduler {
                 continue
             }
             table[child].traits.remove(.groupNotStarted)
-            release(child)
+            unblock(child)
         }
     }
 

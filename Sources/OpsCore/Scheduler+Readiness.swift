@@ -1,8 +1,8 @@
 extension Scheduler {
     // MARK: Becoming ready
 
-    /// One thing less keeps it pending.
-    mutating func release(_ operation: OperationIndex) {
+    /// Removes one of the reasons for which an operation is pending; without any it becomes ready.
+    mutating func unblock(_ operation: OperationIndex) {
         table[operation].waiting -= 1
         if table[operation].waiting == 0, table[operation].state == .pending,
             !table[operation].traits.contains(.finishPending)
@@ -11,7 +11,7 @@ extension Scheduler {
         }
     }
 
-    /// One thing more keeps it pending; a ready operation goes back.
+    /// Adds a reason for which an operation is pending; a ready operation becomes pending again.
     mutating func block(_ operation: OperationIndex) {
         table[operation].waiting += 1
         guard table[operation].state == .ready else { return }

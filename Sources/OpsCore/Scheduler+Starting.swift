@@ -169,7 +169,7 @@ extension Scheduler {
         let met = graph.dependents(of: table[operation]).filter { graph[$0].when == .started }
         for edge in met.reversed() {
             registry.graph.settle(edge, in: &registry.table)
-            release(graph[edge].from)
+            unblock(graph[edge].from)
         }
     }
 
