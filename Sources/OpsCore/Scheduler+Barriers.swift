@@ -17,13 +17,13 @@ extension Scheduler {
             switch consequence {
             case .opened(let operation): clear(.behindBarrier, of: operation)
             case .gathered(let barrier): clear(.gathering, of: barrier)
-            case .inherited(let barrier): doubt(barrier)
+            case .inherited(let barrier): invalidatePriority(of: barrier)
             }
         }
     }
 
-    mutating func settleBarriers() {
-        while let queue = registry.barriers.nextDoubt() { rebuildBarriers(queue) }
+    mutating func recountBarriers() {
+        while let queue = registry.barriers.popQueueToRecount() { rebuildBarriers(queue) }
     }
 
     mutating func rebuildAllBarriers() {
@@ -36,7 +36,7 @@ extension Scheduler {
             set(.behindBarrier, to: standing.isBehind, of: standing.operation)
             set(.gathering, to: standing.isGathering, of: standing.operation)
         }
-        for standing in standings { doubt(standing.operation) }
+        for standing in standings { invalidatePriority(of: standing.operation) }
     }
 
     /// Makes one of the reasons to be pending hold or not.

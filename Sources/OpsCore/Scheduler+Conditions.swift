@@ -11,7 +11,7 @@ extension Scheduler {
             }
         }
         // While its conditions are evaluated, its position is not reserved.
-        reservations.doubt()
+        reservations.requestReview()
         let user = evaluationUser(of: operation)
         guard conditions.isTurn(of: user) else {
             park(lane, at: .evaluations)

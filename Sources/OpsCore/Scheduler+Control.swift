@@ -149,7 +149,7 @@ extension Scheduler {
         for edge in found { registry.graph.remove(edge, in: &registry.table) }
         record(.edgeRemoved(id, on: on))
         publish(.edited, from, detail: "after")
-        if let target, !found.isEmpty { noteWaiterLeft(target, from) }
+        if let target, !found.isEmpty { noteWaiterLeft(from, of: target) }
         for _ in found { unblock(from) }
         return .done(1)
     }
@@ -175,7 +175,7 @@ extension Scheduler {
         if edit.limit != .keep {
             if name == "main", edit.limit != .set(1) { throw .builtInQueue(name) }
             queues[queue].limit = edit.limit.value(insteadOf: queues[queue].limit).map { max(0, $0) }
-            reservations.doubt()
+            reservations.requestReview()
         }
         if edit.aging != .keep {
             queues[queue].aging = edit.aging.value(insteadOf: queues[queue].aging).flatMap { $0 > 0 ? $0 : nil }
@@ -233,7 +233,7 @@ extension Scheduler {
         if hadRate != (settings.rate != nil) { forgetUnconfirmedStarts(of: category) }
         wakeAllAtRate(category)
         record(.categorySet(categories[category].settings))
-        doubtClaim(on: category)
+        invalidateClaim(on: category)
         resizeScopes(of: category)
         wake(.category(category))
         return .done(1)

@@ -17,7 +17,7 @@ extension Scheduler {
             let edit = groups[group].edit
             apply(edit, to: operation, edit.queue.flatMap { queues.find($0) })
         }
-        settleBarriers()
+        recountBarriers()
         return .done(changed.count)
     }
 
@@ -86,7 +86,7 @@ extension Scheduler {
             move(operation, to: queue)
             publish(.edited, operation, detail: "queue")
         }
-        doubt(operation)
+        invalidatePriority(of: operation)
         startAging(operation)
         enterLane(operation)
     }
@@ -127,8 +127,8 @@ extension Scheduler {
         let isOrdered = registry.barriers.hasBarriers(in: old) || registry.barriers.hasBarriers(in: queue)
         if table[operation].traits.contains(.barrier) || isOrdered {
             // Once for all that an edit moves.
-            registry.barriers.doubt(old)
-            registry.barriers.doubt(queue)
+            registry.barriers.requestRecount(of: old)
+            registry.barriers.requestRecount(of: queue)
         } else {
             registry.barriers.move(registry.table[operation], from: old, partition)
         }

@@ -233,7 +233,7 @@ extension Scheduler {
                 table[operation].operationID, notBefore: delay > 0 ? run.restsUntil.wall : 0,
                 counts: !execution.isRefused))
         publish(.retrying, operation, old: .executing, new: .ready, detail: String(execution.attempt))
-        doubt(operation)
+        invalidatePriority(of: operation)
         startAging(operation)
         enterLane(operation)
         release(execution.holding, assigned: execution.assigned)

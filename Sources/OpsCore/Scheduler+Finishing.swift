@@ -82,7 +82,7 @@ extension Scheduler {
     mutating func recordFinishes() {
         repeat {
             while let decision = scratch.nextDecision() { conclude(decision) }
-            settleBarriers()
+            recountBarriers()
         } while scratch.hasDecision
         scratch.forgetDecisions()
     }
@@ -102,7 +102,7 @@ extension Scheduler {
             run = runs[operation]?.number ?? 1
         }
         forgetRun(of: operation)
-        doubtWaits(of: operation)
+        invalidatePriorities(awaitedBy: operation)
         setState(operation, .finished)
         record(.finished(id, decision.outcome, decision.cause, at: at))
         publish(.finished, operation, old: old, new: .finished, outcome: decision.outcome)
@@ -140,7 +140,7 @@ extension Scheduler {
         registry.graph.settleDependents(of: finished.operation, in: &registry.table, into: &edges)
         for edge in edges {
             let from = graph[edge].from
-            noteWaiterLeft(finished.operation, from)
+            noteWaiterLeft(from, of: finished.operation)
             switch graph[edge].when.status(finished.outcome, hasStarted: finished.hasStarted) {
             case .met: unblock(from)
             case .outstanding: break

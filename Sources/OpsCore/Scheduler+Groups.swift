@@ -7,7 +7,7 @@ extension Scheduler {
             group = groups.insert(Group(parent: parent))
             table[parent].group = group
             openScopes(of: parent)
-            doubt(parent)
+            invalidatePriority(of: parent)
         }
         if groups[group].children.count > 16, groups[group].children.count > 2 * Int(groups[group].unfinished) {
             let children = groups[group].children.filter { unfinished(OperationID($0)) != nil }
@@ -77,10 +77,10 @@ extension Scheduler {
             let scope = categories.addScope(of: need, assignment, base: base.category)
             groups[group].scopes.append(HeldScope(base: base.category, scope: scope))
             categories[need.category].longHolders.append(operation)
-            doubtClaim(on: need.category)
+            invalidateClaim(on: need.category)
         }
-        if !held.isEmpty { doubt(operation) }
-        reservations.doubt()
+        if !held.isEmpty { invalidatePriority(of: operation) }
+        reservations.requestReview()
     }
 
     /// Removes the scopes of a group whose children have all finished.
@@ -105,7 +105,7 @@ extension Scheduler {
                 categories[scope].capacity = max(1, categories[category].capacity)
                 let units = categories[category].units
                 categories[scope].setUnits(units?.names ?? [], share: units?.share ?? 1)
-                doubtClaim(on: scope)
+                invalidateClaim(on: scope)
                 resizeScopes(of: scope)
                 wake(.category(scope))
             }

@@ -123,7 +123,7 @@ extension Scheduler {
 
     /// 10. No data of a turn remains after it.
     private func checkScratch(_ rows: [OperationIndex]) -> [String] {
-        let broken = rows.filter { !table[$0].traits.isDisjoint(with: [.finishPending, .visited, .priorityInDoubt]) }
+        let broken = rows.filter { !table[$0].traits.isDisjoint(with: [.finishPending, .visited, .priorityInvalid]) }
             .map {
                 "10: \(table[$0].id) carries \(table[$0].traits.rawValue) over"
             }

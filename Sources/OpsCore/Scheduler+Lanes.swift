@@ -42,7 +42,7 @@ extension Scheduler {
         case .reservations, .yielding:
             lanes.block(entry)
             // It has no reserved position itself meanwhile.
-            reservations.doubt()
+            reservations.requestReview()
         case .evaluations:
             guard let first = lanes[lane].members.first else { return }
             let user = evaluationUser(of: first.operation)

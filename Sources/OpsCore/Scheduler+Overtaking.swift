@@ -10,7 +10,7 @@ extension Scheduler {
             guard let ticket else {
                 guard top != .max else { continue }
                 lanes[lane].tickets[i] = categories[category].lanes.add(top, lane: lane, need: Int32(i))
-                doubtClaim(on: category)
+                invalidateClaim(on: category)
                 continue
             }
             if top == .max {
@@ -19,7 +19,7 @@ extension Scheduler {
             } else {
                 categories[category].lanes.update(ticket, key: top)
             }
-            doubtClaim(on: category)
+            invalidateClaim(on: category)
         }
     }
 

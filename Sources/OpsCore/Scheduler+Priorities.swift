@@ -40,7 +40,7 @@ extension Scheduler {
         if table[operation].traits.contains(.reserving) {
             unreserve(operation)
             reserve(operation)
-            reservations.doubt()
+            reservations.requestReview()
         }
     }
 
@@ -49,71 +49,76 @@ extension Scheduler {
         if !priorities.isUsed {
             guard operations.contains(where: { table[$0].priority != 0 }) else { return }
             beginPriorities()
-            for operation in operations { doubt(operation) }
+            for operation in operations { invalidatePriority(of: operation) }
         }
         for operation in operations { handOn(operation) }
     }
 
-    /// Inheritance has something to say from now on: whatever was in doubt so far was passed over.
+    /// Starts counting priorities. Recounts that were requested before were ignored, so all are made now.
     mutating func beginPriorities() {
         guard !priorities.isUsed else { return }
         priorities.begin()
         let parents = table.indices.filter { table[$0].group != nil }
-        for operation in parents.sorted(by: { table[$0].id < table[$1].id }) { doubt(operation) }
-        for category in Array(categories.pool.indices) { doubtClaim(on: category) }
+        for operation in parents.sorted(by: { table[$0].id < table[$1].id }) { invalidatePriority(of: operation) }
+        for category in Array(categories.pool.indices) { invalidateClaim(on: category) }
     }
 
     // MARK: Down, before anything starts
 
-    /// Doubts the priorities of everything that an operation waits for: they may have been higher because of it.
-    mutating func doubtWaits(of operation: OperationIndex) {
+    /// Has the priorities of everything that an operation waits for recounted: they may have been higher because of it.
+    mutating func invalidatePriorities(awaitedBy operation: OperationIndex) {
         guard priorities.isUsed, table[operation].state != .executing else { return }
-        for node in registry.waits(of: .start(operation)) { doubt(node.operation, after: table[operation].effective) }
+        for node in registry.waits(of: .start(operation)) {
+            invalidatePriority(of: node.operation, unlessAbove: table[operation].effective)
+        }
     }
 
-    /// `from` no longer waits for `on`.
-    mutating func noteWaiterLeft(_ on: OperationIndex, _ from: OperationIndex) {
+    /// Has the priority of an operation recounted for which `waiter` no longer waits.
+    mutating func noteWaiterLeft(_ waiter: OperationIndex, of operation: OperationIndex) {
         guard priorities.isUsed else { return }
-        doubt(on, after: table[from].effective)
+        invalidatePriority(of: operation, unlessAbove: table[waiter].effective)
     }
 
-    mutating func doubt(_ operation: OperationIndex, after priority: Int8) {
+    /// Has the priority of an operation recounted, unless it is above `priority` and so comes from elsewhere.
+    mutating func invalidatePriority(of operation: OperationIndex, unlessAbove priority: Int8) {
         let inherited = table[operation].group.map { groups[$0].inherited } ?? .min
         guard table[operation].effective <= priority || inherited <= priority else { return }
-        doubt(operation)
+        invalidatePriority(of: operation)
     }
 
-    mutating func doubt(_ operation: OperationIndex) {
-        guard priorities.isUsed, !table[operation].traits.contains(.priorityInDoubt),
+    /// Has the priority of an operation recounted before anything starts.
+    mutating func invalidatePriority(of operation: OperationIndex) {
+        guard priorities.isUsed, !table[operation].traits.contains(.priorityInvalid),
             table[operation].state != .finished
         else {
             return
         }
-        table[operation].traits.insert(.priorityInDoubt)
-        priorities.doubt(operation)
+        table[operation].traits.insert(.priorityInvalid)
+        priorities.invalidate(operation)
     }
 
-    mutating func settlePriorities() {
+    /// Makes the requested recounts, as far as the budget of the turn allows.
+    mutating func recountPriorities() {
         guard priorities.isUsed else { return }
-        settleDoubts()
+        recountInvalidPriorities()
         if table.count == 0 { priorities.end() }
     }
 
-    mutating func settleDoubts() {
+    mutating func recountInvalidPriorities() {
         var proven: Set<WaitNode> = []
-        while !priorities.isSettled, budget.mayAfford(1), let doubt = priorities.next() {
-            switch doubt {
+        while !priorities.isEmpty, budget.mayAfford(1), let recount = priorities.popNext() {
+            switch recount {
             case .claim(let category): recountClaim(on: category)
             case .operation(let operation):
-                table[operation].traits.remove(.priorityInDoubt)
-                if table[operation].state != .finished { reassess(operation) }
+                table[operation].traits.remove(.priorityInvalid)
+                if table[operation].state != .finished { recountPriority(of: operation) }
             case .source(let node): trace(node, &proven)
             }
         }
     }
 
-    /// Recounts one operation; what it had lent goes back in turn.
-    private mutating func reassess(_ operation: OperationIndex) {
+    /// Recounts the priority of one operation, and requests recounts of those that have inherited it.
+    private mutating func recountPriority(of operation: OperationIndex) {
         let (all, whole) = claims(on: operation)
         let old = table[operation].effective
         if let group = group(of: operation), groups[group].inherited == whole {
@@ -123,7 +128,7 @@ extension Scheduler {
             groups[group].inherited = whole
             for id in groups[group].children {
                 guard let child = unfinished(OperationID(id)) else { continue }
-                if isLower { doubt(child) } else { raise([.end(child)], to: whole) }
+                if isLower { invalidatePriority(of: child) } else { raise([.end(child)], to: whole) }
             }
         }
         guard old != all else {
@@ -134,7 +139,9 @@ extension Scheduler {
         setEffective(operation, all)
         guard table[operation].state != .executing else { return }
         if all < old {
-            for node in registry.waits(of: .start(operation)) { doubt(node.operation, after: old) }
+            for node in registry.waits(of: .start(operation)) {
+                invalidatePriority(of: node.operation, unlessAbove: old)
+            }
         } else {
             raise(registry.waits(of: .start(operation)), to: all)
         }
@@ -183,19 +190,19 @@ extension Scheduler {
         return claim
     }
 
-    /// More, or less, may wait now for the groups and producers that hold a category.
-    mutating func doubtClaim(on category: CategoryIndex) {
-        guard priorities.isUsed, !categories[category].longHolders.isEmpty, !categories[category].isClaimInDoubt
+    /// Has the claim on a category recounted: more or less may wait now for the groups and producers that hold it.
+    mutating func invalidateClaim(on category: CategoryIndex) {
+        guard priorities.isUsed, !categories[category].longHolders.isEmpty, !categories[category].mustRecountClaim
         else {
             return
         }
-        categories[category].isClaimInDoubt = true
-        priorities.doubt(category)
+        categories[category].mustRecountClaim = true
+        priorities.invalidate(category)
     }
 
-    /// Recounts the claim on a category, and doubts the priorities of its holders.
+    /// Recounts the claim on a category, and has the priorities of its holders recounted if the claim has changed.
     private mutating func recountClaim(on category: CategoryIndex) {
-        categories[category].isClaimInDoubt = false
+        categories[category].mustRecountClaim = false
         let claim = categories[category].longHolders.isEmpty ? .min : claim(on: category)
         guard categories[category].claim != claim else {
             // The claim reaches all holders, so that one of them shows if it still has an origin.
@@ -206,7 +213,7 @@ extension Scheduler {
             return
         }
         setClaim(on: category, claim)
-        for holder in categories[category].longHolders { doubt(holder) }
+        for holder in categories[category].longHolders { invalidatePriority(of: holder) }
     }
 
     mutating func setClaim(on category: CategoryIndex, _ claim: Int8) {
@@ -234,21 +241,21 @@ extension Scheduler {
         guard let aging = queues[table[operation].queue].aging else { return }
         beginPriorities()
         let steps = max(0, now.wall - table[operation].readyAt) / aging
-        guard steps < Int64(Limits.agingSteps) else { return doubt(operation) }
+        guard steps < Int64(Limits.agingSteps) else { return invalidatePriority(of: operation) }
         timers.set(.aging, of: table[operation].id, at: table[operation].readyAt + (steps + 1) * aging)
-        if steps > 0 { doubt(operation) }
+        if steps > 0 { invalidatePriority(of: operation) }
     }
 
     /// One more step of waiting.
     mutating func age(_ operation: OperationIndex) {
         startAging(operation)
-        doubt(operation)
+        invalidatePriority(of: operation)
     }
 
     mutating func restartAging(_ queue: QueueIndex) {
         for operation in table.indicesByID where table[operation].queue == queue && table[operation].state == .ready {
             startAging(operation)
-            doubt(operation)
+            invalidatePriority(of: operation)
         }
     }
 }

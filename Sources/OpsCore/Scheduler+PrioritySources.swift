@@ -96,17 +96,19 @@ extension Scheduler {
     private mutating func fallBack(_ node: WaitNode) {
         let old = priority(of: node)
         let operation = node.operation
-        doubt(operation)
+        invalidatePriority(of: operation)
         if node.isEnd {
             guard let group = group(of: operation) else { return }
             groups[group].inherited = .min
             for id in groups[group].children {
-                if let child = unfinished(OperationID(id)) { doubt(child) }
+                if let child = unfinished(OperationID(id)) { invalidatePriority(of: child) }
             }
         } else {
             setEffective(operation, ownPriority(of: operation))
             guard table[operation].state != .executing else { return }
-            for node in registry.waits(of: .start(operation)) { doubt(node.operation, after: old) }
+            for node in registry.waits(of: .start(operation)) {
+                invalidatePriority(of: node.operation, unlessAbove: old)
+            }
         }
     }
 

@@ -27,7 +27,7 @@ extension Scheduler {
         for category in needs {
             categories[category].rate?.begin()
             // Operations behind a reserved position may start: its owner waits for the rate.
-            if categories[category].rate?.hasRoom(at: now) == false { reservations.doubt() }
+            if categories[category].rate?.hasRoom(at: now) == false { reservations.requestReview() }
         }
         executions[index].unconfirmed = needs
         if table[executions[index].operation].isGroup { confirmStart(of: index) }

@@ -19,7 +19,7 @@ extension Scheduler {
         setState(operation, .pending)
         record(.becamePending(table[operation].operationID))
         // Only what is ready grows old.
-        if queues[table[operation].queue].aging != nil { doubt(operation) }
+        if queues[table[operation].queue].aging != nil { invalidatePriority(of: operation) }
         publish(.edited, operation, old: .ready, new: .pending)
     }
 

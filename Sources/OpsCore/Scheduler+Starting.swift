@@ -10,7 +10,7 @@ extension Scheduler {
                 let before = output.sequence
                 consider(entry)
                 recordFinishes()
-                settleDoubts()
+                recountInvalidPriorities()
                 // Groups may have yielded to an operation that has started or ended.
                 if output.sequence != before { _ = reviewBlocked(ofYieldingGroupsAlone: true) }
             }
@@ -120,7 +120,7 @@ extension Scheduler {
         let row = table[operation]
         let mayCountForLess =
             row.traits.contains(.startIsAwaited) || row.group != nil || queues[row.queue].aging != nil
-        if mayCountForLess, row.effective != row.priority { doubt(operation) }
+        if mayCountForLess, row.effective != row.priority { invalidatePriority(of: operation) }
         if executor == nil {
             settleStartEdges(of: operation)
             armTimeout(index)
@@ -147,18 +147,18 @@ extension Scheduler {
         queues[table[operation].queue].running += step
         if let parent = parent(of: operation), let group = group(of: parent) { groups[group].running += step }
         // A full queue or group reserves no positions in categories.
-        if step > 0 { reservations.doubt() }
+        if step > 0 { reservations.requestReview() }
     }
 
     mutating func acquire(_ needs: [Need]) {
         for need in needs { categories[need.category].acquire(need.mode, units: need.units) }
-        for need in needs { doubtClaim(on: need.category) }
+        for need in needs { invalidateClaim(on: need.category) }
     }
 
     mutating func release(_ needs: [Need], assigned: [Assignment]) {
         for assignment in assigned { categories[assignment.category].release(assignment) }
         for need in needs { categories[need.category].release(need.mode, units: need.units) }
-        for need in needs { doubtClaim(on: need.category) }
+        for need in needs { invalidateClaim(on: need.category) }
         for need in needs { wake(.category(need.category)) }
     }
 

@@ -19,7 +19,7 @@ extension Scheduler {
                 publishLevel(.suspended, detail: name)
                 touched = 1
                 stopAsking { $0.queue == queue }
-                reservations.doubt()
+                reservations.requestReview()
             }
             if freeze { touched += freezeExecuting(.frozenByQueue) { $0.queue == queue } }
         case .graph(let id):

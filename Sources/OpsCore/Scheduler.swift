@@ -98,11 +98,11 @@ public struct Scheduler: Codable {
         fireDueTimers()
         recordFinishes()
         repeat {
-            settlePriorities()
+            recountPriorities()
             if !hasPutOff { startEligible() }
-            settlePriorities()
+            recountPriorities()
             // A changed priority may have set free what was kept back.
-        } while !hasPutOff && mayStart && (reservations.wantsReview || hasCandidate())
+        } while !hasPutOff && mayStart && (reservations.needsReview || hasCandidate())
         if !hasPutOff { fillStaging() }
         budget.end()
         return closeTurn()

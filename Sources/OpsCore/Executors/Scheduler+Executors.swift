@@ -17,7 +17,7 @@ extension Scheduler {
         for setting in settings {
             let executor = executors.find(setting.name)
             executors[executor].window = max(0, setting.window)
-            reservations.doubt()
+            reservations.requestReview()
             wakeAll(executor)
         }
     }
@@ -32,7 +32,7 @@ extension Scheduler {
     mutating func start(_ operation: OperationIndex, on executor: ExecutorIndex, holding needs: [Need]) {
         executors.enter(executor)
         // A full window reserves no positions in categories.
-        reservations.doubt()
+        reservations.requestReview()
         let index = begin(operation, holding: needs, slot: nil, on: executor, at: now)
         submit(index)
     }
@@ -73,7 +73,7 @@ extension Scheduler {
         guard executions[index].isInFlight, let executor = executions[index].executor else { return }
         executions[index].isInFlight = false
         executors.leave(executor)
-        reservations.doubt()
+        reservations.requestReview()
         wake(.executor(executor))
     }
 
@@ -94,7 +94,7 @@ extension Scheduler {
         case .runnerConnected(let inventory): return connected(executor, inventory)
         case .runnerLost:
             executors.setConnected(executor, false)
-            return reservations.doubt()
+            return reservations.requestReview()
         default: break
         }
         guard let attempt = report.attempt else { return }
@@ -204,7 +204,7 @@ extension Scheduler {
     /// Compares the attempts that an executor knows with those that should be in flight there.
     private mutating func connected(_ executor: ExecutorIndex, _ inventory: Inventory) {
         executors.setConnected(executor, !inventory.isEnding)
-        reservations.doubt()
+        reservations.requestReview()
         let name = executors[executor].name
         for index in executions.indices.filter({ executions[$0].executor == executor && isUncertain($0) }) {
             reconcile(index, inventory)

@@ -126,8 +126,8 @@ struct Traits: OptionSet, Codable {
     static let reserving = Traits(bit: 14)
     /// Scratch for walks that must not visit twice; clear outside of them.
     static let visited = Traits(bit: 15)
-    /// Its lower bound on priority may have fallen; looked at before anything starts.
-    static let priorityInDoubt = Traits(bit: 16)
+    /// Its effective priority may be too high; it is recounted before anything starts.
+    static let priorityInvalid = Traits(bit: 16)
     static let frozenItself = Traits(bit: 17)
     static let frozenByQueue = Traits(bit: 18)
     static let frozenByGraph = Traits(bit: 19)

@@ -266,7 +266,7 @@ extension BarrierBook {
             if counted != ordinary { broken.append("9: queue \(queues[queue].name) counts \(counted) barriers") }
             if hasBarriers(in: queue) { broken += checkOrder(inQueue, in: rows) }
         }
-        if hasDoubt { broken.append("10: a doubt about barriers outlives its turn") }
+        if hasQueuesToRecount { broken.append("10: a queue is left to recount after the turn") }
         return broken
     }
 

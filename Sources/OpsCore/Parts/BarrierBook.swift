@@ -66,7 +66,7 @@ struct BarrierBook: Codable {
     /// Number of unfinished barriers of ordinary users, by queue.
     private var ordinary: [Int32] = []
     /// Queues whose barriers are to be counted again before the step ends.
-    private var doubtful: [QueueIndex] = []
+    private var queuesToRecount: [QueueIndex] = []
 
     subscript(scope: Scope) -> Line {
         _read {
@@ -136,7 +136,7 @@ struct BarrierBook: Codable {
 
     /// Counts a finished operation that no barrier orders no longer. Returns false for any other.
     mutating func leaveUnordered(_ row: OperationRow) -> Bool {
-        guard !isDoubtful(row.queue), !mayOrder(row) else { return false }
+        guard !awaitsRecount(row.queue), !mayOrder(row) else { return false }
         countPlain(row, -1)
         return true
     }
@@ -178,9 +178,9 @@ struct BarrierBook: Codable {
     /// Counts an operation no longer, which has finished. Returns the consequences in order.
     mutating func leave(_ operation: OperationIndex, in rows: some OperationRows) -> [Release] {
         let row = rows[operation]
-        guard !isDoubtful(row.queue) else { return [] }
+        guard !awaitsRecount(row.queue) else { return [] }
         var released = leave(operation, .queue(row.queue), in: rows)
-        guard let partition = row.partition, !isDoubtful(row.queue) else { return released }
+        guard let partition = row.partition, !awaitsRecount(row.queue) else { return released }
         released += leave(operation, .partition(partition), in: rows)
         return released
     }
@@ -191,7 +191,7 @@ struct BarrierBook: Codable {
         guard !Self.isBarrier(operation, of: scope, in: rows) else {
             // A barrier that was cancelled while it waited leaves to the next one what it waited for: all is counted again.
             if isPlain(position, of: scope, in: rows) { return open(position, of: scope, in: rows) }
-            doubt(row.queue)
+            requestRecount(of: row.queue)
             return []
         }
         while position < self[scope].barriers.count,
@@ -205,7 +205,7 @@ struct BarrierBook: Codable {
         let barrier = self[scope].barriers[position].operation
         if Self.hasPassed(barrier, in: rows) {
             // The operation came back after the barrier had started: barriers inside of that one wait for it.
-            doubt(row.queue)
+            requestRecount(of: row.queue)
         } else if rows[barrier].traits.contains(.gathering), awaited(upTo: position, of: scope, in: rows) == 0 {
             return [.gathered(barrier)]
         }
@@ -251,13 +251,15 @@ struct BarrierBook: Codable {
 
     // MARK: Counting again
 
-    var hasDoubt: Bool { !doubtful.isEmpty }
-    private func isDoubtful(_ queue: QueueIndex) -> Bool { !doubtful.isEmpty && doubtful.contains(queue) }
+    var hasQueuesToRecount: Bool { !queuesToRecount.isEmpty }
+    private func awaitsRecount(_ queue: QueueIndex) -> Bool {
+        !queuesToRecount.isEmpty && queuesToRecount.contains(queue)
+    }
 
     /// Has all barriers of a queue counted again.
-    mutating func doubt(_ queue: QueueIndex) { if !isDoubtful(queue) { doubtful.append(queue) } }
+    mutating func requestRecount(of queue: QueueIndex) { if !awaitsRecount(queue) { queuesToRecount.append(queue) } }
 
-    mutating func nextDoubt() -> QueueIndex? { doubtful.popLast() }
+    mutating func popQueueToRecount() -> QueueIndex? { queuesToRecount.popLast() }
 
     /// Counts a queue again from its unfinished operations. Returns the standing of each of them in the order of ids.
     mutating func rebuild(_ queue: QueueIndex, in rows: some OperationRows, _ partitions: PartitionTable) -> [Standing]
@@ -290,7 +292,7 @@ struct BarrierBook: Codable {
     }
 
     private mutating func reset(_ queue: QueueIndex, _ partitions: PartitionTable) {
-        doubtful.removeAll { $0 == queue }
+        queuesToRecount.removeAll { $0 == queue }
         change(.queue(queue)) { $0 = Line() }
         if hasOrdinary(queue) { ordinary[queue.offset] = 0 }
         for partition in partitions.pool.indices where partitions[partition].key.queue == queue {

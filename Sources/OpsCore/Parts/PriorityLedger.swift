@@ -1,7 +1,7 @@
 /// Priorities that are still to be recounted, and the claims on categories that groups hold.
 struct PriorityLedger: Codable {
     /// One thing to recount before anything starts.
-    enum Doubt: Equatable {
+    enum Recount: Equatable {
         /// More or less may wait now for a category that groups hold.
         case claim(CategoryIndex)
         /// The effective priority of an operation may have fallen.
@@ -17,13 +17,13 @@ struct PriorityLedger: Codable {
     private var categories: [CategoryIndex] = []
     private var sources: [WaitNode] = []
 
-    var isSettled: Bool { operations.isEmpty && categories.isEmpty && sources.isEmpty }
+    var isEmpty: Bool { operations.isEmpty && categories.isEmpty && sources.isEmpty }
 
     mutating func begin() { isUsed = true }
     mutating func end() { isUsed = false }
 
-    mutating func doubt(_ operation: OperationIndex) { operations.append(operation) }
-    mutating func doubt(_ category: CategoryIndex) { categories.append(category) }
+    mutating func invalidate(_ operation: OperationIndex) { operations.append(operation) }
+    mutating func invalidate(_ category: CategoryIndex) { categories.append(category) }
 
     /// Asks where the priority of a node comes from, unless no claim is as high: only a claim can close a cycle.
     mutating func suspect(_ node: WaitNode, of priority: Int8) {
@@ -32,7 +32,7 @@ struct PriorityLedger: Codable {
 
     func mayCycle(at priority: Int8) -> Bool { claims.contains(priority) }
 
-    mutating func next() -> Doubt? {
+    mutating func popNext() -> Recount? {
         if let category = categories.popLast() { return .claim(category) }
         if let operation = operations.popLast() { return .operation(operation) }
         return sources.popLast().map { .source($0) }
@@ -45,7 +45,7 @@ struct PriorityLedger: Codable {
         var counted = Claims()
         for claim in held { counted.replace(.min, by: claim) }
         return (counted == claims ? [] : ["7: claims are miscounted"])
-            + (isSettled ? [] : ["10: a doubt about priorities outlives its turn"])
+            + (isEmpty ? [] : ["10: priorities are left to recount after the turn"])
     }
 }
 

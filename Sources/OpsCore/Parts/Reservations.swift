@@ -2,7 +2,7 @@
 struct Reservations: Codable {
     private(set) var count = 0
     /// True if an operation that a reservation blocks may be free to start.
-    private var isInDoubt = false
+    private(set) var needsReview = false
 
     var isEmpty: Bool { count == 0 }
 
@@ -10,14 +10,12 @@ struct Reservations: Codable {
     mutating func remove() { count -= 1 }
 
     /// Asks for a review, where there is something to review.
-    mutating func doubt() { if count > 0 { isInDoubt = true } }
-
-    var wantsReview: Bool { isInDoubt }
+    mutating func requestReview() { if count > 0 { needsReview = true } }
 
     /// True when a review is due; it counts as done.
     mutating func beginReview() -> Bool {
-        defer { isInDoubt = false }
-        return isInDoubt
+        defer { needsReview = false }
+        return needsReview
     }
 
     func checkInvariants(reserving: Int) -> [String] {

@@ -40,7 +40,7 @@ struct Category: Codable {
     var longHolders: [OperationIndex] = []
     /// The highest effective priority of what is ready and has no room in it; counted while groups hold it.
     var claim = Int8.min
-    var isClaimInDoubt = false
+    var mustRecountClaim = false
     /// Operations whose position in the category is reserved.
     var reservations: [OperationIndex] = []
 

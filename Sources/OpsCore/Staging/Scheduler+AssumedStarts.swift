@@ -19,7 +19,7 @@ extension Scheduler {
 
     /// One that waited for others keeps its edges: it may yet turn out not to have begun.
     mutating func assumeStarted(_ operation: OperationIndex, runner: String, boot: String) {
-        if table[operation].state == .pending { doubtWaits(of: operation) }
+        if table[operation].state == .pending { invalidatePriorities(awaitedBy: operation) }
         let run = registry.popRun(of: operation)
         table[operation].attempt += 1
         let slot = capacity.allocate()
@@ -104,7 +104,7 @@ extension Scheduler {
         }
         setState(operation, .ready)
         record(.unstaged(AttemptID(table[operation].operationID, execution.attempt)))
-        doubt(operation)
+        invalidatePriority(of: operation)
         guard table[operation].firstDependency != nil else {
             startAging(operation)
             return enterLane(operation)

@@ -59,8 +59,8 @@ struct BarrierBookTests {
         let rows = RegistryOfRows()
         let (first, barrier, next, last) = (rows.add(1), rows.add(2, .barrier), rows.add(3, .barrier), rows.add(4))
         for operation in [first, barrier, next, last] { rows.join(operation) }
-        #expect(rows.finish(barrier).isEmpty && rows.registry.barriers.hasDoubt)
-        #expect(rows.broken().contains("10: a doubt about barriers outlives its turn"))
+        #expect(rows.finish(barrier).isEmpty && rows.registry.barriers.hasQueuesToRecount)
+        #expect(rows.broken().contains("10: a queue is left to recount after the turn"))
         let standings = rows.rebuild()
         #expect(
             standings == [
@@ -68,7 +68,7 @@ struct BarrierBookTests {
                 BarrierBook.Standing(operation: next, isBehind: false, isGathering: true),
                 BarrierBook.Standing(operation: last, isBehind: true, isGathering: false),
             ])
-        #expect(!rows.registry.barriers.hasDoubt)
+        #expect(!rows.registry.barriers.hasQueuesToRecount)
     }
 
     @Test func `a barrier of an ordinary user orders the operations of that user alone`() {

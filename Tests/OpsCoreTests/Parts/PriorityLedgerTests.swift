@@ -11,30 +11,30 @@ struct PriorityLedgerTests {
         var ledger = PriorityLedger()
         ledger.replaceClaim(.min, by: 5)
         ledger.suspect(.start(operation), of: 5)
-        ledger.doubt(operation)
-        ledger.doubt(category)
-        #expect(!ledger.isSettled)
-        #expect(ledger.next() == .claim(category))
-        #expect(ledger.next() == .operation(operation))
-        #expect(ledger.next() == .source(.start(operation)))
-        #expect(ledger.next() == nil && ledger.isSettled)
+        ledger.invalidate(operation)
+        ledger.invalidate(category)
+        #expect(!ledger.isEmpty)
+        #expect(ledger.popNext() == .claim(category))
+        #expect(ledger.popNext() == .operation(operation))
+        #expect(ledger.popNext() == .source(.start(operation)))
+        #expect(ledger.popNext() == nil && ledger.isEmpty)
     }
 
     @Test func `a source is suspected only at the priority of a claim`() {
         var ledger = PriorityLedger()
         ledger.replaceClaim(.min, by: 5)
         ledger.suspect(.start(operation), of: 4)
-        #expect(ledger.isSettled && !ledger.mayCycle(at: 4) && ledger.mayCycle(at: 5))
+        #expect(ledger.isEmpty && !ledger.mayCycle(at: 4) && ledger.mayCycle(at: 5))
         ledger.replaceClaim(5, by: .min)
         #expect(!ledger.mayCycle(at: 5))
     }
 
-    @Test func `miscounted claims and doubts that are left are reported`() {
+    @Test func `miscounted claims and outstanding recounts are reported`() {
         var ledger = PriorityLedger()
         ledger.replaceClaim(.min, by: 5)
         #expect(ledger.checkInvariants(held: [.min, 5]).isEmpty)
         #expect(ledger.checkInvariants(held: [5, 5]).count == 1)
-        ledger.doubt(operation)
+        ledger.invalidate(operation)
         #expect(ledger.checkInvariants(held: [5]).count == 1)
     }
 }

@@ -6,16 +6,16 @@ import Testing
 struct ReservationsTests {
     @Test func `without a reservation there is nothing to review`() {
         var reservations = Reservations()
-        reservations.doubt()
-        #expect(reservations.isEmpty && !reservations.wantsReview && !reservations.beginReview())
+        reservations.requestReview()
+        #expect(reservations.isEmpty && !reservations.needsReview && !reservations.beginReview())
     }
 
-    @Test func `one doubt asks for one review`() {
+    @Test func `one request causes one review`() {
         var reservations = Reservations()
         reservations.add()
-        reservations.doubt()
-        reservations.doubt()
-        #expect(reservations.wantsReview && reservations.beginReview())
+        reservations.requestReview()
+        reservations.requestReview()
+        #expect(reservations.needsReview && reservations.beginReview())
         #expect(reservations.beginReview() == false)
         #expect(reservations.checkInvariants(reserving: 1).isEmpty)
         #expect(reservations.checkInvariants(reserving: 2).count == 1)
