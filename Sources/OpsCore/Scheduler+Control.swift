@@ -75,7 +75,7 @@ extension Scheduler {
         recordCancelling(index, by: by, reason: reason)
         if !table[operation].isGroup { terminate(index) }
         // Nothing of it is alive that could end: it waited for a word that it needs no longer.
-        if executions[index].isGone, !executions[index].isOver { treeGone(index) }
+        if executions[index].isGone, !executions[index].isOver { endAttempt(index) }
         return true
     }
 

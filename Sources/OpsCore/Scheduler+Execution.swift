@@ -21,7 +21,7 @@ extension Scheduler {
         let end =
             executions[index].resolution ?? Resolution(outcome: .failed, cause: .cannotStart(step: step, errno: errno))
         executions[index].resolution = end
-        treeGone(index)
+        endAttempt(index)
     }
 
     mutating func exited(_ attempt: AttemptID, _ exit: Exit, treeIsGone: Bool) {
@@ -42,7 +42,7 @@ extension Scheduler {
             scratch.sawShortRun = true
         }
         if executions[index].resolution != nil { executions[index].endedAt = exit.at.wall }
-        treeGone(index)
+        endAttempt(index)
     }
 
     /// Handles leftover processes of a `notify` operation. One of them may still report the result, so the runner keeps them
@@ -55,7 +55,7 @@ extension Scheduler {
         switch policy?.leftovers ?? .kill {
         case .kill: terminate(index)
         case .wait: break
-        case .leave: if executions[index].exit != nil { treeGone(index) }
+        case .leave: if executions[index].exit != nil { endAttempt(index) }
         }
     }
 
@@ -68,7 +68,7 @@ extension Scheduler {
                 ?? (executions[index].exit == nil || executions[index].isReaping
                     ? Resolution(outcome: .interrupted, cause: .runnerLost) : nil)
         }
-        treeGone(index)
+        endAttempt(index)
     }
 
     mutating func updated(_ attempt: AttemptID, _ notice: OperationUpdate) {
@@ -107,7 +107,7 @@ extension Scheduler {
         executions[index].resolution = end
         disarmTimeout(index)
         if executions[index].isGone {
-            treeGone(index)
+            endAttempt(index)
         } else {
             recordCancelling(index, by: "", reason: nil)
             executions[index].isCancelling = !registry.leavesProcesses(index)
@@ -150,7 +150,7 @@ extension Scheduler {
     }
 
     /// No process of the attempt is left.
-    mutating func treeGone(_ index: ExecutionIndex) {
+    mutating func endAttempt(_ index: ExecutionIndex) {
         executions[index].isGone = true
         let resolution = executions[index].resolution
         guard let end = resolution else { return freeSlot(of: index) }

@@ -53,7 +53,7 @@ extension Scheduler {
         discardStaged(operation)
         table[operation].overtaken = 0
         table[operation].traits.insert(.finishPending)
-        scratch.decide(
+        scratch.addPending(
             PendingFinish(
                 operation: operation, outcome: outcome, cause: cause, root: root, rootOutcome: rootOutcome ?? outcome))
     }
@@ -81,14 +81,14 @@ extension Scheduler {
     /// Tells every decided end, and those that follow from it, through any depth and without recursion.
     mutating func recordFinishes() {
         repeat {
-            while let decision = scratch.nextDecision() { conclude(decision) }
+            while let finish = scratch.popPending() { recordFinish(finish) }
             recountBarriers()
-        } while scratch.hasDecision
-        scratch.forgetDecisions()
+        } while scratch.hasPending
+        scratch.forgetRecorded()
     }
 
-    private mutating func conclude(_ decision: PendingFinish) {
-        let operation = decision.operation
+    private mutating func recordFinish(_ finish: PendingFinish) {
+        let operation = finish.operation
         let id = table[operation].operationID
         let old = table[operation].state
         var run: Int32 = 1
@@ -97,30 +97,30 @@ extension Scheduler {
             run = executions[index].run
             // With children the end is theirs.
             if table[operation].group == nil, let ended = executions[index].endedAt { at = ended }
-            endExecution(index)
+            removeExecution(index)
         } else if table[operation].traits.contains(.hasRun) {
             run = runs[operation]?.number ?? 1
         }
         forgetRun(of: operation)
         invalidatePriorities(awaitedBy: operation)
         setState(operation, .finished)
-        record(.finished(id, decision.outcome, decision.cause, at: at))
-        publish(.finished, operation, old: old, new: .finished, outcome: decision.outcome)
-        if isObserved(operation, decision.outcome) {
+        record(.finished(id, finish.outcome, finish.cause, at: at))
+        publish(.finished, operation, old: old, new: .finished, outcome: finish.outcome)
+        if isObserved(operation, finish.outcome) {
             record(.observerOwed(id, run: run))
             emit(.observeFinish(id, run: run))
         }
         let finished = FinishedOperation(
-            operation: operation, outcome: decision.outcome, root: decision.root ?? id,
-            rootOutcome: decision.rootOutcome, hasStarted: table[operation].traits.contains(.hasStarted))
+            operation: operation, outcome: finish.outcome, root: finish.root ?? id,
+            rootOutcome: finish.rootOutcome, hasStarted: table[operation].traits.contains(.hasStarted))
         table[operation].link(to: scratch.add(finished))
-        dropProvided(of: operation, decision)
+        dropProvided(of: operation, finish)
         registry.graph.dropDependencies(of: operation, in: &registry.table)
-        settleDependents(of: finished)
+        resolveDependents(of: finished)
         leaveBarriers(operation)
         let (policy, parent) = (table[operation].policy, table[operation].parent)
         if let policy, policies[policy].deadline != nil { noteStaleTimer(.deadline) }
-        if let parent { childEnded(parent, id, decision.outcome) }
+        if let parent { childEnded(parent, id, finish.outcome) }
     }
 
     /// Returns whether an observer of the operation, or one of all operations, is to run at this end.
@@ -134,10 +134,10 @@ extension Scheduler {
     }
 
     /// Each edge on what has finished is met now, or never.
-    private mutating func settleDependents(of finished: FinishedOperation) {
+    private mutating func resolveDependents(of finished: FinishedOperation) {
         guard table[finished.operation].firstDependent != nil else { return }
         var edges = scratch.borrowEdges()
-        registry.graph.settleDependents(of: finished.operation, in: &registry.table, into: &edges)
+        registry.graph.detachDependents(of: finished.operation, in: &registry.table, into: &edges)
         for edge in edges {
             let from = graph[edge].from
             noteWaiterLeft(from, of: finished.operation)
@@ -183,7 +183,7 @@ extension Scheduler {
     }
 
     /// Takes an executing operation's slot, room and categories away.
-    private mutating func endExecution(_ index: ExecutionIndex) {
+    private mutating func removeExecution(_ index: ExecutionIndex) {
         let operation = executions[index].operation
         confirmStart(of: index)
         vacate(index)
@@ -226,7 +226,7 @@ extension Scheduler {
     }
 
     /// Cancels operations that were provided for one that ends without them, unless they have started or others need them.
-    private mutating func dropProvided(of operation: OperationIndex, _ decision: PendingFinish) {
+    private mutating func dropProvided(of operation: OperationIndex, _ finish: PendingFinish) {
         var upcoming = table[operation].firstDependency
         while let edge = upcoming {
             upcoming = graph.dependency(after: edge)
@@ -234,9 +234,9 @@ extension Scheduler {
                 continue
             }
             guard !isNeeded(on, besides: operation) else { continue }
-            let wanted = Cause.dependency(root: table[operation].operationID, decision.outcome)
-            switch decision.outcome {
-            case .cancelled: decide(on, .cancelled, decision.cause)
+            let wanted = Cause.dependency(root: table[operation].operationID, finish.outcome)
+            switch finish.outcome {
+            case .cancelled: decide(on, .cancelled, finish.cause)
             case .notNeeded: decide(on, .notNeeded, wanted)
             default: decide(on, .cancelled, wanted)
             }

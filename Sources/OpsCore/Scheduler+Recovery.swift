@@ -85,7 +85,7 @@ extension Scheduler {
             operations.append(operation)
             registry.count(row.state, 1, in: row.queue)
             registry.countWaiting(operation, 1)
-            settleIn(operation)
+            completeRow(of: operation)
             if stored.state != .executing {
                 restoreRun(operation, stored)
             } else {
@@ -284,7 +284,7 @@ extension Scheduler {
                 } else if executions[index].resolution == nil {
                     if let slot = executions[index].slot { emit(.launch(attempt, slot: slot)) }
                 } else {
-                    treeGone(index)
+                    endAttempt(index)
                 }
             } else {
                 gone(attempt)
@@ -303,7 +303,7 @@ extension Scheduler {
         // ECANCELED.
         executions[index].resolution = Resolution(
             outcome: .failed, cause: .cannotStart(step: "runner is ending", errno: 125))
-        treeGone(index)
+        endAttempt(index)
     }
 
     /// Orders may have been lost with the connection: all of them may be repeated.
@@ -331,7 +331,7 @@ extension Scheduler {
         if executions[index].resolution == nil {
             executions[index].resolution = Resolution(outcome: .interrupted, cause: cause)
         }
-        treeGone(index)
+        endAttempt(index)
     }
 }
 

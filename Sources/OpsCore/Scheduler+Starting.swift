@@ -122,7 +122,7 @@ extension Scheduler {
             row.traits.contains(.startIsAwaited) || row.group != nil || queues[row.queue].aging != nil
         if mayCountForLess, row.effective != row.priority { invalidatePriority(of: operation) }
         if executor == nil {
-            settleStartEdges(of: operation)
+            meetStartEdges(of: operation)
             armTimeout(index)
         }
         if isGroup {
@@ -163,12 +163,12 @@ extension Scheduler {
     }
 
     /// Meets the edges that wait for the start of an operation alone.
-    mutating func settleStartEdges(of operation: OperationIndex) {
+    mutating func meetStartEdges(of operation: OperationIndex) {
         guard table[operation].traits.contains(.startIsAwaited) else { return }
         table[operation].traits.remove(.startIsAwaited)
         let met = graph.dependents(of: table[operation]).filter { graph[$0].when == .started }
         for edge in met.reversed() {
-            registry.graph.settle(edge, in: &registry.table)
+            registry.graph.detach(edge, in: &registry.table)
             unblock(graph[edge].from)
         }
     }

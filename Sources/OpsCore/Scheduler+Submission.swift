@@ -21,7 +21,7 @@ extension Scheduler {
         joinBarriers(operations)
         if isNewGraph { output.numberGraph() }
         output.numberOperations(operations.count)
-        let states = settleStates(operations)
+        let states = setInitialStates(of: operations)
         record(
             .submitted(
                 submission: scratch.numberSubmission(), graph: graphID, isNewGraph: isNewGraph, firstOperation: first,
@@ -67,7 +67,7 @@ extension Scheduler {
             operations.append(operation)
             registry.count(.pending, 1, in: row.queue)
             registry.countWaiting(operation, 1)
-            settleIn(operation)
+            completeRow(of: operation)
         }
         for set in sets { categories.release(set) }
         for case let partition? in owned { partitions.release(partition) }
@@ -76,7 +76,7 @@ extension Scheduler {
     }
 
     /// Completes a new row: its group if it is a group, its entry in the group of its parent, its timers.
-    mutating func settleIn(_ operation: OperationIndex) {
+    mutating func completeRow(of operation: OperationIndex) {
         let row = table[operation]
         if row.isGroup {
             let limit = policy(of: operation)?.childLimit
@@ -134,7 +134,7 @@ extension Scheduler {
             rootOutcome: finished.rootOutcome)
     }
 
-    private mutating func settleStates(_ operations: [OperationIndex]) -> [OperationState] {
+    private mutating func setInitialStates(of operations: [OperationIndex]) -> [OperationState] {
         var states: [OperationState] = []
         states.reserveCapacity(operations.count)
         for operation in operations {

@@ -127,7 +127,7 @@ public struct Scheduler: Codable {
             if let partition = row.partition { partitions.release(partition) }
             table.remove(finished.operation)
         }
-        scratch.forgetFinished()
+        scratch.removeFinished()
     }
 
     /// It has run: an order for it that a restart has repeated in this very turn is void.

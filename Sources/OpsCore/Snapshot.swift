@@ -140,7 +140,7 @@ public struct Snapshot: Sendable, Codable {
             self.hasStarted = hasStarted
         }
     }
-    /// Both ends are unfinished: an edge whose `on` has finished is settled in the commit that finished it.
+    /// Both ends are unfinished: edges on an operation that finishes are resolved in the same commit.
     public struct Edge: Sendable, Codable {
         public var from: OperationID
         public var on: OperationID

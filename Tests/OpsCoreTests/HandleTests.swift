@@ -78,11 +78,11 @@ struct DependencyGraphTests {
         #expect(table[operations[2]].firstDependency == nil && graph.count == 1)
     }
 
-    @Test func `a settled edge stays with its dependent alone`() {
+    @Test func `a detached edge stays with its dependent alone`() {
         var (table, graph, operations) = Self.fork()
-        var settled: [EdgeIndex] = []
-        graph.settleDependents(of: operations[0], in: &table, into: &settled)
-        #expect(settled.map { graph[$0].from } == [operations[1], operations[2]])
+        var detached: [EdgeIndex] = []
+        graph.detachDependents(of: operations[0], in: &table, into: &detached)
+        #expect(detached.map { graph[$0].from } == [operations[1], operations[2]])
         #expect(table[operations[0]].firstDependent == nil)
         #expect(graph.dependencies(of: table[operations[1]]).map { graph[$0].on } == [nil])
     }

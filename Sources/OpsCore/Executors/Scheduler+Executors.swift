@@ -162,7 +162,7 @@ extension Scheduler {
         launched(attempt, process)
         publish(.started, operation, old: .ready, new: .executing, detail: String(attempt.number))
         table[operation].traits.insert(.hasStarted)
-        settleStartEdges(of: operation)
+        meetStartEdges(of: operation)
         if executions[index].resolution == nil { armTimeout(index) }
         if !table[operation].traits.isDisjoint(with: .frozen) {
             stopTimeout(index)
@@ -196,7 +196,7 @@ extension Scheduler {
             executions[index].endedAt = instant
             disarmTimeout(index)
         }
-        treeGone(index)
+        endAttempt(index)
     }
 
     // MARK: Connections

@@ -1,8 +1,8 @@
 /// The state of one turn. Between two turns it equals `TurnScratch()`.
 struct TurnScratch: Equatable, Codable {
-    /// Ends in the order in which they were decided; the first `concluded` of them are recorded.
-    private(set) var decided: [PendingFinish] = []
-    private var concluded = 0
+    /// Finishes in the order in which they were decided; the first `recordedCount` of them are recorded.
+    private(set) var finishes: [PendingFinish] = []
+    private var recordedCount = 0
     /// Operations that have finished in this turn.
     private(set) var finished: [FinishedOperation] = []
     /// Submissions that were accepted in this turn.
@@ -16,38 +16,39 @@ struct TurnScratch: Equatable, Codable {
 
     subscript(index: FinishedIndex) -> FinishedOperation { finished[index.offset] }
 
-    mutating func decide(_ decision: PendingFinish) { decided.append(decision) }
+    mutating func addPending(_ finish: PendingFinish) { finishes.append(finish) }
 
-    var hasDecision: Bool { concluded < decided.count }
+    var hasPending: Bool { recordedCount < finishes.count }
 
-    /// The next decision that is not recorded.
-    mutating func nextDecision() -> PendingFinish? {
-        guard concluded < decided.count else { return nil }
-        concluded += 1
-        return decided[concluded - 1]
+    /// Returns the next finish to record, which then counts as recorded.
+    mutating func popPending() -> PendingFinish? {
+        guard recordedCount < finishes.count else { return nil }
+        recordedCount += 1
+        return finishes[recordedCount - 1]
     }
 
-    /// Forgets the decisions, which are all recorded.
-    mutating func forgetDecisions() {
-        guard concluded > 0 else { return }
-        decided.removeAll(keepingCapacity: decided.count < 4096)
-        concluded = 0
+    /// Empties the list of finishes, which are all recorded.
+    mutating func forgetRecorded() {
+        guard recordedCount > 0 else { return }
+        finishes.removeAll(keepingCapacity: finishes.count < 4096)
+        recordedCount = 0
     }
 
+    /// Adds an operation whose finish is recorded.
     mutating func add(_ finished: FinishedOperation) -> FinishedIndex {
         self.finished.append(finished)
         return FinishedIndex(rawValue: Int32(self.finished.count - 1))
     }
 
-    mutating func forgetFinished() { finished.removeAll(keepingCapacity: finished.count < 4096) }
+    mutating func removeFinished() { finished.removeAll(keepingCapacity: finished.count < 4096) }
 
-    /// The number of the next submission of this turn.
+    /// Counts a submission and returns its number in this turn, from 0.
     mutating func numberSubmission() -> Int {
         defer { submissions += 1 }
         return submissions
     }
 
-    /// Gives out the buffer of edges, to be handed back by `keep`.
+    /// Returns the buffer of edges. The caller passes it to `returnEdges` after use, so that its memory is used again.
     mutating func borrowEdges() -> [EdgeIndex] {
         var result: [EdgeIndex] = []
         swap(&result, &edges)
@@ -59,16 +60,17 @@ struct TurnScratch: Equatable, Codable {
         edges = buffer
     }
 
-    /// Begins the numbers of submissions again.
+    /// Lets the numbers of submissions begin at 0 again.
     mutating func endTurn() { submissions = 0 }
 
-    /// Forgets which events were handled.
+    /// Forgets which kinds of reports were handled.
     mutating func forgetReports() {
         sawOnlyRunnerReports = true
         sawShortRun = false
     }
 
     func checkInvariants() -> [String] {
-        self == TurnScratch() ? [] : ["10: \(decided.count) decisions and \(finished.count) ends outlive their turn"]
+        guard self != TurnScratch() else { return [] }
+        return ["10: \(finishes.count) finishes and \(finished.count) finished operations are left after the turn"]
     }
 }

@@ -94,7 +94,7 @@ struct DependencyGraph: Codable {
     }
 
     /// Takes an unmet edge out of the list of what waits for its `on`; it stays in the list of `from`.
-    mutating func settle(_ edge: EdgeIndex, in table: inout OperationTable) {
+    mutating func detach(_ edge: EdgeIndex, in table: inout OperationTable) {
         guard let on = edges[edge.offset].on else { return }
         let (next, previous) = (edges[edge.offset].nextDependent, edges[edge.offset].previousDependent)
         if let previous { edges[previous.offset].nextDependent = next } else { table[on].firstDependent = next }
@@ -102,18 +102,18 @@ struct DependencyGraph: Codable {
         edges[edge.offset].on = nil
     }
 
-    /// Settles every edge on an operation that has finished, and appends them to `settled`, the oldest first.
-    mutating func settleDependents(
-        of on: OperationIndex, in table: inout OperationTable, into settled: inout [EdgeIndex]
+    /// Detaches every edge on an operation that has finished, and appends them to `detached`, the oldest first.
+    mutating func detachDependents(
+        of on: OperationIndex, in table: inout OperationTable, into detached: inout [EdgeIndex]
     ) {
         var next = table[on].firstDependent
         table[on].firstDependent = nil
         while let edge = next {
-            settled.append(edge)
+            detached.append(edge)
             edges[edge.offset].on = nil
             next = edges[edge.offset].nextDependent
         }
-        settled.reverse()
+        detached.reverse()
     }
 
     /// Drops everything that an operation waits for, met or not.
@@ -122,7 +122,7 @@ struct DependencyGraph: Codable {
         table[from].firstDependency = nil
         while let edge = next {
             next = edges[edge.offset].nextDependency
-            if edges[edge.offset].on != nil { settle(edge, in: &table) }
+            if edges[edge.offset].on != nil { detach(edge, in: &table) }
             forget(edge)
         }
         if count == 0 {
@@ -133,7 +133,7 @@ struct DependencyGraph: Codable {
 
     /// Takes one edge out of both lists.
     mutating func remove(_ edge: EdgeIndex, in table: inout OperationTable) {
-        settle(edge, in: &table)
+        detach(edge, in: &table)
         let from = edges[edge.offset].from
         let next = edges[edge.offset].nextDependency
         if table[from].firstDependency == edge {

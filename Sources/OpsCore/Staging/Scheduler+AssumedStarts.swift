@@ -56,11 +56,11 @@ extension Scheduler {
     }
 
     /// Unstages an operation that its runner has not started; if its end is decided meanwhile, that comes now.
-    mutating func settleUnstarted(_ index: ExecutionIndex) {
+    mutating func unstageOrLaunch(_ index: ExecutionIndex) {
         guard !mayUnstage(index) else { return unstage(index) }
         confirmStart(index, nil)
         if executions[index].resolution != nil {
-            treeGone(index)
+            endAttempt(index)
         } else if let slot = executions[index].slot {
             emit(.launch(registry.attemptID(index), slot: slot))
         }
@@ -85,7 +85,7 @@ extension Scheduler {
         table[operation].traits.insert(.hasStarted)
         record(.startConfirmed(registry.attemptID(index), SlotStart(slot: slot, at: executions[index].startedAt)))
         publish(.started, operation, old: .ready, new: .executing, detail: String(executions[index].attempt))
-        settleStartEdges(of: operation)
+        meetStartEdges(of: operation)
     }
 
     /// It has not started: it waits as before, and its attempt is still to come.

@@ -86,7 +86,7 @@ extension Scheduler {
         let unheard = executions.indices.filter {
             executions[$0].isAssumed && executions[$0].runner == runner && !executions[$0].isConfirmed
         }
-        for index in unheard { settleUnstarted(index) }
+        for index in unheard { unstageOrLaunch(index) }
     }
 
     mutating func runnerLost() {

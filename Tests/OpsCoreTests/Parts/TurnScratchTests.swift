@@ -4,34 +4,34 @@ import Testing
 
 @Suite("Turn scratch")
 struct TurnScratchTests {
-    private func decision(_ number: Int32) -> PendingFinish {
+    private func finish(_ number: Int32) -> PendingFinish {
         PendingFinish(
             operation: OperationIndex(rawValue: number), outcome: .succeeded, cause: nil, root: nil,
             rootOutcome: .succeeded
         )
     }
 
-    @Test func `decisions are recorded in order, those that follow from them included`() {
+    @Test func `finishes are recorded in order, with those that follow from them`() {
         var scratch = TurnScratch()
-        scratch.decide(decision(1))
-        scratch.decide(decision(2))
-        #expect(scratch.nextDecision() == decision(1))
-        scratch.decide(decision(3))
-        #expect(scratch.nextDecision() == decision(2) && scratch.hasDecision)
-        #expect(scratch.nextDecision() == decision(3) && !scratch.hasDecision)
+        scratch.addPending(finish(1))
+        scratch.addPending(finish(2))
+        #expect(scratch.popPending() == finish(1))
+        scratch.addPending(finish(3))
+        #expect(scratch.popPending() == finish(2) && scratch.hasPending)
+        #expect(scratch.popPending() == finish(3) && !scratch.hasPending)
         #expect(scratch.checkInvariants().count == 1)
-        scratch.forgetDecisions()
+        scratch.forgetRecorded()
         #expect(scratch == TurnScratch())
     }
 
-    @Test func `ends are found by their index until the turn is over`() {
+    @Test func `finished operations are found by their index until the turn is over`() {
         var scratch = TurnScratch()
         let finished = FinishedOperation(
             operation: OperationIndex(rawValue: 4), outcome: .failed, root: OperationID(9), rootOutcome: .failed,
             hasStarted: true)
         let index = scratch.add(finished)
         #expect(scratch[index] == finished)
-        scratch.forgetFinished()
+        scratch.removeFinished()
         #expect(scratch == TurnScratch())
     }
 
