@@ -39,12 +39,12 @@ public enum Change: Sendable, Codable {
     case edgeAdded(OperationID, on: OperationID, EdgeCondition)
     case edgeRemoved(OperationID, on: OperationID)
     indirect case edited(OperationID, Edit)
-    case noted(OperationID, String?)
+    case noted(OperationID, text: String?)
     case updated(AttemptID, OperationUpdate)
     case timeoutMoved(AttemptID, remaining: Int64)
     case queueSet(String, limit: Int32?, aging: Int64?, suspended: Bool, order: QueueOrder)
     /// Nil: the runner.
-    case queueExecutorSet(String, String?)
+    case queueExecutorSet(String, executor: String?)
     case queueFairnessSet(String, isFair: Bool)
     /// Nanoseconds of slot time of a user in a fair queue, as they count at a wall instant; user 0: privileged users.
     case slotTimeUsed(queue: String, user: UInt32, used: Int64, at: Int64)

@@ -16,17 +16,17 @@ public enum Event: Sendable, Codable {
     /// All of it or nothing: each operation is named once.
     case edit([EditedTogether])
     /// A note beside an operation that exists, finished ones too; nil takes it away.
-    case note(OperationID, GraphID, String?)
-    case depend(OperationID, on: OperationID, when: EdgeCondition, finished: FinishedFact?)
+    case note(OperationID, graph: GraphID, text: String?)
+    case addDependency(OperationID, on: OperationID, when: EdgeCondition, finished: FinishedFact?)
     /// `isMet`: the store has the edge, which the core has dropped because it was met.
-    case undepend(OperationID, on: OperationID, isMet: Bool = false)
+    case removeDependency(OperationID, on: OperationID, isMet: Bool = false)
     case setQueue(String, QueueEdit)
     case removeQueue(String)
     case setCategory(String, CategoryEdit)
     /// `insteadOf`: what is configured, where a user chose this number; nil where it is itself what is configured.
     case setWorkers(Int32, insteadOf: Int32? = nil)
     /// No new starts (`--on-stop drain`), and back.
-    case setDraining(Bool)
+    case setDraining(to: Bool)
     /// Number of unfinished operations that one ordinary user may have, as it is configured now.
     case setOperationsPerUser(Int)
     /// Observers of the ends of all operations but groups, as they are configured now.
@@ -63,7 +63,7 @@ public enum Event: Sendable, Codable {
     case refused(AttemptID, String)
     case ended(AttemptID, ExternalEnd)
     /// Instants of a schedule were decided: by the run that is this graph, or without one.
-    case instantDecided(Report.Kind, GraphID?, String)
+    case instantDecided(Report.Kind, graph: GraphID?, detail: String)
     /// Nothing happened but time.
     case tick
 }
@@ -74,7 +74,7 @@ extension Event {
         switch self {
         case .launched, .launchFailed, .exited, .gone, .updated, .stagedStarted, .stagingRevoked, .revocationConfirmed:
             true
-        case .submit, .cancel, .suspend, .resume, .retry, .finish, .edit, .note, .depend, .undepend, .setQueue,
+        case .submit, .cancel, .suspend, .resume, .retry, .finish, .edit, .note, .addDependency, .removeDependency, .setQueue,
             .removeQueue, .setCategory, .setWorkers, .setDraining, .setOperationsPerUser, .setObserversOfAll,
             .setExecutors, .external, .accepted, .refused, .ended,
             .runnerConnected, .runnerLost,

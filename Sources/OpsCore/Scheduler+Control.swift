@@ -109,7 +109,7 @@ extension Scheduler {
 
     // MARK: Edges
 
-    mutating func depend(
+    mutating func addDependency(
         _ id: OperationID, on: OperationID, when: EdgeCondition, fact: FinishedFact?
     ) throws(Rejection) -> Acceptance {
         let from = try waiting(id)
@@ -141,7 +141,7 @@ extension Scheduler {
         return .done(1)
     }
 
-    mutating func undepend(_ id: OperationID, on: OperationID, isMet: Bool) throws(Rejection) -> Acceptance {
+    mutating func removeDependency(_ id: OperationID, on: OperationID, isMet: Bool) throws(Rejection) -> Acceptance {
         let from = try waiting(id)
         let target = table.index(of: on)
         let found = target.map { target in graph.dependencies(of: table[from]).filter { graph[$0].on == target } } ?? []
@@ -186,7 +186,7 @@ extension Scheduler {
         if let isFair = edit.isFair { setFairness(of: queue, isFair) }
         if edit.executor != .keep {
             queues[queue].executor = edit.executor.value(insteadOf: queues[queue].executor)
-            record(.queueExecutorSet(name, queues[queue].executor))
+            record(.queueExecutorSet(name, executor: queues[queue].executor))
         }
         wake(.queue(queue))
         return .done(1)

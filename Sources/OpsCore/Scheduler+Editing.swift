@@ -42,7 +42,7 @@ extension Scheduler {
 
     /// Records a note. It decides nothing, so it needs no row here; it has its position in the turn and in the event stream.
     mutating func note(_ id: OperationID, _ graph: GraphID, _ text: String?) -> Acceptance {
-        record(.noted(id, text))
+        record(.noted(id, text: text))
         let now = now.wall
         output.publish {
             Report(sequence: $0, kind: .edited, operation: id, graph: graph, at: now, detail: "note")

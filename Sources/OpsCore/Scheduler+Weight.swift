@@ -66,7 +66,7 @@ extension Scheduler {
             }
         case .suspend(.queue(let name), _), .resume(.queue(let name)):
             if let queue = queues.find(name) { walk.left -= queues[queue].parkedCount }
-        case .depend(let id, let on, let when, let fact): follow(id, on, when, fact, &walk)
+        case .addDependency(let id, let on, let when, let fact): follow(id, on, when, fact, &walk)
         case .submit(let submission): follow(submission, &walk)
         case .edit(let groups): follow(groups, &walk)
         case .retry(_, let revived):
@@ -74,7 +74,7 @@ extension Scheduler {
             for name in revived.queues { if let queue = queues.find(name) { recount(queue, &walk) } }
         case .setQueue(let name, let edit):
             if edit.aging != .keep, let queue = queues.find(name) { walk.left -= Int(queues[queue].ready) }
-        case .undepend, .note, .removeQueue, .setCategory, .setWorkers, .setDraining, .setOperationsPerUser,
+        case .removeDependency, .note, .removeQueue, .setCategory, .setWorkers, .setDraining, .setOperationsPerUser,
             .setObserversOfAll, .setExecutors, .accepted, .launched,
             .stagedStarted, .stagingRevoked, .revocationConfirmed, .runnerLost, .observed, .instantDecided, .tick,
             .suspend(.daemon, _),

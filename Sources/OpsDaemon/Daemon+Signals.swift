@@ -28,7 +28,7 @@ extension Daemon {
     /// Does to executing operations what stopping means: at once, and again after an outage that has lost it.
     func endWhatExecutes() {
         guard let stopping, turns.outage == nil else { return }
-        turns.record(.setDraining(true))
+        turns.record(.setDraining(to: true))
         guard stopping == .cancel else { return }
         let executing = (turns.core?.executing ?? []).map(\.id)
         turns.record(.cancel(executing, by: "opsd", reason: "opsd is stopping", force: false))

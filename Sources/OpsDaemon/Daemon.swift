@@ -134,8 +134,8 @@ extension Daemon: TurnHost {
         turns.recorder?.begin(copy snapshot, workers: chosen ?? configured, at: now)
         var core = Scheduler(snapshot, workers: chosen ?? configured, at: now)
         if isDraining {
-            let result = core.handle(.setDraining(true), at: now)
-            turns.recorder?.add(.setDraining(true), at: now, result)
+            let result = core.handle(.setDraining(to: true), at: now)
+            turns.recorder?.add(.setDraining(to: true), at: now, result)
         }
         return core
     }

@@ -185,7 +185,7 @@ import Testing
         world.add(flags: .held, user: ann)
         world.add(flags: .barrier, user: ann)
         let (own, other) = (world.add(flags: .held, user: ann), world.add(flags: .held, user: bob))
-        let depend = { (on: Int64) in Event.depend(1, on: OperationID(on), when: .finished, finished: nil) }
+        let depend = { (on: Int64) in Event.addDependency(1, on: OperationID(on), when: .finished, finished: nil) }
         guard case .failure(.cycle) = world.handle(depend(own)) else { return #expect(Bool(false), "accepted") }
         guard case .success = world.handle(depend(other)) else { return #expect(Bool(false), "refused") }
         world.turn()

@@ -85,8 +85,8 @@ struct Chaos {
         case 17:
             world.now.monotonic += Int64(next(20)) * World.second
             world.now.wall += Int64(next(20)) * World.second
-        case 18: handle(.depend(anyID(), on: anyID(), when: when(), finished: fact()))
-        case 19: handle(.undepend(anyID(), on: anyID()))
+        case 18: handle(.addDependency(anyID(), on: anyID(), when: when(), finished: fact()))
+        case 19: handle(.removeDependency(anyID(), on: anyID()))
         case 20: handle(.edit([anyID()], edit()))
         case 21: handle(.setQueue("q", QueueEdit(limit: chance(30) ? .clear : .set(Int32(next(3))))))
         case 22: chance(50) ? handle(.setCategory("c", capacity: Int32(next(4)))) : handle(.setWorkers(Int32(next(5))))

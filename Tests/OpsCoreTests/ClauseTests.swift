@@ -61,11 +61,11 @@ import Testing
         world.turn()
         // 3 comes after the barrier, and the barrier after 1.
         #expect(
-            world.handle(.depend(1, on: 3, when: .finished, finished: nil))
+            world.handle(.addDependency(1, on: 3, when: .finished, finished: nil))
                 == .failure(.cycle([.existing(1), .existing(3), .existing(2), .existing(1)])))
         world.after(.cancel([2], by: "root", reason: nil, force: false))
         #expect(world.executing == [3], "a cancelled barrier is no barrier")
-        let changes = world.after(.depend(1, on: 3, when: .finished, finished: nil))
+        let changes = world.after(.addDependency(1, on: 3, when: .finished, finished: nil))
         #expect(changes == ["edge 1 on 3 finished", "pending 1"])
     }
 

@@ -73,7 +73,7 @@ import Testing
         open[2].after = []
         world.handle(.submit(submission(open)))
         guard
-            case .failure(.deadlock(let circle, "a")) = world.handle(.depend(3, on: 4, when: .finished, finished: nil))
+            case .failure(.deadlock(let circle, "a")) = world.handle(.addDependency(3, on: 4, when: .finished, finished: nil))
         else {
             Issue.record("taken")
             return
@@ -138,10 +138,10 @@ import Testing
         revival.operations = [
             Snapshot.Row(id: 4, graph: GraphID(1), categories: 0, state: .finished, attempt: 1, attemptsInRun: 1)
         ]
-        #expect(world.handle(.depend(3, on: 4, when: .started, finished: nil)) == .failure(.unknownOperation(4)))
+        #expect(world.handle(.addDependency(3, on: 4, when: .started, finished: nil)) == .failure(.unknownOperation(4)))
         world.handle(.retry([4], revived: revival))
         #expect(world.scheduler.state(of: 4) == .ready)
-        guard case .failure(.deadlock(_, category: "a")) = world.handle(.depend(3, on: 4, when: .failed, finished: nil))
+        guard case .failure(.deadlock(_, category: "a")) = world.handle(.addDependency(3, on: 4, when: .failed, finished: nil))
         else {
             Issue.record("taken")
             return
@@ -158,7 +158,7 @@ import Testing
         world.handle(.cancel([3], by: "ann", reason: nil, force: false))
         world.turn()
         let fact = FinishedFact(outcome: .cancelled, root: 3, hasStarted: false, rootOutcome: .cancelled)
-        world.handle(.depend(1, on: 3, when: .succeeded, finished: fact))
+        world.handle(.addDependency(1, on: 3, when: .succeeded, finished: fact))
         world.turn()
         if isLockedUpElsewhere {
             tieByLoweredCapacity(&world)
@@ -302,13 +302,13 @@ import Testing
     @Test func `an edge that closes a deadlock is refused beside one that exists`() {
         var world = worldWithDeadlock()
         let child = OperationID(world.add(after: [4], child: 1))
-        let edge = Event.depend(child, on: 6, when: .finished, finished: nil)
+        let edge = Event.addDependency(child, on: 6, when: .finished, finished: nil)
         guard case .failure(.deadlock(let cycle, category: "b")) = world.handle(edge) else {
             Issue.record("taken")
             return
         }
         #expect(cycle.contains(.existing(6)) && cycle.contains(.existing(child)))
-        #expect(world.handle(.depend(child, on: 5, when: .finished, finished: nil)) == .success(.done(1)))
+        #expect(world.handle(.addDependency(child, on: 5, when: .finished, finished: nil)) == .success(.done(1)))
     }
 
     /// Each could be beside 3 {a:2} of three; but 1 {a} begins before it and ends after it, and so would 5 {a}.

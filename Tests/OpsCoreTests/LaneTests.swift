@@ -39,7 +39,7 @@ import Testing
         world.add()
         world.add()
         world.turn()
-        world.after(.depend(2, on: 1, when: .succeeded, finished: nil))
+        world.after(.addDependency(2, on: 1, when: .succeeded, finished: nil))
         #expect(world.last.reports.contains { $0.operation == 2 && $0.old == .ready && $0.new == .pending })
     }
 

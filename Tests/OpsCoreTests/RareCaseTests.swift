@@ -216,7 +216,7 @@ import Testing
         let staged = AttemptID(3, 1)
         #expect(world.scheduler.isStaged(staged) && !world.scheduler.isStaged(AttemptID(3, 2)))
         #expect(!world.scheduler.isStaged(AttemptID(2, 2)) && !world.scheduler.isStaged(AttemptID(9, 1)))
-        world.after(.setDraining(false))
+        world.after(.setDraining(to: false))
         #expect(world.executing == [2, 3])
         #expect(world.after(.exited(staged, failure(world), treeIsGone: true)).contains("retrying 3"))
         world.after(world.exit(2))

@@ -117,10 +117,10 @@ import Testing
         world.add()
         world.add(after: [1])
         #expect(
-            world.handle(.depend(1, on: 2, when: .finished, finished: nil))
+            world.handle(.addDependency(1, on: 2, when: .finished, finished: nil))
                 == .failure(.cycle([.existing(1), .existing(2), .existing(1)])))
         #expect(
-            world.handle(.depend(1, on: 1, when: .finished, finished: nil))
+            world.handle(.addDependency(1, on: 1, when: .finished, finished: nil))
                 == .failure(.cycle([.existing(1), .existing(1)])))
     }
 
@@ -175,9 +175,9 @@ import Testing
         world.add(priority: 4)
         world.handle(.suspend(.daemon, freeze: false))
         world.turn()
-        world.after(.depend(4, on: 2, when: .started, finished: nil))
+        world.after(.addDependency(4, on: 2, when: .started, finished: nil))
         #expect([1, 2, 3].map { world.scheduler.effectivePriority(of: $0) } == [0, 4, 0])
-        world.after(.depend(4, on: 2, when: .finished, finished: nil))
+        world.after(.addDependency(4, on: 2, when: .finished, finished: nil))
         #expect([1, 2, 3].map { world.scheduler.effectivePriority(of: $0) } == [4, 4, 4])
     }
 
@@ -231,8 +231,8 @@ import Testing
         world.add(after: [1], flags: .held)
         world.turn()
         world.after(world.exit(1))
-        #expect(world.handle(.undepend(2, on: 1)) == .failure(.noSuchEdge(2, on: 1)))
-        #expect(world.after(.undepend(2, on: 1, isMet: true)) == ["no edge 2 on 1"])
+        #expect(world.handle(.removeDependency(2, on: 1)) == .failure(.noSuchEdge(2, on: 1)))
+        #expect(world.after(.removeDependency(2, on: 1, isMet: true)) == ["no edge 2 on 1"])
         #expect(world.state(2) == .ready)
     }
 

@@ -197,13 +197,13 @@ import Testing
 
     @Test func `a note is reported and changes nothing else`() {
         var world = World()
-        #expect(world.handle(.note(7, GraphID(3), "one")) == .success(.done(1)))
+        #expect(world.handle(.note(7, graph: GraphID(3), text: "one")) == .success(.done(1)))
         world.turn()
-        #expect(world.after(.note(7, GraphID(3), "ask Ann")) == ["noted 7 ask Ann"])
+        #expect(world.after(.note(7, graph: GraphID(3), text: "ask Ann")) == ["noted 7 ask Ann"])
         #expect(world.last.reports.map(\.detail) == ["note"])
         #expect(world.last.reports.first?.graph == GraphID(3))
         #expect(world.last.effects.isEmpty)
-        #expect(world.after(.note(7, GraphID(3), nil)) == ["noted 7 nothing"])
+        #expect(world.after(.note(7, graph: GraphID(3), text: nil)) == ["noted 7 nothing"])
     }
 
     @Test func `facts about old attempts change nothing`() {

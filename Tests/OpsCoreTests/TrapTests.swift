@@ -26,7 +26,7 @@ import Testing
         world.add(categories: ["db"])
         world.turn()
         #expect(
-            world.after(.depend(1, on: 2, when: .succeeded, finished: nil)) == ["edge 1 on 2 succeeded", "pending 1"])
+            world.after(.addDependency(1, on: 2, when: .succeeded, finished: nil)) == ["edge 1 on 2 succeeded", "pending 1"])
         world.handle(.setWorkers(4))
         #expect(world.drain() == [2, 1])
     }
@@ -54,7 +54,7 @@ import Testing
         world.add(flags: .held)
         world.add(after: [1])
         world.turn()
-        #expect(world.after(.undepend(2, on: 1)) == ["no edge 2 on 1", "ready 2", "started 2#1 slot 0"])
+        #expect(world.after(.removeDependency(2, on: 1)) == ["no edge 2 on 1", "ready 2", "started 2#1 slot 0"])
     }
 
     @Test func `a chain of a hundred thousand operations is skipped in one turn`() {

@@ -108,7 +108,7 @@ import Testing
         for _ in 0..<Self.many { last = world.add(after: [last]) }
         let alone = world.add(flags: .held)
         world.turn()
-        let depend = { Event.depend(OperationID(alone), on: OperationID($0), when: .finished, finished: nil) }
+        let depend = { Event.addDependency(OperationID(alone), on: OperationID($0), when: .finished, finished: nil) }
         #expect(weight(depend(last), world) > Self.limit)
         #expect(weight(depend(2), world) < Self.limit)
         #expect(weight(.edit([OperationID(last)], Edit(priority: 4)), world) > Self.limit)

@@ -16,14 +16,14 @@ enum SampleEvents {
         case .resume: .retry([id], revived: revival)
         case .retry: .finish(id, failed: true, message: "said", by: "me")
         case .finish: .edit([EditedTogether([id], Edit(priority: 2, queue: "q", policy: policy, categories: [use]))])
-        case .edit: .note(id, GraphID(2), "note")
-        case .note: .depend(id, on: OperationID(1), when: .failed, finished: fact)
-        case .depend: .undepend(id, on: OperationID(1), isMet: true)
-        case .undepend: .setQueue("q", queueEdit)
+        case .edit: .note(id, graph: GraphID(2), text: "note")
+        case .note: .addDependency(id, on: OperationID(1), when: .failed, finished: fact)
+        case .addDependency: .removeDependency(id, on: OperationID(1), isMet: true)
+        case .removeDependency: .setQueue("q", queueEdit)
         case .setQueue: .removeQueue("q")
         case .removeQueue: .setCategory("c", categoryEdit)
         case .setCategory: .setWorkers(3, insteadOf: 4)
-        case .setWorkers: .setDraining(true)
+        case .setWorkers: .setDraining(to: true)
         case .setDraining: .setOperationsPerUser(.max)
         case .setOperationsPerUser: .setObserversOfAll([.finish, .failed])
         case .setObserversOfAll: .setExecutors([ExecutorSettings(name: "slurm", window: 9)])
@@ -43,7 +43,7 @@ enum SampleEvents {
         case .external: .accepted(attempt, job: "77")
         case .accepted: .refused(attempt, "never")
         case .refused: .ended(attempt, ExternalEnd(outcome: .timedOut, cause: "limit", exit: exit, at: at))
-        case .ended: .instantDecided(.missed, GraphID(1), "daily")
+        case .ended: .instantDecided(.missed, graph: GraphID(1), detail: "daily")
         case .instantDecided: .tick
         case .tick: nil
         }

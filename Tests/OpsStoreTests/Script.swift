@@ -91,7 +91,8 @@ struct Script {
             .graphSuspended(GraphID(1), isSuspended: true), .daemonSuspended(isSuspended: true),
             .workersSet(7, insteadOf: 4),
             .observerOwed(OperationID(1), run: 1),
-            .noted(OperationID(3), "ask Ann"), .noted(OperationID(1), "again"), .noted(OperationID(1), nil),
+            .noted(OperationID(3), text: "ask Ann"), .noted(OperationID(1), text: "again"),
+            .noted(OperationID(1), text: nil),
             .edited(OperationID(3), Edit(priority: 5, queue: "wide", categories: [CategoryUse(name: "x")])))
     }
 }

@@ -23,7 +23,7 @@ struct Restart {
         _ = live.handle(.stagingRevoked(started: 0), at: now)
         _ = live.handle(.revocationConfirmed, at: now)
         let inventory = store.inventory(of: setting.runner ?? "the next runner", boot: setting.boot)
-        let events: [Event] = [.setDraining(setting.isDraining), .runnerConnected(inventory)]
+        let events: [Event] = [.setDraining(to: setting.isDraining), .runnerConnected(inventory)]
         let starts = handle(events).map { $0.changes.filter(\.isStart).map { "\($0)" } }
         try expect(starts[0] == starts[1], "after a restart \(starts[1]) start, without it \(starts[0])")
         try compare()

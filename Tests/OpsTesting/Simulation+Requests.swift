@@ -10,13 +10,13 @@ extension Simulation {
         case 56..<64: retry()
         case 64..<67: .finish(operation(), failed: random.chance(30), message: nil, by: "ann")
         case 67..<75: .edit(operations(atMost: 2), edit())
-        case 75..<81: depend()
-        case 81..<85: undepend()
+        case 75..<81: addDependency()
+        case 81..<85: removeDependency()
         case 85..<90: setQueue()
         case 90..<92: .removeQueue(random.pick(["q1", "q2"]))
         case 92..<95: .setCategory(category(), categoryEdit())
         case 95..<97: .setWorkers(Int32(random.below(5)))
-        case 97..<98: .setDraining(random.chance(30))
+        case 97..<98: .setDraining(to: random.chance(30))
         default: .tick
         }
     }
@@ -96,16 +96,17 @@ extension Simulation {
         }
     }
 
-    private mutating func depend() -> Event {
+    private mutating func addDependency() -> Event {
         let (from, on) = (operation(), operation())
-        return .depend(from, on: on, when: random.pick(EdgeCondition.allCases), finished: store.finishedFacts([on])[on])
+        return .addDependency(
+            from, on: on, when: random.pick(EdgeCondition.allCases), finished: store.finishedFacts([on])[on])
     }
 
-    private mutating func undepend() -> Event {
+    private mutating func removeDependency() -> Event {
         let edges = store.unfinished.flatMap { record in record.edges.map { (record.id, $0) } }
         guard !edges.isEmpty else { return .tick }
         let (from, edge) = random.pick(edges)
-        return .undepend(from, on: edge.on, isMet: edge.isSettled || store[edge.on].isFinished)
+        return .removeDependency(from, on: edge.on, isMet: edge.isSettled || store[edge.on].isFinished)
     }
 
     private mutating func setQueue() -> Event {

@@ -22,7 +22,7 @@ extension Simulation {
     }
 
     func calmingRequests() -> [Event] {
-        var events: [Event] = [.setDraining(false), .setWorkers(4), .resume(.daemon)]
+        var events: [Event] = [.setDraining(to: false), .setWorkers(4), .resume(.daemon)]
         for queue in store.queues {
             events.append(.resume(.queue(queue.name)))
             if queue.name != "main" { events.append(.setQueue(queue.name, QueueEdit(limit: .clear))) }

@@ -23,7 +23,7 @@ struct TrapTests {
             var second = Submission()
             second.add(categories: db, flags: .held)
             let b = try stage.submit(second)[0]
-            try stage.perform(.depend(a, on: b, when: .succeeded, finished: nil))
+            try stage.perform(.addDependency(a, on: b, when: .succeeded, finished: nil))
             try stage.perform(.resume(.operations([a, b])))
         }
         try stage.drain()
@@ -97,7 +97,7 @@ struct TrapTests {
         submission.add(after: [first])
         let ids = try stage.submit(submission)
         #expect(stage.executing.isEmpty)
-        try stage.perform(.undepend(ids[1], on: ids[0]))
+        try stage.perform(.removeDependency(ids[1], on: ids[0]))
         #expect(stage.executing == [ids[1]])
     }
 

@@ -48,7 +48,7 @@ extension Requests {
             guard let graph = try history.graph(of: id) else {
                 throw ControlError.notFound(kind: "operation", name: request.ref, nearest: nil)
             }
-            self.put(.note(id, graph, text), exchange)
+            self.put(.note(id, graph: graph, text: text), exchange)
         }
     }
 
@@ -60,14 +60,14 @@ extension Requests {
                 throw self.invalid("when", "\"\(name)\" is none of \(known.joined(separator: ", "))")
             }
             let fact = try history.finishedFacts([on])[on]
-            self.put(.depend(id, on: on, when: when, finished: fact), exchange)
+            self.put(.addDependency(id, on: on, when: when, finished: fact), exchange)
         }
     }
 
     func removeDependency(_ request: RemoveDependencyRequest, _ exchange: Exchange) throws {
         pair(request.ref, request.on, exchange) { [unowned self] id, on in
             let isMet = try history.hasEdge(from: id, on: on)
-            self.put(.undepend(id, on: on, isMet: isMet), exchange)
+            self.put(.removeDependency(id, on: on, isMet: isMet), exchange)
         }
     }
 

@@ -54,7 +54,7 @@ extension Turns {
         turn.hasEvents = true
         switch inform(.submit(texts.submission)) {
         case .success(.submitted(let graph, _, _)):
-            _ = inform(.instantDecided(.fired, graph, instant.detail))
+            _ = inform(.instantDecided(.fired, graph: graph, detail: instant.detail))
             turn.submissions.append(texts)
             turn.afterwards.append { isCommitted in answer(isCommitted ? graph : nil) }
         case .failure(let rejection): throw rejection
@@ -70,7 +70,7 @@ extension Turns {
         turn.hasEvents = true
         turn.records.append(record)
         if let kind = DecidedInstants.kind(of: record.instant.result) {
-            _ = inform(.instantDecided(kind, nil, instants.detail))
+            _ = inform(.instantDecided(kind, graph: nil, detail: instants.detail))
         } else {
             _ = inform(.tick)
         }
