@@ -4,8 +4,8 @@ extension Scheduler {
     mutating func conditionsHold(evaluatingIfNeeded operation: OperationIndex, in lane: LaneIndex) -> Bool {
         guard table[operation].traits.contains(.hasConditions) else { return true }
         if let inquiry = conditions[operation] {
-            if let until = inquiry.standsUntil, until >= now.monotonic { return true }
-            if inquiry.isAsking || inquiry.askAgainAt != nil {
+            if let until = inquiry.validUntil, until >= now.monotonic { return true }
+            if inquiry.isEvaluating || inquiry.nextEvaluationAt != nil {
                 lanes[lane].status = .evaluating
                 return false
             }
@@ -19,7 +19,7 @@ extension Scheduler {
             wake(.evaluations)
             return false
         }
-        let token = conditions.ask(operation, of: user)
+        let token = conditions.start(operation, of: user)
         lanes[lane].status = .evaluating
         emit(.evaluate(table[operation].operationID, token: token))
         return false
@@ -44,15 +44,15 @@ extension Scheduler {
 
     mutating func conditionsAnswered(_ id: OperationID, token: Int64, _ answer: ConditionAnswer) {
         guard let operation = unfinished(id), let list = policy(of: operation)?.conditions, !list.isEmpty,
-            conditions.answer(operation, token: token)
+            conditions.end(operation, token: token)
         else { return }
         switch answer {
         case .allTrue:
-            conditions.postpone(operation, until: now.monotonic + (list.map(\.every).min() ?? 0))
+            conditions.setValid(operation, until: now.monotonic + (list.map(\.every).min() ?? 0))
             if let lane = lane(of: operation) { makeCandidate(lane) }
         case .isFalse(let index, let detail), .isUnknown(let index, let detail):
             publish(.conditionFalse, operation, detail: detail)
-            conditions.noteFalse(operation, index: index)
+            conditions.setFalse(operation, index: index)
             let condition = list[min(Int(index), list.count - 1)]
             handleFalseCondition(operation, index, detail, condition, answer.end(of: condition))
         }
@@ -75,7 +75,7 @@ extension Scheduler {
         case .skip: skip(operation, Skip(cause: cause, outcome: .notNeeded))
         case .wait:
             let again = now.monotonic + max(condition.every, Limits.evaluationPause)
-            conditions.rest(operation, until: again)
+            conditions.repeatEvaluation(of: operation, at: again)
             timers.set(.recheck, of: id.rawValue, at: again)
         }
     }
@@ -87,20 +87,20 @@ extension Scheduler {
     }
 
     /// It leaves its lane: an answer would say nothing any more, and a true one stands no longer.
-    mutating func stopAsking(_ operation: OperationIndex) {
+    mutating func stopEvaluating(_ operation: OperationIndex) {
         guard table[operation].traits.contains(.hasConditions), let inquiry = conditions.remove(operation) else {
             return
         }
-        if inquiry.askAgainAt != nil { noteStaleTimer(.recheck) }
-        guard inquiry.isAsking else { return }
+        if inquiry.nextEvaluationAt != nil { noteStaleTimer(.recheck) }
+        guard inquiry.isEvaluating else { return }
         emit(.stopEvaluating(table[operation].operationID))
         wake(.evaluations)
     }
 
     /// Nothing is asked of what is suspended with its queue or with all.
-    mutating func stopAsking(where isSuspended: (OperationRow) -> Bool) {
-        for operation in conditions.asking where isSuspended(table[operation]) {
-            stopAsking(operation)
+    mutating func stopEvaluating(where isSuspended: (OperationRow) -> Bool) {
+        for operation in conditions.evaluated where isSuspended(table[operation]) {
+            stopEvaluating(operation)
             if let lane = lane(of: operation) { makeCandidate(lane) }
         }
     }

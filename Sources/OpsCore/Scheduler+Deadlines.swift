@@ -127,7 +127,7 @@ extension Scheduler {
             guard let index = execution(of: operation) else { return false }
             return executions[index].timeoutAt == entry.at
         case .backoff: return runs[operation]?.restsUntil.monotonic == entry.at
-        case .recheck: return conditions[operation]?.askAgainAt == entry.at
+        case .recheck: return conditions[operation]?.nextEvaluationAt == entry.at
         case .deadline: return policy(of: operation)?.deadline == entry.at
         case .notBefore:
             return table[operation].traits.contains(.delayed) && policy(of: operation)?.notBefore == entry.at

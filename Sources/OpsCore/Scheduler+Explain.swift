@@ -139,7 +139,7 @@ extension Scheduler {
         }
         if row.traits.contains(.hasConditions), conditions[operation] != nil || reasons.isEmpty {
             let inquiry = conditions[operation]
-            let again = inquiry?.askAgainAt.map { now.wall + $0 - now.monotonic }
+            let again = inquiry?.nextEvaluationAt.map { now.wall + $0 - now.monotonic }
             reasons.append(
                 Reason(
                     kind: .condition, ids: [row.operationID],

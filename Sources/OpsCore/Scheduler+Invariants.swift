@@ -98,8 +98,8 @@ extension Scheduler {
             broken.append("7: the children of \(row.id) inherit \(inherited), not \(claims.whole)")
         }
         var proven: Set<WaitNode> = []
-        for operation in rows where !isFounded(.start(operation), &proven) || !isFounded(.end(operation), &proven) {
-            broken.append("7: nobody has what \(table[operation].id) counts for")
+        for operation in rows where !hasSource(.start(operation), &proven) || !hasSource(.end(operation), &proven) {
+            broken.append("7: the priority of \(table[operation].id) has no source")
         }
         return broken
     }

@@ -11,7 +11,7 @@ extension Scheduler {
     }
 
     /// Hands the priority of an operation on to all it waits for, and that of its group on to it.
-    mutating func handOn(_ operation: OperationIndex) {
+    mutating func propagatePriority(of operation: OperationIndex) {
         if let inherited = registry.inheritedFromParent(operation) { raise([.end(operation)], to: inherited) }
         guard table[operation].state != .executing else { return }
         raise(registry.waits(of: .start(operation)), to: table[operation].effective)
@@ -51,7 +51,7 @@ extension Scheduler {
             beginPriorities()
             for operation in operations { invalidatePriority(of: operation) }
         }
-        for operation in operations { handOn(operation) }
+        for operation in operations { propagatePriority(of: operation) }
     }
 
     /// Starts counting priorities. Recounts that were requested before were ignored, so all are made now.
@@ -122,7 +122,7 @@ extension Scheduler {
         let (all, whole) = claims(on: operation)
         let old = table[operation].effective
         if let group = group(of: operation), groups[group].inherited == whole {
-            suspect(.end(operation))
+            requestTrace(of: .end(operation))
         } else if let group = group(of: operation) {
             let isLower = whole < groups[group].inherited
             groups[group].inherited = whole
@@ -133,7 +133,7 @@ extension Scheduler {
         }
         guard old != all else {
             // An executing operation waits for nothing: only its children may be part of a cycle.
-            if table[operation].state != .executing, all > ownPriority(of: operation) { suspect(.start(operation)) }
+            if table[operation].state != .executing, all > ownPriority(of: operation) { requestTrace(of: .start(operation)) }
             return
         }
         setEffective(operation, all)
@@ -209,7 +209,7 @@ extension Scheduler {
             let holder = categories[category].longHolders.first { holder in
                 table[holder].group.map { groups[$0].inherited == claim } ?? false
             }
-            if let holder { suspect(.end(holder)) }
+            if let holder { requestTrace(of: .end(holder)) }
             return
         }
         setClaim(on: category, claim)
@@ -222,7 +222,7 @@ extension Scheduler {
     }
 
     /// As the contract counts it: an executing process too is worth what waits for its categories.
-    func liveEffective(of operation: OperationIndex) -> Int8 {
+    func reportedPriority(of operation: OperationIndex) -> Int8 {
         guard let index = execution(of: operation) else { return table[operation].effective }
         return executions[index].holding.reduce(table[operation].effective) { max($0, claim(on: $1.category)) }
     }

@@ -6,20 +6,20 @@
 /// cycle the trace is short as a rule, and where it is long the search in the other direction is short.
 extension Scheduler {
     /// Has the source of a node's priority traced, which a recount left as it was because of others.
-    mutating func suspect(_ node: WaitNode) {
-        priorities.suspect(node, of: priority(of: node))
+    mutating func requestTrace(of node: WaitNode) {
+        priorities.requestTrace(of: node, at: priority(of: node))
     }
 
     /// Lowers the priorities that a node inherits, if they have no source but one another. `proven`: nodes with a source.
     mutating func trace(_ node: WaitNode, _ proven: inout Set<WaitNode>) {
         guard table[node.operation].state != .finished, priorities.mayCycle(at: priority(of: node)) else { return }
-        if walk(from: node, &proven) { return }
-        for node in unfounded(from: node) { fallBack(node) }
+        if reachesSource(from: node, &proven) { return }
+        for node in nodesWithoutSource(from: node) { lower(node) }
     }
 
     /// Returns whether the priority of a node is some operation's own priority.
-    func isFounded(_ node: WaitNode, _ proven: inout Set<WaitNode>) -> Bool {
-        priority(of: node) == .min || walk(from: node, &proven) || unfounded(from: node).isEmpty
+    func hasSource(_ node: WaitNode, _ proven: inout Set<WaitNode>) -> Bool {
+        priority(of: node) == .min || reachesSource(from: node, &proven) || nodesWithoutSource(from: node).isEmpty
     }
 
     /// Returns the priority of a node: for the end of a group, the one that its children inherit.
@@ -28,31 +28,31 @@ extension Scheduler {
         return table[node.operation].group.map { groups[$0].inherited } ?? .min
     }
 
-    private func hasOfItsOwn(_ node: WaitNode) -> Bool {
+    private func hasOwnPriority(_ node: WaitNode) -> Bool {
         !node.isEnd && ownPriority(of: node.operation) >= table[node.operation].effective
     }
 
-    /// From lender to lender, to one with such a priority of its own: false when the walk closes a cycle. Only of a long way is
+    /// From source to source, to one with such a priority of its own: false when the walk closes a cycle. Only of a long way is
     /// anything written down, and only where it may come round at all.
-    private func walk(from start: WaitNode, _ proven: inout Set<WaitNode>) -> Bool {
-        var way: [WaitNode] = []
+    private func reachesSource(from start: WaitNode, _ proven: inout Set<WaitNode>) -> Bool {
+        var path: [WaitNode] = []
         var steps = 0
         // A walk in a cycle meets the last of the milestones, which lie ever further apart.
         var milestone = start
         var next: WaitNode? = start
         while let node = next {
-            if hasOfItsOwn(node) || proven.contains(node) {
-                proven.formUnion(way)
+            if hasOwnPriority(node) || proven.contains(node) {
+                proven.formUnion(path)
                 return true
             }
             if steps > 0, node == milestone { return false }
             steps += 1
             if steps & (steps - 1) == 0 { milestone = node }
-            if steps == Self.fewSteps, leadsNowhere(start) { return true }
-            if steps > Self.fewSteps { way.append(node) }
+            if steps == Self.fewSteps, reachesNoCategory(from: start) { return true }
+            if steps > Self.fewSteps { path.append(node) }
             next = nil
-            forEachLender(to: node) { lender in
-                next = lender
+            forEachSource(of: node) { source in
+                next = source
                 return false
             }
         }
@@ -62,7 +62,7 @@ extension Scheduler {
     private static let fewSteps = 16
 
     /// Returns whether what a node lends comes to no category, as far as a few steps tell: it is of no ring then.
-    private func leadsNowhere(_ start: WaitNode) -> Bool {
+    private func reachesNoCategory(from start: WaitNode) -> Bool {
         var seen: Set<WaitNode> = [start]
         var open = [start]
         while let node = open.popLast() {
@@ -76,24 +76,24 @@ extension Scheduler {
     }
 
     /// A node, its lenders and theirs in turn; none when one of them has such a priority of its own.
-    private func unfounded(from node: WaitNode) -> [WaitNode] {
+    private func nodesWithoutSource(from node: WaitNode) -> [WaitNode] {
         var seen: Set<WaitNode> = [node]
         var line = [node]
         var next = 0
-        var isFounded = hasOfItsOwn(node)
-        while next < line.count, !isFounded {
-            forEachLender(to: line[next]) { lender in
-                isFounded = hasOfItsOwn(lender)
-                if seen.insert(lender).inserted { line.append(lender) }
-                return !isFounded
+        var isSourceFound = hasOwnPriority(node)
+        while next < line.count, !isSourceFound {
+            forEachSource(of: line[next]) { source in
+                isSourceFound = hasOwnPriority(source)
+                if seen.insert(source).inserted { line.append(source) }
+                return !isSourceFound
             }
             next += 1
         }
-        return isFounded ? [] : line
+        return isSourceFound ? [] : line
     }
 
     /// To what it has of its own; whatever else is left to it is found by a recount.
-    private mutating func fallBack(_ node: WaitNode) {
+    private mutating func lower(_ node: WaitNode) {
         let old = priority(of: node)
         let operation = node.operation
         invalidatePriority(of: operation)
@@ -113,7 +113,7 @@ extension Scheduler {
     }
 
     /// Calls with what lends a node the priority that it has, one step away, until the answer is false.
-    private func forEachLender(to node: WaitNode, _ body: (WaitNode) -> Bool) {
+    private func forEachSource(of node: WaitNode, _ body: (WaitNode) -> Bool) {
         let priority = priority(of: node)
         let row = table[node.operation]
         if let parent = row.parent, registry.inheritedFromParent(node.operation) == priority, !body(.end(parent)) {
@@ -146,16 +146,16 @@ extension Scheduler {
     /// is false; whether it never was.
     private func forEachClaimant(on category: CategoryIndex, _ body: (WaitNode) -> Bool) -> Bool {
         let bound = OperationRow.firstKey(effective: categories[category].claim - 1)
-        var goesOn = true
+        var continues = true
         categories[category].lanes.forEach(below: bound) { entry in
             let need = lanes[entry.lane].needs[Int(entry.need)]
-            guard goesOn, !categories[category].fits(need.mode, need.units) else { return goesOn }
+            guard continues, !categories[category].fits(need.mode, need.units) else { return continues }
             // The first of a lane without the rest: seldom is another asked for.
-            if let first = lanes[entry.lane].members.first { goesOn = body(.start(first.operation)) }
-            guard goesOn else { return false }
-            for member in members(of: entry.lane, below: bound) where goesOn { goesOn = body(.start(member)) }
-            return goesOn
+            if let first = lanes[entry.lane].members.first { continues = body(.start(first.operation)) }
+            guard continues else { return false }
+            for member in members(of: entry.lane, below: bound) where continues { continues = body(.start(member)) }
+            return continues
         }
-        return goesOn
+        return continues
     }
 }

@@ -58,7 +58,7 @@ extension Scheduler {
         guard let lane = lane(of: operation) else { return }
         table[operation].unlink()
         clearReservation(of: operation, in: lane)
-        stopAsking(operation)
+        stopEvaluating(operation)
         deadlocks.forget(operation)
         lanes[lane].live -= 1
         if lanes[lane].live == 0 {

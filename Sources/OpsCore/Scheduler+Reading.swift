@@ -5,7 +5,7 @@ extension Scheduler {
     public func state(of id: OperationID) -> OperationState? { unfinished(id).map { table[$0].state } }
 
     public func effectivePriority(of id: OperationID) -> Int? {
-        unfinished(id).map { Int(liveEffective(of: $0)) }
+        unfinished(id).map { Int(reportedPriority(of: $0)) }
     }
 
     /// The name of the queue that it is in.

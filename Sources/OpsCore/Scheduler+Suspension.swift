@@ -8,7 +8,7 @@ extension Scheduler {
                 record(.daemonSuspended(isSuspended: true))
                 publishLevel(.suspended, detail: nil)
                 touched = 1
-                stopAsking { _ in true }
+                stopEvaluating { _ in true }
             }
             if freeze { touched += freezeExecuting(.frozenByDaemon) { _ in true } }
         case .queue(let name):
@@ -18,7 +18,7 @@ extension Scheduler {
                 recordQueue(queue)
                 publishLevel(.suspended, detail: name)
                 touched = 1
-                stopAsking { $0.queue == queue }
+                stopEvaluating { $0.queue == queue }
                 reservations.requestReview()
             }
             if freeze { touched += freezeExecuting(.frozenByQueue) { $0.queue == queue } }

@@ -72,11 +72,11 @@ struct Inquiry: Codable {
     let user: UInt32?
     /// Name of the question; an answer to an earlier one is ignored.
     var token: Int64
-    var isAsking: Bool
+    var isEvaluating: Bool
     /// Monotonic instant until which a true answer stands.
-    var standsUntil: Int64?
+    var validUntil: Int64?
     /// Monotonic instant at which a false one is asked again.
-    var askAgainAt: Int64?
+    var nextEvaluationAt: Int64?
     var falseIndex: Int32 = 0
 }
 

@@ -19,7 +19,7 @@ struct ConditionQueue: Codable {
     subscript(operation: OperationIndex) -> Inquiry? { inquiries[operation] }
 
     /// Operations whose conditions are being evaluated.
-    var asking: [OperationIndex] { inquiries.filter { $0.value.isAsking }.map(\.key).sorted() }
+    var evaluated: [OperationIndex] { inquiries.filter { $0.value.isEvaluating }.map(\.key).sorted() }
 
     // MARK: Turns of users
 
@@ -57,44 +57,44 @@ struct ConditionQueue: Codable {
     // MARK: Questions and answers
 
     /// Starts an evaluation and returns its token. Other users who wait come before the next one of this user.
-    mutating func ask(_ operation: OperationIndex, of user: User) -> Int64 {
+    mutating func start(_ operation: OperationIndex, of user: User) -> Int64 {
         lastToken += 1
         count(1, of: user)
-        inquiries[operation] = Inquiry(user: user, token: lastToken, isAsking: true)
+        inquiries[operation] = Inquiry(user: user, token: lastToken, isEvaluating: true)
         if let index = line.firstIndex(of: user) { line.append(line.remove(at: index)) }
         return lastToken
     }
 
     /// Ends an evaluation; false when the answer is to an earlier question or to none.
-    mutating func answer(_ operation: OperationIndex, token: Int64) -> Bool {
-        guard let inquiry = inquiries[operation], inquiry.token == token, inquiry.isAsking else { return false }
+    mutating func end(_ operation: OperationIndex, token: Int64) -> Bool {
+        guard let inquiry = inquiries[operation], inquiry.token == token, inquiry.isEvaluating else { return false }
         count(-1, of: inquiry.user)
-        inquiries[operation]?.isAsking = false
+        inquiries[operation]?.isEvaluating = false
         return true
     }
 
     /// Keeps a true answer until an instant of the monotonic clock.
-    mutating func postpone(_ operation: OperationIndex, until instant: Int64) {
-        inquiries[operation]?.standsUntil = instant
+    mutating func setValid(_ operation: OperationIndex, until instant: Int64) {
+        inquiries[operation]?.validUntil = instant
     }
 
-    mutating func noteFalse(_ operation: OperationIndex, index: Int32) { inquiries[operation]?.falseIndex = index }
+    mutating func setFalse(_ operation: OperationIndex, index: Int32) { inquiries[operation]?.falseIndex = index }
 
     /// Rests a false answer until an instant of the monotonic clock.
-    mutating func rest(_ operation: OperationIndex, until instant: Int64) {
-        inquiries[operation]?.askAgainAt = instant
+    mutating func repeatEvaluation(of operation: OperationIndex, at instant: Int64) {
+        inquiries[operation]?.nextEvaluationAt = instant
     }
 
     /// Forgets an operation; returns its inquiry, whose evaluation no longer counts.
     mutating func remove(_ operation: OperationIndex) -> Inquiry? {
         guard let inquiry = inquiries.removeValue(forKey: operation) else { return nil }
-        if inquiry.isAsking { count(-1, of: inquiry.user) }
+        if inquiry.isEvaluating { count(-1, of: inquiry.user) }
         return inquiry
     }
 
     func checkInvariants() -> [String] {
         var counted: [User: Int] = [:]
-        for inquiry in inquiries.values where inquiry.isAsking { counted[inquiry.user, default: 0] += 1 }
+        for inquiry in inquiries.values where inquiry.isEvaluating { counted[inquiry.user, default: 0] += 1 }
         var broken: [String] = []
         if counted != evaluatingOfUsers || counted.values.reduce(0, +) != evaluating {
             broken.append("conditions: \(evaluating) evaluations of \(evaluatingOfUsers), not \(counted)")

@@ -26,7 +26,7 @@ struct PriorityLedger: Codable {
     mutating func invalidate(_ category: CategoryIndex) { categories.append(category) }
 
     /// Asks where the priority of a node comes from, unless no claim is as high: only a claim can close a cycle.
-    mutating func suspect(_ node: WaitNode, of priority: Int8) {
+    mutating func requestTrace(of node: WaitNode, at priority: Int8) {
         if claims.contains(priority) { sources.append(node) }
     }
 

@@ -111,7 +111,7 @@ extension Scheduler {
         }
         setState(operation, .pending)
         record(.becamePending(table[operation].operationID))
-        handOn(operation)
+        propagatePriority(of: operation)
         if let missed = execution.missed {
             skip(operation, after: missed.dependency, when: missed.when)
         } else if table[operation].waiting == 0 {

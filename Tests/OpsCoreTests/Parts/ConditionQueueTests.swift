@@ -10,7 +10,7 @@ struct ConditionQueueTests {
         var queue = ConditionQueue()
         for number in 0..<Limits.evaluationsAtOnce {
             #expect(queue.hasFreeEvaluation(for: nil))
-            _ = queue.ask(operation(number), of: nil)
+            _ = queue.start(operation(number), of: nil)
         }
         #expect(!queue.hasFreeEvaluation(for: nil))
         _ = queue.remove(operation(0))
@@ -19,10 +19,10 @@ struct ConditionQueueTests {
 
     @Test func `an ordinary user has at most half of the evaluations`() {
         var queue = ConditionQueue()
-        for number in 0..<Limits.evaluationsPerUser { _ = queue.ask(operation(number), of: 1000) }
+        for number in 0..<Limits.evaluationsPerUser { _ = queue.start(operation(number), of: 1000) }
         #expect(!queue.hasFreeEvaluation(for: 1000), "also while nobody else waits")
         #expect(queue.isTurn(of: 1001) && queue.isTurn(of: nil))
-        for number in 0..<Limits.evaluationsPerUser { _ = queue.ask(operation(100 + number), of: 1001) }
+        for number in 0..<Limits.evaluationsPerUser { _ = queue.start(operation(100 + number), of: 1001) }
         #expect(!queue.hasFreeEvaluation(for: 1002), "all are in use")
         _ = queue.remove(operation(0))
         #expect(queue.hasFreeEvaluation(for: 1000) && !queue.hasFreeEvaluation(for: 1001))
@@ -31,9 +31,9 @@ struct ConditionQueueTests {
 
     @Test func `a free evaluation goes to the waiting user with the fewest`() {
         var queue = ConditionQueue()
-        for number in 0..<4 { _ = queue.ask(operation(number), of: 1000) }
-        for number in 4..<7 { _ = queue.ask(operation(number), of: 1001) }
-        _ = queue.ask(operation(7), of: 1002)
+        for number in 0..<4 { _ = queue.start(operation(number), of: 1000) }
+        for number in 4..<7 { _ = queue.start(operation(number), of: 1001) }
+        _ = queue.start(operation(7), of: 1002)
         for user: UInt32 in [1000, 1001, 1002, 1003] { queue.enterLine(user) }
         #expect(queue.next == .none, "none is free")
         _ = queue.remove(operation(0))
@@ -52,7 +52,7 @@ struct ConditionQueueTests {
         for number in 0..<6 {
             guard case .some(.some(let user)) = queue.next else { break }
             served.append(user)
-            _ = queue.ask(operation(number), of: user)
+            _ = queue.start(operation(number), of: user)
             _ = queue.remove(operation(number))
         }
         #expect(served == [1000, 1001, 1002, 1000, 1001, 1002])
@@ -61,26 +61,26 @@ struct ConditionQueueTests {
 
     @Test func `an answer to an earlier question counts for nothing`() {
         var queue = ConditionQueue()
-        let early = queue.ask(operation(1), of: nil)
+        let early = queue.start(operation(1), of: nil)
         _ = queue.remove(operation(1))
-        let late = queue.ask(operation(1), of: nil)
-        #expect(queue.answer(operation(1), token: early) == false)
+        let late = queue.start(operation(1), of: nil)
+        #expect(queue.end(operation(1), token: early) == false)
         #expect(queue.evaluating == 1)
-        #expect(queue.answer(operation(1), token: late) == true)
-        #expect(queue.answer(operation(1), token: late) == false, "it is answered already")
-        #expect(queue.evaluating == 0 && queue.asking.isEmpty)
+        #expect(queue.end(operation(1), token: late) == true)
+        #expect(queue.end(operation(1), token: late) == false, "it is answered already")
+        #expect(queue.evaluating == 0 && queue.evaluated.isEmpty)
     }
 
     @Test func `an answer stands or rests until its instant`() {
         var queue = ConditionQueue()
-        let token = queue.ask(operation(1), of: nil)
-        #expect(queue.asking == [operation(1)])
-        #expect(queue.answer(operation(1), token: token) == true)
-        queue.postpone(operation(1), until: 70)
-        #expect(queue[operation(1)]?.standsUntil == 70)
-        queue.noteFalse(operation(1), index: 2)
-        queue.rest(operation(1), until: 80)
-        #expect(queue[operation(1)]?.askAgainAt == 80 && queue[operation(1)]?.falseIndex == 2)
-        #expect(queue.remove(operation(1))?.askAgainAt == 80 && queue[operation(1)] == nil)
+        let token = queue.start(operation(1), of: nil)
+        #expect(queue.evaluated == [operation(1)])
+        #expect(queue.end(operation(1), token: token) == true)
+        queue.setValid(operation(1), until: 70)
+        #expect(queue[operation(1)]?.validUntil == 70)
+        queue.setFalse(operation(1), index: 2)
+        queue.repeatEvaluation(of: operation(1), at: 80)
+        #expect(queue[operation(1)]?.nextEvaluationAt == 80 && queue[operation(1)]?.falseIndex == 2)
+        #expect(queue.remove(operation(1))?.nextEvaluationAt == 80 && queue[operation(1)] == nil)
     }
 }

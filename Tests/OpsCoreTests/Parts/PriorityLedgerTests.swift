@@ -10,7 +10,7 @@ struct PriorityLedgerTests {
     @Test func `claims are recounted before operations, and sources come last`() {
         var ledger = PriorityLedger()
         ledger.replaceClaim(.min, by: 5)
-        ledger.suspect(.start(operation), of: 5)
+        ledger.requestTrace(of: .start(operation), at: 5)
         ledger.invalidate(operation)
         ledger.invalidate(category)
         #expect(!ledger.isEmpty)
@@ -20,10 +20,10 @@ struct PriorityLedgerTests {
         #expect(ledger.popNext() == nil && ledger.isEmpty)
     }
 
-    @Test func `a source is suspected only at the priority of a claim`() {
+    @Test func `a source is traced only at the priority of a claim`() {
         var ledger = PriorityLedger()
         ledger.replaceClaim(.min, by: 5)
-        ledger.suspect(.start(operation), of: 4)
+        ledger.requestTrace(of: .start(operation), at: 4)
         #expect(ledger.isEmpty && !ledger.mayCycle(at: 4) && ledger.mayCycle(at: 5))
         ledger.replaceClaim(5, by: .min)
         #expect(!ledger.mayCycle(at: 5))
