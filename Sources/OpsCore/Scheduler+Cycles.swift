@@ -42,11 +42,11 @@ extension Scheduler {
         }
         let isPrivileged = privilegedUsers.contains(submission.user)
         // Children of one queue wait for the same barriers, and its barriers for the same operations.
-        var places: Set<NewPlace> = []
+        var checkedRoles: Set<BarrierRole> = []
         for (i, draft) in submission.operations.enumerated() {
             let queue = queueIndices[Int(draft.queue)]
             let isBarrier = draft.flags.contains(.barrier)
-            guard places.insert(NewPlace(queue: queue, isBarrier: isBarrier)).inserted else { continue }
+            guard checkedRoles.insert(BarrierRole(queue: queue, isBarrier: isBarrier)).inserted else { continue }
             let waits = registry.barriers.waits(
                 ofNewChildOf: parent, in: queue, isPrivileged ? nil : partitions.find(queue, submission.user),
                 isBarrier: isBarrier, isPrivileged: isPrivileged, in: table)
@@ -55,8 +55,8 @@ extension Scheduler {
     }
 }
 
-/// Place of a new operation. It decides which others the operation waits for because of barriers.
-private struct NewPlace: Hashable {
+/// Properties of a new operation that decide which others the operation waits for because of barriers.
+private struct BarrierRole: Hashable {
     var queue: QueueIndex
     var isBarrier: Bool
 }

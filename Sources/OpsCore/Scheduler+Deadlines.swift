@@ -7,7 +7,7 @@ extension Scheduler {
         return next
     }
 
-    // MARK: Setting clocks
+    // MARK: Setting timers
 
     mutating func armTimeout(_ index: ExecutionIndex) {
         guard let timeout = timeout(of: index) else { return }
@@ -80,21 +80,21 @@ extension Scheduler {
         }
     }
 
-    // MARK: Time acts
+    // MARK: Due timers
 
     mutating func fireDueTimers() {
         wakeRates()
-        while let entry = timers.firstDue(at: now), mayAct(entry) {
+        while let entry = timers.firstDue(at: now), mayFire(entry) {
             timers.removeFirst(entry.kind)
-            act(on: entry)
+            fire(entry)
         }
     }
 
-    private mutating func mayAct(_ entry: TimerHeap.Entry) -> Bool {
+    private mutating func mayFire(_ entry: TimerHeap.Entry) -> Bool {
         !budget.isLimited || budget.mayAfford(weight(of: entry, upTo: budget.left))
     }
 
-    private mutating func act(on entry: TimerHeap.Entry) {
+    private mutating func fire(_ entry: TimerHeap.Entry) {
         guard isLive(entry), let operation = unfinished(OperationID(entry.id)) else { return }
         switch entry.kind {
         case .timeout:
@@ -151,7 +151,7 @@ extension Scheduler {
         endExecuting(operation, end, below: Resolution(outcome: .cancelled, cause: below), by: "", reason: nil)
     }
 
-    // MARK: Forgetting
+    // MARK: Stale timers
 
     /// Counts one entry as stale; sweeps its clock when they are many.
     mutating func noteStaleTimer(_ kind: TimerHeap.Kind) {

@@ -63,7 +63,7 @@ extension Scheduler {
     }
 
     private mutating func apply(_ edit: Edit, to operation: OperationIndex, _ queue: QueueIndex?) {
-        if table[operation].state == .executing { return bound(operation, edit) }
+        if table[operation].state == .executing { return setChildLimit(of: operation, edit) }
         leaveLane(operation)
         record(.edited(table[operation].operationID, edit))
         if let priority = edit.priority {
@@ -92,7 +92,7 @@ extension Scheduler {
     }
 
     /// Another limit for an executing group: raised it starts more at once, lowered it stops nothing.
-    private mutating func bound(_ operation: OperationIndex, _ edit: Edit) {
+    private mutating func setChildLimit(of operation: OperationIndex, _ edit: Edit) {
         guard let policy = edit.policy else { return }
         record(.edited(table[operation].operationID, edit))
         setPolicy(policy, of: operation)

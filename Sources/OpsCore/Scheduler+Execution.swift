@@ -3,21 +3,21 @@ extension Scheduler {
     // MARK: Facts
 
     /// Returns the same as `execution(of:)` for an attempt whose process is reported, so that it has started.
-    private mutating func heard(of attempt: AttemptID) -> ExecutionIndex? {
+    private mutating func confirmedExecution(of attempt: AttemptID) -> ExecutionIndex? {
         guard let index = registry.execution(of: attempt) else { return nil }
         confirmStart(index, nil)
         return index
     }
 
     mutating func launched(_ attempt: AttemptID, _ process: Process) {
-        guard let index = heard(of: attempt), executions[index].process == nil else { return }
+        guard let index = confirmedExecution(of: attempt), executions[index].process == nil else { return }
         executions[index].process = process
         confirmStart(of: index)
         record(.launched(attempt, process))
     }
 
     mutating func launchFailed(_ attempt: AttemptID, step: String, errno: Int32) {
-        guard let index = heard(of: attempt) else { return emit(.acknowledge(attempt)) }
+        guard let index = confirmedExecution(of: attempt) else { return emit(.acknowledge(attempt)) }
         let end =
             executions[index].resolution ?? Resolution(outcome: .failed, cause: .cannotStart(step: step, errno: errno))
         executions[index].resolution = end
@@ -25,7 +25,7 @@ extension Scheduler {
     }
 
     mutating func exited(_ attempt: AttemptID, _ exit: Exit, treeIsGone: Bool) {
-        guard let index = heard(of: attempt) else {
+        guard let index = confirmedExecution(of: attempt) else {
             if treeIsGone { emit(.acknowledge(attempt)) }
             return
         }
@@ -60,7 +60,7 @@ extension Scheduler {
     }
 
     mutating func gone(_ attempt: AttemptID) {
-        guard let index = heard(of: attempt) else { return emit(.acknowledge(attempt)) }
+        guard let index = confirmedExecution(of: attempt) else { return emit(.acknowledge(attempt)) }
         if executions[index].resolution == nil {
             executions[index].resolution =
                 registry.resolution(of: index, treeIsGone: true)
@@ -72,7 +72,7 @@ extension Scheduler {
     }
 
     mutating func updated(_ attempt: AttemptID, _ notice: OperationUpdate) {
-        guard let index = heard(of: attempt) else { return }
+        guard let index = confirmedExecution(of: attempt) else { return }
         let operation = executions[index].operation
         record(.updated(attempt, notice))
         if notice.status != nil || notice.progressDone != nil || notice.progressTotal != nil {

@@ -6,10 +6,10 @@ extension Scheduler {
         guard let operation = unfinished(id) else { return [] }
         switch table[operation].state {
         case .executing: return whyExecuting(operation)
-        case .pending: return whyPending(operation) + whyHeldBack(operation) + whyLockedUp(operation)
+        case .pending: return whyPending(operation) + whyHeldBack(operation) + whyDeadlocked(operation)
         case .ready:
             let reasons = whyHeldBack(operation)
-            return (reasons.isEmpty ? whyReady(operation, now) : reasons) + whyLockedUp(operation)
+            return (reasons.isEmpty ? whyReady(operation, now) : reasons) + whyDeadlocked(operation)
         case .finished: return []
         }
     }
@@ -68,13 +68,13 @@ extension Scheduler {
             if let on = graph[edge].on { unmet.append((table[on].operationID, graph[edge].when)) }
         }
         var alone: [Reason] = []
-        var told: Set<Int64> = []
+        var named: Set<Int64> = []
         var others = EdgeCondition.allCases.map { _ in [OperationID]() }
         // The newest edge comes first in the list of what an operation waits for.
         for (on, when) in unmet.reversed() {
             if alone.count == Limits.named {
                 others[Int(when.bits)].append(on)
-            } else if told.insert(on.rawValue << 2 | Int64(when.bits)).inserted {
+            } else if named.insert(on.rawValue << 2 | Int64(when.bits)).inserted {
                 alone.append(Reason(kind: .dependency, ids: [on], detail: .dependency(when)))
             }
         }
@@ -185,7 +185,7 @@ extension Scheduler {
     }
 
     /// Returns the deadlock around an operation that could not be refused: a lowered capacity closed it.
-    private func whyLockedUp(_ operation: OperationIndex) -> [Reason] {
+    private func whyDeadlocked(_ operation: OperationIndex) -> [Reason] {
         guard registry.hasLongHolders, let found = WaitView(registry).deadlock(around: operation),
             let category = found.category
         else { return [] }

@@ -1,5 +1,5 @@
 extension Scheduler {
-    mutating func adopt(_ child: OperationIndex, by parent: OperationIndex) {
+    mutating func addChild(_ child: OperationIndex, to parent: OperationIndex) {
         let group: GroupIndex
         if let present = registry.group(of: parent) {
             group = present
@@ -64,7 +64,7 @@ extension Scheduler {
         }
     }
 
-    // MARK: What a group holds, as its children see it
+    // MARK: Categories that a group holds, as its children see them
 
     mutating func openScopes(of operation: OperationIndex) {
         guard let index = execution(of: operation), let group = group(of: operation),

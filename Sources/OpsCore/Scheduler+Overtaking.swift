@@ -2,7 +2,7 @@
 /// in every category that it needs is reserved.
 extension Scheduler {
     /// Keeps the order of lanes in each category they name.
-    mutating func topChanged(_ lane: LaneIndex) {
+    mutating func updateOrder(of lane: LaneIndex) {
         let top = lanes[lane].top
         for i in lanes[lane].needs.indices {
             let category = lanes[lane].needs[i].category

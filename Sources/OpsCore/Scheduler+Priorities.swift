@@ -2,7 +2,7 @@
 /// dependencies, barriers, groups and categories. What waits for a group reaches all its children; a child that
 /// waits for its group to start lends it its own priority, but not to its siblings.
 extension Scheduler {
-    // MARK: Up, at once
+    // MARK: Raising, at once
 
     /// Something of this priority waits for the start or the end of an operation.
     mutating func raise(_ node: WaitNode, to priority: Int8) {
@@ -63,7 +63,7 @@ extension Scheduler {
         for category in Array(categories.pool.indices) { invalidateClaim(on: category) }
     }
 
-    // MARK: Down, before anything starts
+    // MARK: Lowering, before anything starts
 
     /// Has the priorities of everything that an operation waits for recounted: they may have been higher because of it.
     mutating func invalidatePriorities(awaitedBy operation: OperationIndex) {

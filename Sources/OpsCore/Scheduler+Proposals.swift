@@ -98,7 +98,7 @@ extension Scheduler {
                 added.append(view.add(row))
                 if row.traits.contains(.barrier) || view.hasBarriers(in: queue) { ordered.insert(queue) }
             }
-            for edge in revived.edges where revived.brings(edge.from) {
+            for edge in revived.edges where revived.contains(edge.from) {
                 guard let from = view.rows.unfinished(edge.from), let on = view.rows.unfinished(edge.on) else {
                     continue
                 }
@@ -121,8 +121,8 @@ extension Scheduler {
             registry.barriers.hasBarriers(in: $0.queue) || table[$0.operation].traits.contains(.barrier)
         }
         let mayWaitMore = !moves.isEmpty || groups.contains { $0.edit.categories?.isEmpty == false }
-        let hasFamilies = registry.hasLongHolders || changed.contains { table[$0.operation].group != nil }
-        guard isOrdered || mayWaitMore && hasFamilies else { return }
+        let hasLongHolders = registry.hasLongHolders || changed.contains { table[$0.operation].group != nil }
+        guard isOrdered || mayWaitMore && hasLongHolders else { return }
         try refuseDeadlock(groups.map { $0.edit.categories ?? [] }) { view, sets throws(Rejection) in
             var ordered: Set<QueueIndex> = []
             for (operation, queue) in moves where view.rows[operation].queue != queue {
@@ -145,7 +145,7 @@ extension Scheduler {
                     }
                 }
             }
-            guard mayWaitMore, hasFamilies else { return [] }
+            guard mayWaitMore, hasLongHolders else { return [] }
             for (operation, group) in changed where groups[group].edit.categories != nil {
                 view.setCategories(sets[group], of: operation)
             }
@@ -156,7 +156,7 @@ extension Scheduler {
 
 extension Revival {
     /// Returns whether an operation is among those that return; they are in the order of their ids.
-    func brings(_ id: OperationID) -> Bool {
+    func contains(_ id: OperationID) -> Bool {
         var (low, high) = (0, operations.count)
         while low < high {
             let middle = (low + high) / 2

@@ -49,7 +49,7 @@ extension Scheduler {
         guard key < lanes[lane].top else { return }
         lanes[lane].top = key
         makeCandidate(lane)
-        topChanged(lane)
+        updateOrder(of: lane)
     }
 
     /// Removes an operation from its lane. Its number of overtakings stays until it starts or ends, so that an edit does not
@@ -65,7 +65,7 @@ extension Scheduler {
             // The lane may be kept: a stale entry left in front would be taken for its next first member.
             lanes[lane].members.removeAll()
             lanes[lane].top = .max
-            topChanged(lane)
+            updateOrder(of: lane)
             dropLane(lane)
         } else {
             refreshTop(of: lane)
@@ -80,7 +80,7 @@ extension Scheduler {
         if key < lanes[lane].top {
             lanes[lane].top = key
             makeCandidate(lane)
-            topChanged(lane)
+            updateOrder(of: lane)
         } else {
             refreshTop(of: lane)
         }
@@ -100,7 +100,7 @@ extension Scheduler {
         let top = lanes[lane].members.first?.key ?? .max
         if top != lanes[lane].top {
             lanes[lane].top = top
-            topChanged(lane)
+            updateOrder(of: lane)
         }
     }
 

@@ -151,7 +151,7 @@ extension Scheduler {
     public var nextOperationID: OperationID { OperationID(output.nextOperation) }
     public var nextGraphID: GraphID { GraphID(output.nextGraph) }
 
-    // MARK: Who holds and who waits
+    // MARK: Waiting operations
 
     func waiting(for category: CategoryIndex) -> [OperationID] {
         var result: [UInt64] = []

@@ -227,18 +227,18 @@ extension Scheduler {
         capacity.runner = inventory.isEnding ? nil : inventory.runner
         staging.connect(
             isSupported: inventory.acceptsStaging && !inventory.isEnding, acceptsWaiting: inventory.acceptsWaiting)
-        let strangers = inventory.entries.keys.filter { registry.execution(of: $0) == nil }
+        let unknown = inventory.entries.keys.filter { registry.execution(of: $0) == nil }
         let all = executions.indices.filter { executions[$0].executor == nil }
         // A staged launch started after another attempt had ended, and perhaps because of that end.
         let assumed = all.filter { executions[$0].isAssumed }
-        for index in all where !executions[index].isAssumed && isUncertain(index) { reconcile(index, inventory) }
-        let begun = assumed.filter { isUncertain($0) && confirmOrUnstage($0, inventory) }
+        for index in all where !executions[index].isAssumed && needsReconciliation(index) { reconcile(index, inventory) }
+        let started = assumed.filter { needsReconciliation($0) && confirmOrUnstage($0, inventory) }
         recordFinishes()
-        for index in begun {
+        for index in started {
             confirmStart(index, inventory.slotStarts[registry.attemptID(index)])
             reconcile(index, inventory)
         }
-        for attempt in strangers.sorted(by: { ($0.operation, $0.number) < ($1.operation, $1.number) }) {
+        for attempt in unknown.sorted(by: { ($0.operation, $0.number) < ($1.operation, $1.number) }) {
             switch inventory.entries[attempt] {
             case .running, .exited: emit(.terminate(attempt, grace: Policy().grace))
             case .gone, .failed, .refused, .ended: emit(.acknowledge(attempt))
@@ -247,7 +247,7 @@ extension Scheduler {
         }
     }
 
-    func isUncertain(_ index: ExecutionIndex) -> Bool {
+    func needsReconciliation(_ index: ExecutionIndex) -> Bool {
         let operation = executions[index].operation
         return !table[operation].isGroup && !executions[index].isOver
             && !table[operation].traits.contains(.finishPending)
@@ -264,7 +264,7 @@ extension Scheduler {
             confirm(index)
             if case .running(let process) = entry { launched(attempt, process) }
             // The updates that it sent come before its end.
-            if let words = inventory.updates[attempt] { updated(attempt, words) }
+            if let update = inventory.updates[attempt] { updated(attempt, update) }
             switch entry {
             case .running: break
             case .exited(let exit): exited(attempt, exit, treeIsGone: false)
@@ -274,13 +274,13 @@ extension Scheduler {
             case .accepted, .refused, .ended: break
             }
             // Another execution may have its index, if that was its end.
-            if registry.execution(of: attempt) == index { repeatOrders(index) }
+            if registry.execution(of: attempt) == index { repeatCommands(index) }
         } else if executions[index].runner == inventory.runner {
             confirm(index)
             if executions[index].process == nil, executions[index].exit == nil {
                 // It never arrived: the runner refuses a second launch of one attempt, so this is safe.
                 if executions[index].resolution == nil, inventory.isEnding {
-                    refuse(index)
+                    rejectLaunch(index)
                 } else if executions[index].resolution == nil {
                     if let slot = executions[index].slot { emit(.launch(attempt, slot: slot)) }
                 } else {
@@ -297,7 +297,7 @@ extension Scheduler {
 
     /// A runner that is ending would not start it: it has its turn again with the next one. The attempt has been told of
     /// and keeps its number, but takes nothing from what its policy allows.
-    private mutating func refuse(_ index: ExecutionIndex) {
+    private mutating func rejectLaunch(_ index: ExecutionIndex) {
         dropLaunch(index)
         executions[index].isRefused = true
         // ECANCELED.
@@ -307,7 +307,7 @@ extension Scheduler {
     }
 
     /// Orders may have been lost with the connection: all of them may be repeated.
-    mutating func repeatOrders(_ index: ExecutionIndex) {
+    mutating func repeatCommands(_ index: ExecutionIndex) {
         let operation = executions[index].operation
         if executions[index].isCancelling {
             terminate(index)

@@ -21,7 +21,7 @@ extension Scheduler {
         for (user, own) in Dictionary(grouping: rows, by: \.user).sorted(by: { $0.key < $1.key }) {
             try checkRoom(for: own.count, of: user)
         }
-        for row in rows where row.parent.rawValue != 0 && !revived.brings(row.parent) {
+        for row in rows where row.parent.rawValue != 0 && !revived.contains(row.parent) {
             guard let parent = unfinished(row.parent), !registry.isClosing(parent) else {
                 throw .producerClosed(row.parent)
             }
@@ -61,7 +61,7 @@ extension Scheduler {
         // A barrier that comes back is one again for what is behind it.
         if rows.contains(where: { $0.flags.contains(.barrier) }) { return true }
         return (hasBarriers || hasParents)
-            && revived.edges.contains { unfinished($0.on) != nil && !revived.brings($0.on) }
+            && revived.edges.contains { unfinished($0.on) != nil && !revived.contains($0.on) }
     }
 
     /// Removes waiting operations that get children again from their lanes: they wait in lanes of their own.
@@ -83,7 +83,7 @@ extension Scheduler {
         var impossible: [ImpossibleEdge] = []
         for edge in revived.edges {
             // An operation that waits and was not brought back keeps its satisfied edges.
-            guard let from = unfinished(edge.from), revived.brings(edge.from) else { continue }
+            guard let from = unfinished(edge.from), revived.contains(edge.from) else { continue }
             let on = table.index(of: edge.on)
             if let fact = fact(about: edge.on, on, revived.finished) {
                 if let skip = fact.impossibility(of: edge.when, on: edge.on) {

@@ -83,7 +83,7 @@ extension Scheduler {
             table[operation].group = groups.insert(Group(parent: operation, limit: limit))
         }
         if let parent = row.parent {
-            adopt(operation, by: parent)
+            addChild(operation, to: parent)
             if table[parent].state != .executing {
                 table[operation].traits.insert(.groupNotStarted)
                 table[operation].waiting += 1

@@ -31,7 +31,7 @@ public struct Scheduler: Codable {
     public mutating func handle(_ event: Event, at now: Moment) -> Result<Acceptance, Rejection> {
         self.now = now
         if !event.isRunnerReport {
-            revokeUnasked()
+            revokeStagedUnconfirmed()
             scratch.sawOnlyRunnerReports = false
         }
         do throws(Rejection) {
@@ -93,7 +93,7 @@ public struct Scheduler: Codable {
     /// without a limit must follow where `hasPutOff` says so.
     public mutating func endTurn(at now: Moment, upTo limit: Int) -> Transition {
         self.now = now
-        if mustRevokeStaged(at: now) { revokeUnasked() }
+        if mustRevokeStaged(at: now) { revokeStagedUnconfirmed() }
         budget.begin(limit)
         fireDueTimers()
         recordFinishes()
@@ -141,7 +141,7 @@ public struct Scheduler: Codable {
         output.publish { Report(sequence: $0, kind: kind, graph: graph, at: at, detail: detail) }
     }
 
-    // MARK: Telling
+    // MARK: Results of a turn
 
     mutating func record(_ change: Change) { output.record(change) }
     mutating func emit(_ effect: Effect) { output.emit(effect) }

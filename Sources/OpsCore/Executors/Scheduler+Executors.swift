@@ -206,7 +206,7 @@ extension Scheduler {
         executors.setConnected(executor, !inventory.isEnding)
         reservations.requestReview()
         let name = executors[executor].name
-        for index in executions.indices.filter({ executions[$0].executor == executor && isUncertain($0) }) {
+        for index in executions.indices.filter({ executions[$0].executor == executor && needsReconciliation($0) }) {
             reconcile(index, inventory)
         }
         for (attempt, entry) in inventory.entries.sorted(by: {
@@ -234,7 +234,7 @@ extension Scheduler {
         // The updates that it sent come before its end.
         if let update = inventory.updates[attempt] { jobUpdated(index, update) }
         switch entry {
-        case .running: return repeatOrders(index)
+        case .running: return repeatCommands(index)
         case .accepted(let job): return accepted(index, job)
         case .exited(let exit): handleReport(.exited(attempt, exit, treeIsGone: false), of: index)
         case .gone(let exit): handleReport(.exited(attempt, exit, treeIsGone: true), of: index)

@@ -4,8 +4,8 @@ extension Submission {
     /// takes by itself; those of groups do not count. Operations in a cycle have no path: such a submission is refused.
     public mutating func setLongestPaths(_ estimates: [Int64], where isRanked: (Int) -> Bool) {
         let paths = longestPaths(estimates)
-        for place in operations.indices where isRanked(place) {
-            operations[place].path = EstimatedPath(milliseconds: paths[place])
+        for offset in operations.indices where isRanked(offset) {
+            operations[offset].path = EstimatedPath(milliseconds: paths[offset])
         }
     }
 
@@ -19,20 +19,20 @@ extension Submission {
         var fromStart = [Int64](repeating: 0, count: count)
         var fromEnd = [Int64](repeating: 0, count: count)
         while let node = waits.popResolved() {
-            let place = node.place
+            let offset = node.offset
             let time: Int64
             if node.isEnd {
-                time = fromEnd[place]
-                let own = operations[place].flags.contains(.group) ? 0 : estimates[place]
-                fromStart[place] = max(fromStart[place], time.addingReportingOverflow(own).partialValue)
+                time = fromEnd[offset]
+                let own = operations[offset].flags.contains(.group) ? 0 : estimates[offset]
+                fromStart[offset] = max(fromStart[offset], time.addingReportingOverflow(own).partialValue)
             } else {
-                time = fromStart[place]
+                time = fromStart[offset]
             }
             waits.forEachBefore(node) { before in
                 if before.isEnd {
-                    fromEnd[before.place] = max(fromEnd[before.place], time)
+                    fromEnd[before.offset] = max(fromEnd[before.offset], time)
                 } else {
-                    fromStart[before.place] = max(fromStart[before.place], time)
+                    fromStart[before.offset] = max(fromStart[before.offset], time)
                 }
             }
             waits.resolve(node)
@@ -43,12 +43,12 @@ extension Submission {
 
 /// The start or the end of an operation of a submission.
 private struct PathNode {
-    let place: Int
+    let offset: Int
     let isEnd: Bool
-    var index: Int { place * 2 + (isEnd ? 1 : 0) }
+    var index: Int { offset * 2 + (isEnd ? 1 : 0) }
 
-    init(_ place: Int32, isEnd: Bool) { (self.place, self.isEnd) = (Int(place), isEnd) }
-    init(index: Int) { (place, isEnd) = (index / 2, index % 2 == 1) }
+    init(_ offset: Int32, isEnd: Bool) { (self.offset, self.isEnd) = (Int(offset), isEnd) }
+    init(index: Int) { (offset, isEnd) = (index / 2, index % 2 == 1) }
 }
 
 /// For each start and end, the starts and ends that come before it, in one flat array; and how many that come after
@@ -68,11 +68,11 @@ private struct WaitLists {
             guard case .local(let on) = edge.on else { continue }
             pairs.append((PathNode(on, isEnd: edge.when != .started), PathNode(edge.from, isEnd: false)))
         }
-        for place in 0..<Int32(count) {
-            pairs.append((PathNode(place, isEnd: false), PathNode(place, isEnd: true)))
-            guard let group = operations[Int(place)].group else { continue }
-            pairs.append((PathNode(group, isEnd: false), PathNode(place, isEnd: false)))
-            pairs.append((PathNode(place, isEnd: true), PathNode(group, isEnd: true)))
+        for offset in 0..<Int32(count) {
+            pairs.append((PathNode(offset, isEnd: false), PathNode(offset, isEnd: true)))
+            guard let group = operations[Int(offset)].group else { continue }
+            pairs.append((PathNode(group, isEnd: false), PathNode(offset, isEnd: false)))
+            pairs.append((PathNode(offset, isEnd: true), PathNode(group, isEnd: true)))
         }
         for pair in pairs {
             heads[pair.after.index + 1] += 1

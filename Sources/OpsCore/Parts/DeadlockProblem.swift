@@ -95,8 +95,8 @@ struct DeadlockProblem {
     }
 
     func use(_ member: Int32, _ contention: Int32) -> Use {
-        let place = contentionsOf[Int(member)].firstIndex(of: contention) ?? 0
-        return members[Int(member)].uses[place]
+        let position = contentionsOf[Int(member)].firstIndex(of: contention) ?? 0
+        return members[Int(member)].uses[position]
     }
 
     /// A cycle of orders that are forced, or nil.
@@ -140,7 +140,7 @@ struct DeadlockProblem {
         return size != (arcs.count, hasRoomAnyway.count)
     }
 
-    // MARK: What must be ordered
+    // MARK: Forced orders
 
     /// Adds the orders that follow from what lies between the start and the end of each holder; false when there are
     /// no more. Sixty-four holders are followed at once, along one order of all nodes.
@@ -209,18 +209,18 @@ struct DeadlockProblem {
         forced.insert(UInt64(UInt32(bitPattern: first)) << 32 | UInt64(UInt32(bitPattern: second))).inserted
     }
 
-    // MARK: What is plainly in order
+    // MARK: Members without cycles
 
     /// Members that may be in a cycle, and all inside them. With each holder taken as one with all inside it, and each inside looked at
     /// by itself, whatever can be put in a line can be done in that line, one after the other.
     private func unordered() -> [Bool] {
-        var reps: [Arc] = []
-        for arc in arcs { if let rep = lifted(arc) { reps.append(rep) } }
-        for (contention, users) in contentions.enumerated() where users.count > 2 { reps += crowded(Int32(contention)) }
+        var outer: [Arc] = []
+        for arc in arcs { if let arc = lifted(arc) { outer.append(arc) } }
+        for (contention, users) in contentions.enumerated() where users.count > 2 { outer += arcsFromHolders(in: Int32(contention)) }
         let count = 2 * members.count
         var isLeft = [Bool](repeating: true, count: count)
-        let forward = Adjacency(reps, nodes: count)
-        let backward = Adjacency(reps.map { Arc(before: $0.after, after: $0.before) }, nodes: count)
+        let forward = Adjacency(outer, nodes: count)
+        let backward = Adjacency(outer.map { Arc(before: $0.after, after: $0.before) }, nodes: count)
         forward.peel(&isLeft)
         backward.peel(&isLeft)
         return members.indices.map { member in
@@ -230,7 +230,7 @@ struct DeadlockProblem {
     }
 
     /// Waits for a category with several holders: an operation without room beside them waits for the executing ones.
-    private func crowded(_ contention: Int32) -> [Arc] {
+    private func arcsFromHolders(in contention: Int32) -> [Arc] {
         let users = contentions[Int(contention)]
         let holders = users.filter { members[Int($0)].holdsUntilChildrenFinish && members[Int($0)].isExecuting }
         guard !holders.isEmpty else { return [] }

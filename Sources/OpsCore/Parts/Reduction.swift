@@ -8,7 +8,7 @@ struct Reduction {
     /// Units that unfinished executing holders hold of each contention.
     private var held: [Int64]
     /// Starts that have all before them but no room.
-    private var crowded: [Int32] = []
+    private var withoutRoom: [Int32] = []
     private(set) var order: [Int32] = []
 
     init(_ problem: DeadlockProblem) {
@@ -34,15 +34,15 @@ struct Reduction {
         while true {
             while let node = open.popLast() {
                 if node % 2 == 0, !hasRoom(Int(node) / 2) {
-                    crowded.append(node)
+                    withoutRoom.append(node)
                 } else {
                     pass(node, &open)
                 }
             }
-            let waiting = crowded
+            let waiting = withoutRoom
             open = waiting.filter { hasRoom(Int($0) / 2) }
             if open.isEmpty { return }
-            crowded = waiting.filter { !hasRoom(Int($0) / 2) }
+            withoutRoom = waiting.filter { !hasRoom(Int($0) / 2) }
         }
     }
 
@@ -136,7 +136,7 @@ struct Reduction {
             before[Int(arc.after)] = arc.before
             category[Int(arc.after)] = arc.category
         }
-        for node in crowded {
+        for node in withoutRoom {
             for (use, contention) in zip(members[Int(node) / 2].uses, problem.contentionsOf[Int(node) / 2]) {
                 let holder = problem.contentions[Int(contention)].first {
                     isHolding(Int($0)) && !isDone[2 * Int($0) + 1]

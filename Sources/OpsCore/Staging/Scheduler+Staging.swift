@@ -77,16 +77,16 @@ extension Scheduler {
 
     /// Revokes what the caller of `handle` or `endTurn` has left staged. Nobody has taken the launches back from the
     /// runner, so each counts as started until the runner confirms the revocation.
-    mutating func revokeUnasked() { revokeStaged(started: nil) }
+    mutating func revokeStagedUnconfirmed() { revokeStaged(started: nil) }
 
     /// Returns to the lanes what the runner has not started: it reports a start before it confirms a revocation.
     mutating func revocationConfirmed() {
         staging.confirmRevocation()
         guard let runner = capacity.runner else { return }
-        let unheard = executions.indices.filter {
+        let unconfirmed = executions.indices.filter {
             executions[$0].isAssumed && executions[$0].runner == runner && !executions[$0].isConfirmed
         }
-        for index in unheard { unstageOrLaunch(index) }
+        for index in unconfirmed { unstageOrLaunch(index) }
     }
 
     mutating func runnerLost() {

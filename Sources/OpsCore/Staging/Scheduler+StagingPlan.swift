@@ -98,7 +98,7 @@ extension Scheduler {
         policy(of: operation)?.retry?.onInterrupted != true
     }
 
-    // MARK: What success unblocks
+    // MARK: Consequences of success
 
     /// Operations that may become startable when executing or staged ones succeed.
     private struct StagingPlan {
