@@ -1,4 +1,4 @@
-/// Operations that one edit is for.
+/// Operations that get the same edit.
 public struct EditedTogether: Hashable, Sendable, Codable {
     public var operations: [OperationID]
     var edit: Edit
@@ -9,7 +9,7 @@ public struct EditedTogether: Hashable, Sendable, Codable {
 }
 
 extension Event {
-    /// The same for all of them.
+    /// Makes the same edit of several operations.
     public static func edit(_ operations: [OperationID], _ edit: Edit) -> Event {
         .edit([EditedTogether(operations, edit)])
     }
@@ -18,10 +18,10 @@ extension Event {
 public struct Edit: Hashable, Sendable, Codable {
     public var priority: Int8?
     public var queue: String?
-    /// The whole policy as it is to be (the caller has laid the edited keys over the stored ones).
+    /// The whole new policy: the caller has merged the edited keys with the stored ones.
     public var policy: Policy?
     public var categories: [CategoryUse]?
-    /// Another argv as JSON, for the store: the rules do not read it.
+    /// New argv as JSON. Only the store uses it.
     public var command: String?
     public init(
         priority: Int8? = nil, queue: String? = nil, policy: Policy? = nil, categories: [CategoryUse]? = nil,
@@ -74,18 +74,18 @@ public enum Setting<Value: Hashable & Sendable & Codable>: Hashable, Sendable, C
 }
 
 public struct QueueEdit: Hashable, Sendable, Codable {
-    /// The queues that a request is meant for: others are refused.
+    /// Kind of queue that the edit is meant for: it is refused for any other.
     public enum Target: Hashable, Sendable, Codable { case any, new, existing }
 
-    /// Cleared: no limit but the pool.
+    /// Maximum number of processes; cleared: only the pool limits them.
     public var limit: Setting<Int32>
-    /// Nanoseconds for one step; cleared: off.
+    /// Nanoseconds of waiting that raise a priority by one; cleared: no ageing.
     public var aging: Setting<Int64>
     /// Executor of operations that are submitted from now on; cleared: the runner.
     public var executor: Setting<String> = .keep
-    /// Applies to what is submitted from then on; nil: as it is.
+    /// Order of operations that are submitted from now on; nil: unchanged.
     public var order: QueueOrder?
-    /// True if the submitter with the least slot time goes first; nil: as it is.
+    /// True if operations of the submitter with the least slot time start first; nil: unchanged.
     public var isFair: Bool?
     public var target: Target
     public init(

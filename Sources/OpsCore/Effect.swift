@@ -1,24 +1,26 @@
-/// An order to the world outside, given only after the changes beside it are on disk. All may be repeated.
+/// A command that is performed after the changes of the same transition are on disk. Each may be repeated.
 public enum Effect: Equatable, Sendable, Codable {
     case launch(AttemptID, slot: Int32)
-    /// To be launched, after those before it, the moment that an attempt succeeds, in its slot; not before all of `after`
-    /// have. Answered by `stagedStarted`.
+    /// Stages a launch. The runner starts staged launches in order, each in the slot of an attempt that succeeds, and
+    /// this one only after all of `after` have succeeded. Answered by `stagedStarted`.
     case stage(AttemptID, after: [AttemptID])
-    /// Staged launches are not to be started; answered by `revocationConfirmed`.
+    /// Revokes all staged launches; answered by `revocationConfirmed`.
     case revokeStaged
-    /// SIGTERM to the whole tree (thawed first), SIGKILL after `grace` nanoseconds; answered by `exited`/`gone`.
+    /// Sends SIGTERM to the whole tree, which is thawed first, and SIGKILL after `grace` nanoseconds; answered by
+    /// `exited` or `gone`.
     case terminate(AttemptID, grace: Int64)
     case freeze(AttemptID)
     case thaw(AttemptID)
-    /// Find and kill what an earlier runner left of this attempt; answered by `gone`.
+    /// Kills the processes of this attempt that an earlier runner has left; answered by `gone`.
     case reap(AttemptID)
-    /// The runner may forget it.
+    /// Lets the executor forget an attempt, whose end is stored.
     case acknowledge(AttemptID)
     /// An effect for an executor other than the runner.
     indirect case external(String, Effect)
-    /// Submits an attempt, held, unless its executor finds that it has done so. `job`: the one that is stored, if any.
+    /// Submits an attempt as a held job, unless its executor finds that it was submitted before. `job`: the stored id
+    /// of the job, if there is one.
     case submit(AttemptID, job: String?, priority: Int8)
-    /// The job of the attempt is stored and may start.
+    /// Lets the job of an attempt start, whose id is stored.
     case release(AttemptID)
     case evaluate(OperationID, token: Int64)
     case stopEvaluating(OperationID)

@@ -1,4 +1,4 @@
-// The words of the core are made of the values that all targets share.
+// Events, changes and effects consist of values that all targets share.
 @_exported public import OpsModel
 
 /// An event for the scheduler: a request of a user, or a fact about processes.
@@ -9,29 +9,29 @@ public enum Event: Sendable, Codable {
     case cancel([OperationID], by: String, reason: String?, force: Bool)
     case suspend(Level, freeze: Bool)
     case resume(Level)
-    /// `revived`: what of `operations` (and of what was skipped because of them, or of all after them with
-    /// `--downstream`) has left the core, as the store remembers it.
+    /// `revived`: the stored state of those operations that have left the core, and of those that were skipped because
+    /// of them (with `--downstream`, of all after them).
     case retry([OperationID], revived: Revival)
     case finish(OperationID, failed: Bool, message: String?, by: String)
-    /// All of it or nothing: each operation is named once.
+    /// Applies all edits or none. Each operation is named once.
     case edit([EditedTogether])
-    /// A note beside an operation that exists, finished ones too; nil takes it away.
+    /// Sets the note of an operation, which may have finished; nil removes it.
     case note(OperationID, graph: GraphID, text: String?)
     case addDependency(OperationID, on: OperationID, when: EdgeCondition, finished: FinishedFact?)
-    /// `isMet`: the store has the edge, which the core has dropped because it was met.
+    /// `isMet`: the edge was met, so that the store has it and the core does not.
     case removeDependency(OperationID, on: OperationID, isMet: Bool = false)
     case setQueue(String, QueueEdit)
     case removeQueue(String)
     case setCategory(String, CategoryEdit)
-    /// `insteadOf`: what is configured, where a user chose this number; nil where it is itself what is configured.
+    /// `insteadOf`: the configured number, if a user chose another one; nil if this is the configured number.
     case setWorkers(Int32, insteadOf: Int32? = nil)
-    /// No new starts (`--on-stop drain`), and back.
+    /// Stops all starts (`--on-stop drain`), or permits them again.
     case setDraining(to: Bool)
-    /// Number of unfinished operations that one ordinary user may have, as it is configured now.
+    /// Sets the configured maximum number of unfinished operations of one ordinary user.
     case setOperationsPerUser(Int)
-    /// Observers of the ends of all operations but groups, as they are configured now.
+    /// Sets the configured observers, which observe the finish of every operation that is not a group.
     case setObserversOfAll(Observers)
-    /// Executors beside the runner, as they are configured now.
+    /// Sets the configured executors other than the runner.
     case setExecutors([ExecutorSettings])
 
     // Facts
@@ -47,24 +47,25 @@ public enum Event: Sendable, Codable {
     /// Staged launches are revoked. Those after the first `started` of them have not been started and will not be.
     /// `started` is 0 unless the runner was lost together with its reports of starts.
     case stagingRevoked(started: Int)
-    /// The runner has dropped what was revoked: launches may be staged again.
+    /// The runner has dropped the revoked launches: launches may be staged again.
     case revocationConfirmed
-    /// A runner has connected, or says that it is ending: which one, and what it knows.
+    /// A runner has connected, or reports that it is ending. The inventory names the runner and the attempts that it
+    /// knows.
     case runnerConnected(Inventory)
     case runnerLost
-    /// The answers to the conditions of `.evaluate`, in order up to the first false one.
+    /// The result of an evaluation that `Effect.evaluate` requested.
     case conditionsAnswered(OperationID, token: Int64, ConditionAnswer)
     /// A `finish` observer has run (or was given up): it need not run again after a crash.
     case observed(OperationID, run: Int32)
     /// A fact that an executor other than the runner reported.
     indirect case external(String, Event)
     case accepted(AttemptID, job: String)
-    /// The attempt can never run there.
+    /// The executor can never run the attempt.
     case refused(AttemptID, String)
     case ended(AttemptID, ExternalEnd)
-    /// Instants of a schedule were decided: by the run that is this graph, or without one.
+    /// Instants of a schedule were decided: this graph is their run, or they have none.
     case instantDecided(Report.Kind, graph: GraphID?, detail: String)
-    /// Nothing happened but time.
+    /// Only time has passed.
     case tick
 }
 
@@ -74,7 +75,8 @@ extension Event {
         switch self {
         case .launched, .launchFailed, .exited, .gone, .updated, .stagedStarted, .stagingRevoked, .revocationConfirmed:
             true
-        case .submit, .cancel, .suspend, .resume, .retry, .finish, .edit, .note, .addDependency, .removeDependency, .setQueue,
+        case .submit, .cancel, .suspend, .resume, .retry, .finish, .edit, .note, .addDependency, .removeDependency,
+            .setQueue,
             .removeQueue, .setCategory, .setWorkers, .setDraining, .setOperationsPerUser, .setObserversOfAll,
             .setExecutors, .external, .accepted, .refused, .ended,
             .runnerConnected, .runnerLost,
@@ -96,6 +98,6 @@ public enum Level: Hashable, Sendable, Codable {
 public enum ConditionAnswer: Hashable, Sendable, Codable {
     case allTrue
     case isFalse(index: Int32, detail: String)
-    /// There was no answer, in time or at all. It counts as false, but proves nothing to be up to date.
+    /// There was no answer in time. It counts as false, but does not prove that anything is up to date.
     case isUnknown(index: Int32, detail: String)
 }

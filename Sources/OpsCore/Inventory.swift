@@ -2,16 +2,16 @@
 public struct Inventory: Hashable, Sendable, Codable {
     public enum Entry: Hashable, Sendable, Codable {
         case running(Process)
-        /// The main process has ended; others of the tree are alive.
+        /// The main process has ended; other processes of the tree are alive.
         case exited(Exit)
         case gone(Exit)
         case failed(step: String, errno: Int32)
-        /// Submitted as this job, which has not started.
+        /// The attempt was submitted as this job, which has not started.
         case accepted(job: String)
         case refused(String)
         case ended(ExternalEnd)
     }
-    /// Id of the runner process; one that re-executes itself keeps it.
+    /// Id of the runner. A runner that executes itself again keeps its id.
     public var runner: String
     public var boot: String
     public var entries: [AttemptID: Entry]
@@ -19,9 +19,9 @@ public struct Inventory: Hashable, Sendable, Codable {
     public var updates: [AttemptID: OperationUpdate]
     /// True if the runner is ending: a launch that is not in `entries` will never start.
     public var isEnding: Bool
-    /// Slots and instants of starts, as far as the runner still knows them.
+    /// Slots and instants of the starts that the runner still remembers.
     public var slotStarts: [AttemptID: SlotStart]
-    /// True if it can hold staged launches; an older runner cannot.
+    /// True if the runner can hold staged launches; an older runner cannot.
     public var acceptsStaging: Bool
     /// True if staged launches may wait for the success of others.
     public var acceptsWaiting: Bool

@@ -1,13 +1,13 @@
 /// Bounds of the rules.
 extension Limits {
     public static let workers: Int32 = 4096
-    /// Starts of others that may pass an operation which only categories keep back.
+    /// Maximum number of starts of others that may overtake an operation that waits for categories alone.
     public static let overtakes: UInt8 = 16
     public static let agingSteps: Int16 = 16
     public static let evaluationsAtOnce = 8
     /// Evaluations of one ordinary user: two users, however slow their conditions are, do not wait for each other.
     public static let evaluationsPerUser = evaluationsAtOnce / 2
-    /// Maximum number of operations that are named as waiting, awaited or holding; of more the number is given.
+    /// Maximum number of operations that an explanation names; of more only the number is given.
     public static let named = 1000
     /// Maximum number of named units of one category.
     public static let units = 10_000
@@ -19,13 +19,13 @@ extension Limits {
     public static let rateStarts: Int32 = 100_000
     /// Maximum number of categories with a rate.
     public static let ratedCategories = 1000
-    /// Maximum number of staged launches; with fewer than half of them more are staged.
+    /// Maximum number of staged launches. More are staged when fewer than half of them are left.
     public static let stagedLaunches = 16
-    /// Largest pool for which launches are staged: every executing operation is looked at.
+    /// Largest pool for which launches are staged: the choice examines every executing operation.
     static let workersWithStaging: Int32 = 64
     /// Maximum number of dependents of an operation whose consequences are predicted.
     static let edgesPredicted = 16
-    /// Window of an executor that is not configured otherwise.
+    /// Default window of an executor.
     public static let executorWindow: Int32 = 100
     public static let largestWindow: Int32 = 100_000
     /// Attempts shorter than this (in nanoseconds) make staging worthwhile, and staged launches are revoked after it.

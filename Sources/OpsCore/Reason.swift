@@ -1,4 +1,4 @@
-/// One thing that an unfinished operation waits for; all that are named exist.
+/// One reason why an unfinished operation waits. Every operation that it names exists.
 public struct Reason: Equatable, Sendable {
     public enum Kind: UInt8, Sendable, CaseIterable {
         case dependency, category, queue, pool, suspended, held, notBefore, backoff, condition, barrier, group, storage,
@@ -29,7 +29,7 @@ public struct Reason: Equatable, Sendable {
         case suspended(Level)
         case held
         case instant(Int64)
-        /// Evaluating now, or false and to be asked again then.
+        /// A condition that is being evaluated, or that was false and is evaluated again at `again`.
         case condition(index: Int32, again: Int64?)
         case barrier
         /// The group that has not started, or whose limit is reached.
@@ -49,7 +49,7 @@ public struct Reason: Equatable, Sendable {
         case finishMessage
         case runner
 
-        /// True if it tells a position in line.
+        /// True if it contains a position in line.
         var hasPosition: Bool {
             switch self {
             case .category, .queue, .pool, .groupLimit: true

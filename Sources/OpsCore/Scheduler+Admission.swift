@@ -1,7 +1,7 @@
 /// Checks of a submission before anything of it is stored. (Cycles: see Scheduler+Cycles and Scheduler+Proposals.)
 extension Scheduler {
 
-    /// Refuses what may need more partitions, or higher numbers of graphs and operations, than there is room for in a row.
+    /// Refuses a request that may need more partitions, or higher ids of graphs and operations, than a row can hold.
     func checkOrigins(_ more: Int, newOperations: Int = 0) throws(Rejection) {
         if output.nextOperation > OperationRow.lastID - Int64(newOperations) {
             throw .tooMany(what: "operations", limit: Int(OperationRow.lastID))
@@ -14,7 +14,7 @@ extension Scheduler {
         }
     }
 
-    /// Refuses what would give an ordinary user more unfinished operations than one may have.
+    /// Refuses a request after which an ordinary user would have more unfinished operations than the limit.
     func checkRoom(for more: Int, of user: UInt32) throws(Rejection) {
         guard !privilegedUsers.contains(user), partitions.members(of: user) + more > registry.operationsPerUser else {
             return
@@ -51,7 +51,7 @@ extension Scheduler {
         }
     }
 
-    /// No set asks for more than there is, and no child for more than the group above it holds.
+    /// Refuses a use of a category that exceeds its capacity, or the share of a group around the operation.
     func checkCategories(_ submission: Submission, under parent: OperationIndex?) throws(Rejection) {
         var firstUsers = [Int32?](repeating: nil, count: submission.categorySets.count)
         for (operation, draft) in submission.operations.enumerated() {

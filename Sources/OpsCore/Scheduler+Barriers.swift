@@ -39,7 +39,7 @@ extension Scheduler {
         for standing in standings { invalidatePriority(of: standing.operation) }
     }
 
-    /// Makes one of the reasons to be pending hold or not.
+    /// Adds or removes one of the reasons for which an operation is pending.
     private mutating func set(_ trait: Traits, to isSet: Bool, of operation: OperationIndex) {
         guard table[operation].traits.contains(trait) != isSet else { return }
         if isSet {

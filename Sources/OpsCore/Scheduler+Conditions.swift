@@ -1,6 +1,8 @@
-/// Conditions are asked once everything else allows the start; nothing is taken meanwhile.
+/// Conditions of an operation are evaluated once everything else permits its start. Meanwhile it holds no slot and no
+/// category.
 extension Scheduler {
-    /// Returns whether the conditions of a lane's one member are known to be true. Asks them when they are not.
+    /// Returns whether the conditions of the only member of a lane are known to be true. If they are not known, their
+    /// evaluation starts, or the lane waits for its turn.
     mutating func conditionsHold(evaluatingIfNeeded operation: OperationIndex, in lane: LaneIndex) -> Bool {
         guard table[operation].traits.contains(.hasConditions) else { return true }
         if let inquiry = conditions[operation] {
@@ -15,7 +17,7 @@ extension Scheduler {
         let user = evaluationUser(of: operation)
         guard conditions.isTurn(of: user) else {
             park(lane, at: .evaluations)
-            // The user whose turn it is, if one is free.
+            // A free evaluation is for the user whose turn it is.
             wake(.evaluations)
             return false
         }
@@ -80,13 +82,13 @@ extension Scheduler {
         }
     }
 
-    /// It has rested long enough: asked again when its turn comes.
+    /// Lets the conditions of an operation be evaluated again when its turn comes.
     mutating func recheck(_ operation: OperationIndex) {
         _ = conditions.remove(operation)
         if let lane = lane(of: operation) { makeCandidate(lane) }
     }
 
-    /// It leaves its lane: an answer would say nothing any more, and a true one stands no longer.
+    /// Stops the evaluation for an operation that leaves its lane, and forgets the last result.
     mutating func stopEvaluating(_ operation: OperationIndex) {
         guard table[operation].traits.contains(.hasConditions), let inquiry = conditions.remove(operation) else {
             return
@@ -97,7 +99,7 @@ extension Scheduler {
         wake(.evaluations)
     }
 
-    /// Nothing is asked of what is suspended with its queue or with all.
+    /// Stops the evaluations for operations whose queue is suspended, or for all operations.
     mutating func stopEvaluating(where isSuspended: (OperationRow) -> Bool) {
         for operation in conditions.evaluated where isSuspended(table[operation]) {
             stopEvaluating(operation)
@@ -107,7 +109,7 @@ extension Scheduler {
 }
 
 extension ConditionAnswer {
-    /// Returns the meaning of an answer that is not true.
+    /// Returns the consequence of a result that is not true.
     func end(of condition: ConditionPolicy) -> ConditionPolicy.Otherwise {
         if case .isUnknown = self, condition.otherwise == .succeed { return .fail }
         return condition.otherwise

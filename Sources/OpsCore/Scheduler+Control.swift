@@ -1,5 +1,5 @@
 extension Scheduler {
-    /// Cancels a whole selection in one step: all of it is marked before anything follows from it.
+    /// Cancels a selection of operations in one step: the finish of each is decided before any consequence is handled.
     mutating func cancel(
         _ ids: [OperationID], by: String, reason: String?, force: Bool
     ) throws(Rejection) -> Acceptance {
@@ -9,7 +9,7 @@ extension Scheduler {
             if let operation = unfinished(id), !table[operation].traits.contains(.finishPending) {
                 operations.append(operation)
             } else if ids.count == 1 {
-                // Not there, or ended by an earlier event of this very turn.
+                // It does not exist, or an earlier event of this turn has finished it.
                 throw notFoundError(id)
             }
         }
@@ -39,7 +39,7 @@ extension Scheduler {
         return .done(touched)
     }
 
-    /// Decides the end of one operation, children apart; false when it was decided before.
+    /// Decides the end of one operation, but not of its children. Returns false if it was decided before.
     private mutating func cancelOne(_ operation: OperationIndex, _ end: Resolution, by: String, reason: String?) -> Bool
     {
         guard !table[operation].traits.contains(.finishPending) else { return false }
@@ -56,7 +56,7 @@ extension Scheduler {
         if !table[operation].isGroup, registry.leavesProcesses(index), !executions[index].isOver,
             !executions[index].isCancelling
         {
-            // The end stays the one that was stored first; what it would have waited for ends now.
+            // The first resolution remains. The processes that it would have waited for are terminated now.
             executions[index].isCancelling = true
             if let stored = executions[index].resolution {
                 // A restart repeats the termination.
@@ -74,12 +74,12 @@ extension Scheduler {
         disarmTimeout(index)
         recordCancelling(index, by: by, reason: reason)
         if !table[operation].isGroup { terminate(index) }
-        // Nothing of it is alive that could end: it waited for a word that it needs no longer.
+        // No process is left whose end could be reported: it waited for a message that it no longer needs.
         if executions[index].isGone, !executions[index].isOver { endAttempt(index) }
         return true
     }
 
-    /// Ends what executes, and all below it.
+    /// Ends an executing operation and everything below it.
     mutating func endExecuting(
         _ operation: OperationIndex, _ end: Resolution, below: Resolution, by: String, reason: String?
     ) {
@@ -89,11 +89,11 @@ extension Scheduler {
         }
     }
 
-    /// Gives up on a tree that cannot be proven gone.
+    /// Finishes an operation by force, although its processes are not proven gone.
     private mutating func abandon(_ operation: OperationIndex, by: String) {
         guard let index = execution(of: operation), !table[operation].traits.contains(.finishPending) else { return }
         confirmStart(index, nil)
-        // Launched in this very turn it would live without an operation.
+        // A launch of this same turn would start a process without an operation.
         dropLaunch(index)
         terminate(index)
         let cause = Cause.abandoned(by: by)
@@ -154,7 +154,7 @@ extension Scheduler {
         return .done(1)
     }
 
-    /// Returns an operation that waits.
+    /// Returns an unfinished operation that does not execute.
     func waiting(_ id: OperationID) throws(Rejection) -> OperationIndex {
         guard let operation = unfinished(id) else { throw notFoundError(id) }
         guard table[operation].state != .executing else { throw .alreadyStarted(id) }

@@ -22,7 +22,7 @@ extension Scheduler {
         try checkChildren(submission, queueIndices, of: producer)
     }
 
-    /// A producer finishes after its children: what waits for it cannot be what they wait for.
+    /// Refuses children that wait for an operation that waits for their producer, which finishes after them.
     private func checkChildren(
         _ submission: Submission, _ queueIndices: [QueueIndex], of producer: OperationID
     ) throws(Rejection) {

@@ -1,5 +1,5 @@
 extension Scheduler {
-    /// When the scheduler next wants a turn although nothing happened.
+    /// Instants at which the scheduler needs its next turn if no event occurs.
     public var nextDeadline: Deadlines {
         var next = timers.next
         if let instant = nextRatedStart { next.monotonic = min(next.monotonic ?? .max, instant) }
@@ -36,7 +36,7 @@ extension Scheduler {
         noteStaleTimer(.timeout)
     }
 
-    /// EXTEND_TIMEOUT_USEC: from now at least that long, as systemd has it.
+    /// Extends a timeout so that at least `duration` is left, as systemd does for EXTEND_TIMEOUT_USEC.
     mutating func extendTimeout(_ index: ExecutionIndex, by duration: Int64) {
         let extended = now.monotonic + min(duration, Limits.duration)
         guard let at = executions[index].timeoutAt, extended > at else { return }
@@ -53,7 +53,7 @@ extension Scheduler {
         }
     }
 
-    /// The clock of a frozen operation stands still.
+    /// Stops the timeout of an attempt that is frozen.
     mutating func stopTimeout(_ index: ExecutionIndex) {
         guard let at = executions[index].timeoutAt else { return }
         disarmTimeout(index)
@@ -68,7 +68,7 @@ extension Scheduler {
         recordTimeout(index)
     }
 
-    /// The clocks that run from submission.
+    /// Sets the timers of the instants that a policy names, on the wall clock.
     mutating func armWallTimers(_ operation: OperationIndex) {
         guard let policy = policy(of: operation) else { return }
         if let deadline = policy.deadline {
@@ -145,7 +145,7 @@ extension Scheduler {
         }
     }
 
-    /// Ends what executes, and all below it.
+    /// Ends an executing operation whose time is over, and everything below it.
     private mutating func endByClock(_ operation: OperationIndex, _ end: Resolution) {
         let below = Cause.groupTimedOut(table[operation].operationID)
         endExecuting(operation, end, below: Resolution(outcome: .cancelled, cause: below), by: "", reason: nil)
@@ -153,7 +153,7 @@ extension Scheduler {
 
     // MARK: Stale timers
 
-    /// Counts one entry as stale; sweeps its clock when they are many.
+    /// Counts one entry of a clock as stale, and removes the stale ones when they are many.
     mutating func noteStaleTimer(_ kind: TimerHeap.Kind) {
         guard timers.noteStale(kind) else { return }
         withTimers { core, timers in timers.sweep(kind) { core.isLive($0) } }

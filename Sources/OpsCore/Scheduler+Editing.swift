@@ -1,5 +1,5 @@
 extension Scheduler {
-    /// Changes what waits; all of them or none.
+    /// Edits operations that wait: all of them or none.
     mutating func edit(_ groups: [EditedTogether]) throws(Rejection) -> Acceptance {
         var changed: [(operation: OperationIndex, group: Int)] = []
         var moves: [(operation: OperationIndex, queue: QueueIndex)] = []
@@ -40,7 +40,8 @@ extension Scheduler {
         return operations
     }
 
-    /// Records a note. It decides nothing, so it needs no row here; it has its position in the turn and in the event stream.
+    /// Records a note. No rule depends on it, so the core does not keep it; the event gives it its position in the
+    /// stream.
     mutating func note(_ id: OperationID, _ graph: GraphID, _ text: String?) -> Acceptance {
         record(.noted(id, text: text))
         let now = now.wall
@@ -91,7 +92,8 @@ extension Scheduler {
         enterLane(operation)
     }
 
-    /// Another limit for an executing group: raised it starts more at once, lowered it stops nothing.
+    /// Changes the limit of an executing group. A higher limit lets more children start at once; a lower one stops
+    /// none.
     private mutating func setChildLimit(of operation: OperationIndex, _ edit: Edit) {
         guard let policy = edit.policy else { return }
         record(.edited(table[operation].operationID, edit))
@@ -126,7 +128,7 @@ extension Scheduler {
         }
         let isOrdered = registry.barriers.hasBarriers(in: old) || registry.barriers.hasBarriers(in: queue)
         if table[operation].traits.contains(.barrier) || isOrdered {
-            // Once for all that an edit moves.
+            // All operations that the edit moves share one recount.
             registry.barriers.requestRecount(of: old)
             registry.barriers.requestRecount(of: queue)
         } else {
@@ -135,7 +137,8 @@ extension Scheduler {
         if let partition { partitions.release(partition) }
     }
 
-    /// Returns true if its group holds enough categories, and the operations below need no more than it would hold.
+    /// Refuses categories that exceed what a group around the operation holds, or that are too few for operations below
+    /// it.
     private func checkGroup(_ operation: OperationIndex, _ uses: [CategoryUse]) throws(Rejection) {
         let parent = parent(of: operation)
         for use in uses {

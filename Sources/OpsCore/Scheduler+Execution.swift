@@ -2,7 +2,7 @@ extension Scheduler {
 
     // MARK: Facts
 
-    /// Returns the same as `execution(of:)` for an attempt whose process is reported, so that it has started.
+    /// Returns the execution of an attempt about which the runner reports, and so confirms its start.
     private mutating func confirmedExecution(of attempt: AttemptID) -> ExecutionIndex? {
         guard let index = registry.execution(of: attempt) else { return nil }
         confirmStart(index, nil)
@@ -87,7 +87,7 @@ extension Scheduler {
                 : Resolution(outcome: .failed, cause: .reported(status: status)))
     }
 
-    /// `opsctl finish`.
+    /// Finishes an operation as `opsctl finish` requests.
     mutating func finish(
         _ id: OperationID, failed: Bool, message: String?, by: String
     ) throws(Rejection) -> Acceptance {
@@ -101,7 +101,7 @@ extension Scheduler {
         return .done(1)
     }
 
-    /// It, or a person, says that it has finished.
+    /// Resolves an attempt that the operation itself or a user has reported as finished.
     private mutating func finishByReport(_ index: ExecutionIndex, _ end: Resolution) {
         guard executions[index].resolution == nil else { return }
         executions[index].resolution = end
@@ -117,13 +117,13 @@ extension Scheduler {
 
     // MARK: Ends
 
-    /// Removes an effect of this turn that has not been performed yet.
+    /// Withdraws the launch of an attempt that was started in this turn.
     mutating func dropLaunch(_ index: ExecutionIndex) {
         guard let slot = executions[index].slot else { return dropSubmission(index) }
         output.withdraw(.launch(registry.attemptID(index), slot: slot))
     }
 
-    /// SIGTERM to the whole tree, SIGKILL after its grace.
+    /// Terminates all processes of an attempt: SIGTERM, and SIGKILL after the grace of its policy.
     mutating func terminate(_ index: ExecutionIndex) {
         let operation = executions[index].operation
         unfreeze(operation)
@@ -131,14 +131,14 @@ extension Scheduler {
         emit(.terminate(registry.attemptID(index), grace: policy(of: operation)?.grace ?? Policy().grace), for: index)
     }
 
-    /// Thawed to get its signal, or gone while it was frozen.
+    /// Records that an operation is no longer frozen: it was thawed for a signal, or its processes are gone.
     mutating func unfreeze(_ operation: OperationIndex) {
         guard !table[operation].traits.isDisjoint(with: .frozen) else { return }
         table[operation].traits.remove(.frozen)
         record(.frozen(table[operation].operationID, isFrozen: false))
     }
 
-    /// Records an end that was decided while processes are alive: nothing that comes later is the cause.
+    /// Records a resolution that was decided while processes are alive. Nothing that happens later changes it.
     mutating func recordCancelling(_ index: ExecutionIndex, by: String, reason: String?) {
         guard let end = executions[index].resolution else { return }
         executions[index].isCancelling = true
@@ -149,7 +149,7 @@ extension Scheduler {
         if end.outcome == .cancelled || end.outcome == .timedOut { publish(.cancelling, operation) }
     }
 
-    /// No process of the attempt is left.
+    /// Ends an attempt of which no process is left. If it has no resolution yet, only its slot becomes free.
     mutating func endAttempt(_ index: ExecutionIndex) {
         executions[index].isGone = true
         let resolution = executions[index].resolution
@@ -171,7 +171,8 @@ extension Scheduler {
         endOperation(operation)
     }
 
-    /// The attempt is over and no child is unfinished: another attempt, or the end.
+    /// Continues after an attempt that has ended, and whose children have finished: with another attempt, or with the
+    /// finish.
     mutating func endOperation(_ operation: OperationIndex) {
         guard let index = execution(of: operation) else { return }
         let resolution = executions[index].resolution

@@ -1,5 +1,6 @@
-/// Why an operation has not started, or not finished: complete, and naming only what exists. What a million wait for is
-/// told in milliseconds: looking at each is allowed, telling or sorting each is not.
+/// Explanations why an operation has not started or not finished. They are complete, and name only operations that
+/// exist. To explain a wait in a queue of a million operations takes milliseconds: each may be examined, but not named
+/// or sorted.
 extension Scheduler {
     /// Everything that an unfinished operation waits for; empty for one that the core does not hold.
     public func why(_ id: OperationID, at now: Moment) -> [Reason] {
@@ -20,7 +21,7 @@ extension Scheduler {
         var reasons: [Reason] = []
         if let group = group(of: operation) {
             var children: [OperationID] = []
-            // One that was retried stands there once for each of its runs.
+            // A child that was retried is listed once for each of its runs.
             for child in groups[group].children.map({ OperationID($0) }).sorted()
             where child != children.last && unfinished(child) != nil { children.append(child) }
             if !children.isEmpty { reasons.append(Reason(kind: .group, ids: children, detail: .children)) }
@@ -61,7 +62,8 @@ extension Scheduler {
         return reasons
     }
 
-    /// Each dependency by itself; of very many, those after the first together.
+    /// Returns a reason for each dependency. If there are more than `Limits.named`, one reason for each condition names
+    /// the rest.
     private func whyDependent(_ operation: OperationIndex) -> [Reason] {
         var unmet: [(on: OperationID, when: EdgeCondition)] = []
         for edge in graph.dependencies(of: table[operation]) {
@@ -104,7 +106,7 @@ extension Scheduler {
         return reasons
     }
 
-    /// Only its turn is missing: who is before it, and where.
+    /// Returns the reasons why a ready operation has not started: the operations before it, and its positions in line.
     private func whyReady(_ operation: OperationIndex, _ now: Moment) -> [Reason] {
         var reasons: [Reason] = []
         let row = table[operation]
@@ -193,7 +195,7 @@ extension Scheduler {
         return [Reason(kind: .category, ids: members, detail: .deadlocked(category: category))]
     }
 
-    /// SlotStart in line among the eligible that `matches`, 1 being next.
+    /// Returns the position of an operation in line among the eligible operations that match; 1 is next.
     private func standing(of operation: OperationIndex, where matches: (OperationRow) -> Bool) -> Int {
         var before = 0
         for other in table.rows where other.id != 0 && other.state == .ready && !other.isGroup {
@@ -205,7 +207,7 @@ extension Scheduler {
         return before + 1
     }
 
-    /// `besidePool`: with those that count for their queue and have no slot any more.
+    /// `besidePool`: includes operations that count for their queue but have freed their slot.
     private func running(besidePool: Bool = false, where matches: (OperationRow) -> Bool) -> [OperationID] {
         executions.indices.filter {
             (besidePool ? executions[$0].countsForLimits : executions[$0].slot != nil)

@@ -1,7 +1,8 @@
 /// Fair queues: among operations of equal effective priority those of the submitter with the least slot time start first.
 ///
-/// A fair queue has its turn as any other, when its first operation has. Then the operation that may start and whose
-/// submitter has used least starts instead. So fairness within one queue changes nothing between queues.
+/// The turn of a fair queue comes when that of its first operation comes, as in any other queue. Then, of the
+/// operations that may start, one of the submitter with the least slot time starts instead. So fairness within a queue
+/// changes nothing between queues.
 extension Scheduler {
     /// Returns the lane to consider instead of the best one; the best one stays a candidate.
     mutating func fairest(insteadOf entry: LaneEntry) -> LaneEntry {
@@ -29,7 +30,7 @@ extension Scheduler {
         return lanes.choose(chosen)
     }
 
-    /// Returns the account of the submitter of an operation; nil: the queue is not fair, or it is a group.
+    /// Returns the account of the submitter of an operation; nil for a group, and in a queue that is not fair.
     mutating func account(of operation: OperationIndex) -> AccountIndex? {
         let row = table[operation]
         guard queues[row.queue].isFair, !row.isGroup else { return nil }
@@ -96,7 +97,7 @@ extension Scheduler {
         return slotTimes.reading(account, at: now.monotonic)
     }
 
-    /// Processes in fair queues, counted.
+    /// Number of processes of each user in each fair queue.
     func processesInFairQueues() -> [SlotTimes.Key: Int32] {
         var running: [SlotTimes.Key: Int32] = [:]
         for index in executions.indices where executions[index].countsForLimits {
@@ -109,7 +110,7 @@ extension Scheduler {
 }
 
 extension Lane {
-    /// True if nothing but its turn or its resources keep it from starting its first member.
+    /// True if its first member lacks only its turn or a resource.
     fileprivate var mayBeChosen: Bool {
         switch status {
         case .candidate: true

@@ -28,7 +28,7 @@ extension EdgeCondition {
     }
 }
 
-/// Why an operation is skipped, and whether that counts.
+/// The cause and the outcome of a skip.
 struct Skip {
     var cause: Cause
     /// `skipped` or `notNeeded`.
@@ -43,7 +43,7 @@ struct ImpossibleEdge {
 }
 
 extension Scheduler {
-    /// Decides an end; the first decision remains. `recordFinishes` records it.
+    /// Decides the finish of an operation, unless it was decided before. `recordFinishes` records it.
     mutating func decide(
         _ operation: OperationIndex, _ outcome: Outcome, _ cause: Cause?, root: OperationID? = nil,
         rootOutcome: Outcome? = nil
@@ -58,8 +58,8 @@ extension Scheduler {
                 operation: operation, outcome: outcome, cause: cause, root: root, rootOutcome: rootOutcome ?? outcome))
     }
 
-    /// Decides the end of a waiting operation and, when it is a group, of all below it: children first, since a
-    /// group finishes when they have.
+    /// Decides the finish of a waiting operation and of everything below it, children first: a group finishes after its
+    /// children.
     mutating func decideTree(
         _ operation: OperationIndex, _ end: Resolution, below: Resolution, root: OperationID? = nil,
         rootOutcome: Outcome? = nil
@@ -68,7 +68,7 @@ extension Scheduler {
         if case .groupSkipped(let group, _) = cause, let root {
             cause = .groupSkipped(group, because: Cause.Root(root, rootOutcome ?? end.outcome))
         }
-        // Most have no children: the call copies the registry.
+        // Most have no children, and the call copies the registry.
         let descendants = group(of: operation) == nil ? [] : registry.descendants(of: operation)
         for child in descendants.reversed() {
             decide(
@@ -78,7 +78,7 @@ extension Scheduler {
         decide(operation, end.outcome, end.cause, root: root, rootOutcome: rootOutcome)
     }
 
-    /// Tells every decided end, and those that follow from it, through any depth and without recursion.
+    /// Records every decided finish and all that follow from it, to any depth and without recursion.
     mutating func recordFinishes() {
         repeat {
             while let finish = scratch.popPending() { recordFinish(finish) }
@@ -95,7 +95,7 @@ extension Scheduler {
         var at = now.wall
         if let index = execution(of: operation) {
             run = executions[index].run
-            // With children the end is theirs.
+            // A parent finishes when its last child does.
             if table[operation].group == nil, let ended = executions[index].endedAt { at = ended }
             removeExecution(index)
         } else if table[operation].traits.contains(.hasRun) {
@@ -133,7 +133,7 @@ extension Scheduler {
         return !row.isGroup && registry.observersOfAll.observesEnd(outcome)
     }
 
-    /// Each edge on what has finished is met now, or never.
+    /// Resolves the edges on a finished operation: each is met, or its dependent is skipped.
     private mutating func resolveDependents(of finished: FinishedOperation) {
         guard table[finished.operation].firstDependent != nil else { return }
         var edges = scratch.borrowEdges()
@@ -172,8 +172,8 @@ extension Scheduler {
             rootOutcome: rootOutcome)
     }
 
-    /// Skips operations that have edges on finished ones. A skip for which something went wrong counts before one for
-    /// which nothing did.
+    /// Skips operations with edges on finished ones that can never be met. Of several skips of one operation, one that
+    /// follows from a failure decides the outcome.
     mutating func skip(_ impossible: [ImpossibleEdge]) {
         for counts in [true, false] {
             for edge in impossible where edge.skip.outcome.isUnsuccessful == counts {
@@ -182,7 +182,7 @@ extension Scheduler {
         }
     }
 
-    /// Takes an executing operation's slot, room and categories away.
+    /// Removes an execution, and releases its slot and its categories.
     private mutating func removeExecution(_ index: ExecutionIndex) {
         let operation = executions[index].operation
         confirmStart(of: index)
@@ -205,7 +205,8 @@ extension Scheduler {
         record(.slotFreed(registry.attemptID(index)))
     }
 
-    /// Its process tree is gone: slot, queue and group have room again; what it holds stays held.
+    /// Frees the slot of an attempt without processes, and its part of the limits of queue and group. It keeps its
+    /// categories.
     mutating func vacate(_ index: ExecutionIndex) {
         guard executions[index].countsForLimits else { return }
         let operation = executions[index].operation

@@ -17,13 +17,13 @@ extension Scheduler {
         groups[group].unfinished += 1
     }
 
-    /// A group has become executing: its children may.
+    /// Lets the children of a group that has started become ready. A group without children finishes at once.
     mutating func startGroup(_ operation: OperationIndex) {
         releaseChildren(of: operation)
         if !registry.hasUnfinishedChildren(operation) { endGroup(operation) }
     }
 
-    /// A group, or a producer that was retried with its products, executes: what waited for that alone is ready.
+    /// Unblocks the children of a group that has started, or of a producer that was retried with its products.
     mutating func releaseChildren(of operation: OperationIndex) {
         openScopes(of: operation)
         guard let group = group(of: operation) else { return }
@@ -36,7 +36,7 @@ extension Scheduler {
         }
     }
 
-    /// A child has finished; the last one lets its parent finish.
+    /// Counts a finished child. The last one ends its parent.
     mutating func childEnded(_ parent: OperationIndex, _ child: OperationID, _ outcome: Outcome) {
         guard let group = group(of: parent) else { return }
         groups[group].unfinished -= 1
@@ -94,7 +94,7 @@ extension Scheduler {
         groups[group].scopes = []
     }
 
-    /// A category has another capacity: so has the share of a group that holds all of it.
+    /// Resizes the scopes of groups that hold all of a category whose capacity has changed.
     mutating func resizeScopes(of category: CategoryIndex) {
         for holder in categories[category].longHolders {
             guard let group = group(of: holder), let index = execution(of: holder) else { continue }

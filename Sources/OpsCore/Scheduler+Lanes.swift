@@ -41,7 +41,7 @@ extension Scheduler {
             categories[category].parkedAtRateCount += 1
         case .reservations, .yielding:
             lanes.block(entry)
-            // It has no reserved position itself meanwhile.
+            // Meanwhile it reserves no position itself.
             reservations.requestReview()
         case .evaluations:
             guard let first = lanes[lane].members.first else { return }
@@ -60,13 +60,13 @@ extension Scheduler {
         case .category(let category): categories[category].parkedCount -= 1
         case .executor(let executor): executors[executor].parkedCount -= 1
         case .rate(let category): categories[category].parkedAtRateCount -= 1
-        // Their entries count no more.
+        // Lanes that are parked there are not counted.
         case .reservations, .yielding, .evaluations: break
         }
     }
 
-    /// There may be room at `resource`: the best lane that waits there and fits has its chance. Once it has been
-    /// considered it wakes the next, so that all that fits starts, in order, and nothing is looked at needlessly.
+    /// Makes the best lane that is parked at `resource`, and fits there, a candidate: there may be room. That lane
+    /// wakes the next one after it was considered. So all that fit start in order, and no lane is examined needlessly.
     mutating func wake(_ resource: Resource) {
         let lane: LaneIndex?
         switch resource {
@@ -106,7 +106,7 @@ extension Scheduler {
         lanes[lane].wokenBy = resource
     }
 
-    /// Wakes every lane that waits for room in a queue, groups' too.
+    /// Wakes every lane that waits for room in a queue, also lanes of groups.
     mutating func wakeAll(_ queue: QueueIndex) {
         while let lane = lanes.popBest(from: &registry.queues[queue].parked, at: .queue(queue)) { makeCandidate(lane) }
     }
@@ -130,7 +130,7 @@ extension Scheduler {
                 let key = lanes.firstKey(of: &registry.categories[category].parked[i].heap, at: .category(category)),
                 key < bestKey
             else { continue }
-            // All that come after a reserved position would only be sent back here.
+            // All that come after a reserved position would only be parked here again.
             let need = Need(category: category, mode: mode, units: units)
             if reserver(of: need, against: key) != nil, endsAwaitedByReservers().isEmpty { continue }
             (best, bestKey) = (i, key)

@@ -1,7 +1,7 @@
-/// An operation that only categories keep from starting is passed at most `Limits.overtakes` times; then its position
-/// in every category that it needs is reserved.
+/// Overtaking: at most `Limits.overtakes` starts of others overtake an operation that waits for categories alone. Then
+/// its position in every category that it needs is reserved.
 extension Scheduler {
-    /// Keeps the order of lanes in each category they name.
+    /// Updates the position of a lane in each category that it needs, after a change of its first member.
     mutating func updateOrder(of lane: LaneIndex) {
         let top = lanes[lane].top
         for i in lanes[lane].needs.indices {
@@ -23,8 +23,8 @@ extension Scheduler {
         }
     }
 
-    /// Lanes with members before this key that lack room in a category, and that a start which takes these is about to
-    /// leave without. Who has room in all, and waits for the pool, is not kept by categories.
+    /// Returns the lanes that a start with this key overtakes: their members before the key lack room in a category,
+    /// and the start takes more of it. A lane with room in all its categories waits for the pool, and is not overtaken.
     func overtaken(by key: UInt64, _ needs: [Need]) -> [LaneIndex] {
         var passed: [LaneIndex] = []
         for need in needs {
@@ -44,7 +44,7 @@ extension Scheduler {
         return passed
     }
 
-    /// A start with this key has overtaken the members before it of these lanes.
+    /// Counts a start with this key as overtaking the members before it of these lanes.
     mutating func noteOvertaken(_ passed: [LaneIndex], by key: UInt64) {
         var last: LaneIndex?
         for lane in passed where lane != last {
@@ -102,7 +102,7 @@ extension Scheduler {
         table[operation].lane.map { lanes[$0].needs } ?? []
     }
 
-    /// As `clearReservation`, without giving anyone else a chance.
+    /// Removes a reservation as `clearReservation` does, but wakes no lane.
     mutating func unreserve(_ operation: OperationIndex) {
         table[operation].traits.remove(.reserving)
         reservations.remove()
@@ -136,8 +136,9 @@ extension Scheduler {
         return nil
     }
 
-    /// Returns the resource that a lane waits for whose first member would take a reserved position; nil when it may start.
-    /// An operation that one with a reservation waits for is blocked by none: so no two of them can wait for one another.
+    /// Returns the resource at which a lane must wait because its first member would take a reserved position; nil if
+    /// it may start. No reservation blocks an operation for which the owner of a reservation waits, so that no two of
+    /// them can wait for one another.
     func reservationInWay(_ operation: OperationIndex, _ needs: [Need]) -> Resource? {
         guard !reservations.isEmpty else { return nil }
         let key = table[operation].key
@@ -186,8 +187,8 @@ extension Scheduler {
         return mustYield(first.operation, in: lane)
     }
 
-    /// A queue or group has no room any more: what was kept back for the sake of its operations is not now.
-    /// False when there is nothing to review.
+    /// Wakes the lanes in categories with reservations, if a review was requested: a reservation blocks no lane while
+    /// the queue or group of its owner has no room. Returns false if no review was requested.
     mutating func reviewReservations() -> Bool {
         guard reservations.beginReview() else { return false }
         for category in Array(categories.pool.indices) where !categories[category].reservations.isEmpty {

@@ -1,16 +1,16 @@
-/// Priority inheritance: an operation counts for as much as the most urgent one that waits for it, through
-/// dependencies, barriers, groups and categories. What waits for a group reaches all its children; a child that
-/// waits for its group to start lends it its own priority, but not to its siblings.
+/// Priority inheritance: the effective priority of an operation is the highest of its own and of those that wait for
+/// it, through dependencies, barriers, groups and categories. All children of a group inherit from what waits for the
+/// group. A group that has not started inherits from its children, but they do not inherit from one another.
 extension Scheduler {
     // MARK: Raising, at once
 
-    /// Something of this priority waits for the start or the end of an operation.
+    /// Raises the priorities behind an event for which an operation with this priority waits.
     mutating func raise(_ node: WaitNode, to priority: Int8) {
         guard priorities.isUsed else { return }
         raise([node], to: priority)
     }
 
-    /// Hands the priority of an operation on to all it waits for, and that of its group on to it.
+    /// Lets an operation inherit from its group, and everything that it waits for from it.
     mutating func propagatePriority(of operation: OperationIndex) {
         if let inherited = registry.inheritedFromParent(operation) { raise([.end(operation)], to: inherited) }
         guard table[operation].state != .executing else { return }
@@ -44,7 +44,7 @@ extension Scheduler {
         }
     }
 
-    /// New or returned operations: those of another priority than the rest are told to what they wait for.
+    /// Propagates the priorities of new or returned operations.
     mutating func raiseAll(_ operations: [OperationIndex]) {
         if !priorities.isUsed {
             guard operations.contains(where: { table[$0].priority != 0 }) else { return }
@@ -133,7 +133,9 @@ extension Scheduler {
         }
         guard old != all else {
             // An executing operation waits for nothing: only its children may be part of a cycle.
-            if table[operation].state != .executing, all > ownPriority(of: operation) { requestTrace(of: .start(operation)) }
+            if table[operation].state != .executing, all > ownPriority(of: operation) {
+                requestTrace(of: .start(operation))
+            }
             return
         }
         setEffective(operation, all)
@@ -147,7 +149,8 @@ extension Scheduler {
         }
     }
 
-    /// The highest that waits for an operation in any way, its own included; and of what waits for the whole of it.
+    /// Returns the highest priority of an operation and of everything that waits for it; and, as `whole`, that of what
+    /// waits for its end.
     func claims(on operation: OperationIndex) -> (all: Int8, whole: Int8) {
         var start = ownPriority(of: operation)
         var whole = Int8.min
@@ -173,8 +176,8 @@ extension Scheduler {
 
     // MARK: Categories
 
-    /// The highest of what is ready and has no room in a category. What comes after a lane that has none in the order
-    /// of lanes counts for no more than that.
+    /// Returns the highest effective priority of ready operations without room in a category. Lanes after one without
+    /// room in the order of lanes cannot have a higher one.
     func claim(on category: CategoryIndex) -> Int8 {
         var claim = Int8.min
         categories[category].lanes.forEach(below: .max) { entry in
@@ -205,7 +208,7 @@ extension Scheduler {
         categories[category].mustRecountClaim = false
         let claim = categories[category].longHolders.isEmpty ? .min : claim(on: category)
         guard categories[category].claim != claim else {
-            // The claim reaches all holders, so that one of them shows if it still has an origin.
+            // All holders inherit the claim, so that a trace of one of them is enough.
             let holder = categories[category].longHolders.first { holder in
                 table[holder].group.map { groups[$0].inherited == claim } ?? false
             }
@@ -221,7 +224,8 @@ extension Scheduler {
         categories[category].claim = claim
     }
 
-    /// As the contract counts it: an executing process too is worth what waits for its categories.
+    /// Returns the effective priority that users see: an executing process inherits from what waits for its categories,
+    /// too.
     func reportedPriority(of operation: OperationIndex) -> Int8 {
         guard let index = execution(of: operation) else { return table[operation].effective }
         return executions[index].holding.reduce(table[operation].effective) { max($0, claim(on: $1.category)) }
@@ -229,7 +233,8 @@ extension Scheduler {
 
     // MARK: Ageing
 
-    /// Its own priority, and a step for every `aging` of its queue that it has been ready.
+    /// Returns the own priority of an operation with one step for each `aging` of its queue during which it has been
+    /// ready.
     func ownPriority(of operation: OperationIndex) -> Int8 {
         let row = table[operation]
         guard row.state == .ready, let aging = queues[row.queue].aging else { return row.priority }
@@ -246,7 +251,7 @@ extension Scheduler {
         if steps > 0 { invalidatePriority(of: operation) }
     }
 
-    /// One more step of waiting.
+    /// Adds a step of ageing.
     mutating func age(_ operation: OperationIndex) {
         startAging(operation)
         invalidatePriority(of: operation)

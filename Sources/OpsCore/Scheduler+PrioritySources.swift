@@ -1,16 +1,18 @@
-/// Inherited priorities can form a cycle: a group holds a category, a ready operation waits for that, and a child of the
-/// group waits for the operation. When the origin of the priority leaves, the members of the cycle would keep it because of
-/// one another. So a priority that a recount leaves as it was is traced back to an operation with that priority of its
-/// own. If there is none, all operations on the way fall back to their own priorities and are raised again by those that
-/// still wait. Only a claim on a category can close a cycle, so nothing is traced while no claim is as high. Without a
-/// cycle the trace is short as a rule, and where it is long the search in the other direction is short.
+/// Inherited priorities can form a cycle: a group holds a category, a ready operation waits for the category, and a
+/// child of the group waits for that operation. When the operation from which the priority comes leaves, the members of
+/// the cycle would keep the priority because of one another. So a priority that a recount leaves as it was is traced
+/// back to an operation with that priority of its own. If there is none, all operations on the path are lowered to
+/// their own priorities, and raised again by those that still wait. Only a claim on a category can close a cycle, so
+/// nothing is traced while no claim is as high. Without a cycle the trace is short as a rule, and where it is long the
+/// search in the other direction is short.
 extension Scheduler {
-    /// Has the source of a node's priority traced, which a recount left as it was because of others.
+    /// Requests a trace of the source of a priority that a recount did not change.
     mutating func requestTrace(of node: WaitNode) {
         priorities.requestTrace(of: node, at: priority(of: node))
     }
 
-    /// Lowers the priorities that a node inherits, if they have no source but one another. `proven`: nodes with a source.
+    /// Lowers the priority of a node, and of those that it inherits from, if none of them has it as its own. `proven`:
+    /// nodes with a source.
     mutating func trace(_ node: WaitNode, _ proven: inout Set<WaitNode>) {
         guard table[node.operation].state != .finished, priorities.mayCycle(at: priority(of: node)) else { return }
         if reachesSource(from: node, &proven) { return }
@@ -32,12 +34,12 @@ extension Scheduler {
         !node.isEnd && ownPriority(of: node.operation) >= table[node.operation].effective
     }
 
-    /// From source to source, to one with such a priority of its own: false when the walk closes a cycle. Only of a long way is
-    /// anything written down, and only where it may come round at all.
+    /// Follows sources from node to node, up to one that has the priority as its own. Returns false if the path closes
+    /// a cycle. Only long paths are stored, and only where they may close a cycle.
     private func reachesSource(from start: WaitNode, _ proven: inout Set<WaitNode>) -> Bool {
         var path: [WaitNode] = []
         var steps = 0
-        // A walk in a cycle meets the last of the milestones, which lie ever further apart.
+        // A path in a cycle meets the last milestone again. Milestones are at doubling distances.
         var milestone = start
         var next: WaitNode? = start
         while let node = next {
@@ -61,7 +63,7 @@ extension Scheduler {
 
     private static let fewSteps = 16
 
-    /// Returns whether what a node lends comes to no category, as far as a few steps tell: it is of no ring then.
+    /// Returns whether the priority of a node reaches no category within a few steps. Then the node is in no cycle.
     private func reachesNoCategory(from start: WaitNode) -> Bool {
         var seen: Set<WaitNode> = [start]
         var open = [start]
@@ -75,7 +77,7 @@ extension Scheduler {
         return true
     }
 
-    /// A node, its lenders and theirs in turn; none when one of them has such a priority of its own.
+    /// Returns a node with all its direct and indirect sources; nothing if one of them has the priority as its own.
     private func nodesWithoutSource(from node: WaitNode) -> [WaitNode] {
         var seen: Set<WaitNode> = [node]
         var line = [node]
@@ -92,7 +94,7 @@ extension Scheduler {
         return isSourceFound ? [] : line
     }
 
-    /// To what it has of its own; whatever else is left to it is found by a recount.
+    /// Lowers a node to its own priority. A recount finds what else it still inherits.
     private mutating func lower(_ node: WaitNode) {
         let old = priority(of: node)
         let operation = node.operation
@@ -112,7 +114,7 @@ extension Scheduler {
         }
     }
 
-    /// Calls with what lends a node the priority that it has, one step away, until the answer is false.
+    /// Calls `body` with each node from which a node directly inherits its priority, until `body` returns false.
     private func forEachSource(of node: WaitNode, _ body: (WaitNode) -> Bool) {
         let priority = priority(of: node)
         let row = table[node.operation]
@@ -142,15 +144,15 @@ extension Scheduler {
         }
     }
 
-    /// Calls with what is ready, has no room in a category and counts for as much as is said of that, until the answer
-    /// is false; whether it never was.
+    /// Calls `body` with each ready operation without room in a category whose priority is the claim on it, until
+    /// `body` returns false. Returns whether it never did.
     private func forEachClaimant(on category: CategoryIndex, _ body: (WaitNode) -> Bool) -> Bool {
         let bound = OperationRow.firstKey(effective: categories[category].claim - 1)
         var continues = true
         categories[category].lanes.forEach(below: bound) { entry in
             let need = lanes[entry.lane].needs[Int(entry.need)]
             guard continues, !categories[category].fits(need.mode, need.units) else { return continues }
-            // The first of a lane without the rest: seldom is another asked for.
+            // The first member of a lane is usually enough.
             if let first = lanes[entry.lane].members.first { continues = body(.start(first.operation)) }
             guard continues else { return false }
             for member in members(of: entry.lane, below: bound) where continues { continues = body(.start(member)) }

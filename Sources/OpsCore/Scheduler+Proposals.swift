@@ -1,7 +1,7 @@
-/// Requests that might close a cycle or a deadlock are proposed to a view, and refused before anything is changed.
+/// Requests that might close a cycle or a deadlock are tried on a view, and refused before anything is changed.
 extension Scheduler {
-    /// Refuses a request after which operations could never go on that could before. `sets`: the categories that the
-    /// request names; `propose` is given their indices, changes the view, and returns the operations that are affected.
+    /// Refuses a request that would close a deadlock. `sets`: the categories that the request names. `propose` gets
+    /// their indices, changes the view, and returns the affected operations.
     private mutating func refuseDeadlock(
         _ sets: [[CategoryUse]],
         _ propose: (_ view: inout WaitView, _ sets: [CategorySetIndex?]) throws(Rejection) -> [OperationIndex]
@@ -112,7 +112,7 @@ extension Scheduler {
     // MARK: Edits
 
     /// Refuses moves after which operations would wait for one another because of barriers, and moves and categories
-    /// after which they would because of what groups hold.
+    /// after which they would do so because of categories that groups hold.
     mutating func checkDeadlock(
         _ groups: [EditedTogether], _ changed: [(operation: OperationIndex, group: Int)],
         _ moves: [(operation: OperationIndex, queue: QueueIndex)]
@@ -155,7 +155,7 @@ extension Scheduler {
 }
 
 extension Revival {
-    /// Returns whether an operation is among those that return; they are in the order of their ids.
+    /// Returns whether an operation is among those that return.
     func contains(_ id: OperationID) -> Bool {
         var (low, high) = (0, operations.count)
         while low < high {

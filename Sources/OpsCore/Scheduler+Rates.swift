@@ -19,7 +19,7 @@ extension Scheduler {
         return nil
     }
 
-    /// Counts a start that has just begun. That of a process is confirmed later.
+    /// Counts a start. That of a process is confirmed later.
     mutating func countStart(of index: ExecutionIndex) {
         guard !categories.rated.isEmpty else { return }
         let needs = executions[index].holding.compactMap { rated($0) }
@@ -33,7 +33,7 @@ extension Scheduler {
         if table[executions[index].operation].isGroup { confirmStart(of: index) }
     }
 
-    /// Counts the start of an attempt as made now: its process is there, or it ends without one.
+    /// Counts the start of an attempt as made now: its process exists, or it has ended without one.
     mutating func confirmStart(of index: ExecutionIndex) {
         guard !executions[index].unconfirmed.isEmpty else { return }
         let counted = executions[index].unconfirmed
@@ -66,8 +66,8 @@ extension Scheduler {
         }
     }
 
-    /// Earliest instant to come at which a rate permits a start that is waited for. Where it has come, the best that
-    /// waits has been woken, and lacks a slot.
+    /// Earliest future instant at which a rate permits the start of a waiting lane. If its instant has passed, the best
+    /// waiting lane was woken, and lacks a slot.
     var nextRatedStart: Int64? {
         var next: Int64?
         for category in categories.rated where categories[category].parkedAtRateCount > 0 {

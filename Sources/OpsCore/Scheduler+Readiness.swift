@@ -18,7 +18,7 @@ extension Scheduler {
         leaveLane(operation)
         setState(operation, .pending)
         record(.becamePending(table[operation].operationID))
-        // Only what is ready grows old.
+        // Only ready operations age.
         if queues[table[operation].queue].aging != nil { invalidatePriority(of: operation) }
         publish(.edited, operation, old: .ready, new: .pending)
     }
@@ -35,7 +35,7 @@ extension Scheduler {
 
     // MARK: Lanes
 
-    /// Puts a ready operation where it waits for its turn, unless something of its own keeps it back.
+    /// Adds a ready operation to its lane, where it waits for its turn, unless one of its traits makes it ineligible.
     mutating func enterLane(_ operation: OperationIndex) {
         guard table[operation].state == .ready, !table[operation].isLinked,
             table[operation].traits.isDisjoint(with: .ineligible)
@@ -62,7 +62,7 @@ extension Scheduler {
         deadlocks.forget(operation)
         lanes[lane].live -= 1
         if lanes[lane].live == 0 {
-            // The lane may be kept: a stale entry left in front would be taken for its next first member.
+            // The lane may stay: a stale entry would be mistaken for its next first member.
             lanes[lane].members.removeAll()
             lanes[lane].top = .max
             updateOrder(of: lane)
@@ -72,7 +72,7 @@ extension Scheduler {
         }
     }
 
-    /// The effective priority of a member has changed: its old entry is stale.
+    /// Moves a member of a lane whose effective priority has changed. Its old entry becomes stale.
     mutating func moveInLane(_ operation: OperationIndex) {
         guard let lane = lane(of: operation) else { return }
         let key = table[operation].key
@@ -109,7 +109,8 @@ extension Scheduler {
         return row.lane == lane && row.key == entry.key
     }
 
-    /// Members whose keys are lower than `bound`, in order. One that left and came back has two entries, both good.
+    /// Returns the members whose keys are lower than `bound`, in order. A member that left and returned has two valid
+    /// entries.
     func members(of lane: LaneIndex, below bound: UInt64) -> [OperationIndex] {
         var entries: [ReadyMembers.Entry] = []
         lanes[lane].members.forEach(below: bound) { if isMember($0, of: lane) { entries.append($0) } }
@@ -123,7 +124,7 @@ extension Scheduler {
     private mutating func lane(for operation: OperationIndex) -> LaneIndex {
         let row = table[operation]
         let parent = row.parent
-        // Conditions are its own; and which group would lock up with what differs between groups.
+        // Conditions belong to one operation, and the deadlocks that a group may close to one group.
         let isAlone = row.traits.contains(.hasConditions) || row.group != nil && row.categories != nil
         let key = Lane.Key(
             queue: row.queue, parent: parent.map { table[$0].id } ?? 0, categories: row.categories,
@@ -138,7 +139,7 @@ extension Scheduler {
                 tickets: [LaneTicket?](repeating: nil, count: needs.count)))
     }
 
-    /// A lane that is empty is forgotten, but for the plainest ones.
+    /// Removes an empty lane, unless it is a plain lane of its queue.
     private mutating func dropLane(_ lane: LaneIndex) {
         unpark(lane)
         let token = lanes[lane].wokenBy

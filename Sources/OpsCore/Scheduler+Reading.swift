@@ -8,7 +8,7 @@ extension Scheduler {
         unfinished(id).map { Int(reportedPriority(of: $0)) }
     }
 
-    /// The name of the queue that it is in.
+    /// Returns the name of an operation's queue.
     public func queue(of id: OperationID) -> String? {
         unfinished(id).map { queues[table[$0].queue].name }
     }
@@ -30,7 +30,7 @@ extension Scheduler {
     /// Returns whether an attempt is the present one of its operation, and not over.
     public func isExecuting(_ attempt: AttemptID) -> Bool { registry.execution(of: attempt) != nil }
 
-    /// Its end is decided and its process tree not gone yet.
+    /// Returns whether the end of an operation is decided, but its processes are not gone yet.
     public func isCancelling(_ id: OperationID) -> Bool {
         guard let index = unfinished(id).flatMap({ table[$0].execution }) else { return false }
         return executions[index].isCancelling
@@ -45,13 +45,13 @@ extension Scheduler {
         public var pending: Int
         public var ready: Int
         public var executing: Int
-        /// Held and scheduled ones, which are counted among the others, too.
+        /// Held and scheduled operations, which the other members count too.
         public var setApart: SetApart
         public var executor: String?
         public var isFair: Bool
     }
 
-    /// In the order of their names.
+    /// All queues in the order of their names.
     public var queueStandings: [QueueStanding] {
         queues.pool.indices.map { queues[$0] }.map {
             QueueStanding(
@@ -69,7 +69,7 @@ extension Scheduler {
     /// Returns the order of a queue; nil if there is no such queue.
     public func order(ofQueue name: String) -> QueueOrder? { queues.find(name).map { queues[$0].order } }
 
-    /// In the order of the alphabet.
+    /// Names of all queues, sorted.
     public var queueNames: [String] { queues.pool.indices.map { queues[$0].name }.sorted() }
 
     public struct CategoryStanding: Equatable, Sendable {
@@ -83,7 +83,7 @@ extension Scheduler {
         public var units: [UnitStanding]
     }
 
-    /// In the order of their names; of very many those that were named first.
+    /// Categories in the order of their names; if they are very many, those that were named first.
     public var categoryStandings: [CategoryStanding] {
         var holders: [CategoryIndex: [OperationID]] = [:]
         for index in executions.indices {
@@ -99,7 +99,7 @@ extension Scheduler {
         categories.find(name).map { standing(of: $0, heldBy: registry.holders(of: $0)) }
     }
 
-    /// In no order.
+    /// Names of all categories, in no order.
     public var categoryNames: [String] {
         categories.pool.indices.filter { categories[$0].base == nil }.map { categories[$0].name }
     }
@@ -116,25 +116,26 @@ extension Scheduler {
         public var id: OperationID
         /// 0 for a group.
         public var attempt: Int32
-        /// Nil for a group and for what waits for its children alone.
+        /// Nil for a group, and for an operation that waits only for its children.
         public var slot: Int32?
     }
 
-    /// In the order of their ids.
+    /// Executing operations in the order of their ids.
     public var executing: [Executing] {
         executions.indices.map { executions[$0] }.map {
             Executing(id: table[$0.operation].operationID, attempt: $0.attempt, slot: $0.slot)
         }.sorted { $0.id < $1.id }
     }
 
-    /// True if anything may start at all: a runner is there and nothing stops all starts.
+    /// True if operations may start at all: a runner is connected, and starts are neither suspended nor stopped.
     public var mayStart: Bool { capacity.mayStart }
 
     /// True if work was put off to the next turn.
     public var hasPutOff: Bool { budget.hasPutOff }
     public var counts: Counts { registry.counts }
 
-    /// The attempt of an operation that has processes, and the executor whose they are; nil: it has none.
+    /// Returns the attempt of an operation that has processes, with its executor (nil: the runner). Returns nil if it
+    /// has none.
     public func process(of id: OperationID) -> (attempt: AttemptID, executor: String?)? {
         guard let index = unfinished(id).flatMap({ table[$0].execution }), !table[executions[index].operation].isGroup,
             !executions[index].isGone

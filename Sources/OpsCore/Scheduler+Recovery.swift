@@ -1,5 +1,5 @@
 extension Scheduler {
-    /// Takes up where the store says it was left. Nothing starts before a runner has connected.
+    /// Restores the stored state. Nothing starts before a runner has connected.
     public init(_ snapshot: Snapshot, workers: Int32, at now: Moment) {
         self.now = now
         capacity = Capacity(workers: workers, isSuspended: snapshot.isSuspended)
@@ -28,7 +28,7 @@ extension Scheduler {
         let operations = restore(
             snapshot.operations, queueIndices, snapshot.categorySets, snapshot.policies, snapshot.endedChildren,
             snapshot.assigned)
-        // Before the edges: nothing that waits for its start has that yet.
+        // Before the edges, so that edges on the starts of these operations are outstanding.
         for staged in snapshot.staged { restoreAssumedStart(staged) }
         for edge in snapshot.edges {
             guard let from = unfinished(edge.from), let on = unfinished(edge.on) else { continue }
@@ -51,7 +51,7 @@ extension Scheduler {
         recordFinishes()
     }
 
-    /// Rows as they were stored, in the order of their ids.
+    /// Inserts stored rows in the order of their ids, and returns their indices.
     mutating func restore(
         _ rows: [Snapshot.Row], _ queueIndices: [QueueIndex], _ sets: [[CategoryUse]], _ policyList: [Policy],
         _ endedChildren: [Snapshot.EndedChildren], _ assigned: [OperationID: [AssignedUnits]] = [:]
@@ -107,9 +107,9 @@ extension Scheduler {
         return operations
     }
 
-    /// The run and the rest of an operation that waits after an attempt. The rest is measured on the wall clock
-    /// here, since nothing else outlives the machine; but that may have been set back, so it is never longer than it
-    /// was when it began.
+    /// Restores the run and the back-off of an operation that waits after an attempt. The rest of the back-off is
+    /// measured on the wall clock, the only one that continues over a restart of the machine. That clock may have been
+    /// set back, so the rest is never longer than the whole back-off.
     private mutating func restoreRun(_ operation: OperationIndex, _ stored: Snapshot.Row) {
         if stored.hasStarted { table[operation].traits.insert(.hasStarted) }
         guard stored.run != 1 || stored.attemptsInRun > 0 else { return }
@@ -151,7 +151,8 @@ extension Scheduler {
         openScopes(of: operation)
     }
 
-    /// The disk knows that it is frozen, not by which level: by every level that is suspended, else by itself.
+    /// Returns the traits of a frozen operation. The store does not say which level has frozen it: every suspended
+    /// level has, or else the operation was frozen by itself.
     private func frozenBy(_ operation: OperationIndex) -> Traits {
         var traits: Traits = []
         if isSuspended { traits.insert(.frozenByDaemon) }
@@ -182,7 +183,7 @@ extension Scheduler {
             executions[index].isOver = true
             executions[index].isGone = true
             executions[index].isConfirmed = true
-            // Its children are to end too, and nothing new begins below it.
+            // Its children are to end too, and nothing below it starts.
             executions[index].isCancelling = [.cancelled, .timedOut].contains(running.resolution?.outcome)
             return
         }
@@ -221,9 +222,9 @@ extension Scheduler {
 
     // MARK: The runner
 
-    /// Compares what a runner holds with what should be executing.
+    /// Compares the attempts that a runner knows with those that should execute.
     mutating func runnerConnected(_ inventory: Inventory) {
-        // One that is ending goes on telling, but starts nothing.
+        // A runner that is ending still reports, but starts nothing.
         capacity.runner = inventory.isEnding ? nil : inventory.runner
         staging.connect(
             isSupported: inventory.acceptsStaging && !inventory.isEnding, acceptsWaiting: inventory.acceptsWaiting)
@@ -231,7 +232,9 @@ extension Scheduler {
         let all = executions.indices.filter { executions[$0].executor == nil }
         // A staged launch started after another attempt had ended, and perhaps because of that end.
         let assumed = all.filter { executions[$0].isAssumed }
-        for index in all where !executions[index].isAssumed && needsReconciliation(index) { reconcile(index, inventory) }
+        for index in all where !executions[index].isAssumed && needsReconciliation(index) {
+            reconcile(index, inventory)
+        }
         let started = assumed.filter { needsReconciliation($0) && confirmOrUnstage($0, inventory) }
         recordFinishes()
         for index in started {
@@ -273,12 +276,12 @@ extension Scheduler {
             // The runner has no jobs.
             case .accepted, .refused, .ended: break
             }
-            // Another execution may have its index, if that was its end.
+            // If the attempt has ended, another execution may have its index.
             if registry.execution(of: attempt) == index { repeatCommands(index) }
         } else if executions[index].runner == inventory.runner {
             confirm(index)
             if executions[index].process == nil, executions[index].exit == nil {
-                // It never arrived: the runner refuses a second launch of one attempt, so this is safe.
+                // The launch was lost. To repeat it is safe: a runner refuses a second launch of one attempt.
                 if executions[index].resolution == nil, inventory.isEnding {
                     rejectLaunch(index)
                 } else if executions[index].resolution == nil {
@@ -295,8 +298,8 @@ extension Scheduler {
         }
     }
 
-    /// A runner that is ending would not start it: it has its turn again with the next one. The attempt has been told of
-    /// and keeps its number, but takes nothing from what its policy allows.
+    /// Ends an attempt that a runner which is ending does not start; the next runner gets another attempt. The attempt
+    /// is recorded and keeps its number, but uses up none of the retries of its policy.
     private mutating func rejectLaunch(_ index: ExecutionIndex) {
         dropLaunch(index)
         executions[index].isRefused = true
@@ -306,7 +309,7 @@ extension Scheduler {
         endAttempt(index)
     }
 
-    /// Orders may have been lost with the connection: all of them may be repeated.
+    /// Repeats commands that may have been lost with the connection. Each may be repeated.
     mutating func repeatCommands(_ index: ExecutionIndex) {
         let operation = executions[index].operation
         if executions[index].isCancelling {
@@ -318,7 +321,7 @@ extension Scheduler {
         }
     }
 
-    /// The runner answers for it: its clock runs on.
+    /// Notes that the runner knows an attempt, and sets its timeout again.
     mutating func confirm(_ index: ExecutionIndex) {
         guard !executions[index].isConfirmed else { return }
         executions[index].isConfirmed = true

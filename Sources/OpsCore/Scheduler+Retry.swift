@@ -56,9 +56,9 @@ extension Scheduler {
         let hasBarriers = queueIndices.contains { registry.barriers.hasBarriers(in: $0) }
         let hasParents = rows.contains { $0.parent.rawValue != 0 }
         if !revived.categorySets.isEmpty, hasParents || registry.hasLongHolders { return true }
-        // An edge on what had finished was taken without a look at what that had waited for.
+        // An edge on a finished operation was accepted without an examination of what that operation had waited for.
         if revived.edges.contains(where: { $0.on >= $0.from }) { return true }
-        // A barrier that comes back is one again for what is behind it.
+        // A barrier that returns orders the operations behind it again.
         if rows.contains(where: { $0.flags.contains(.barrier) }) { return true }
         return (hasBarriers || hasParents)
             && revived.edges.contains { unfinished($0.on) != nil && !revived.contains($0.on) }

@@ -1,5 +1,5 @@
 extension Scheduler {
-    /// Starts all that can, best first. A lane is looked at when something about it has changed, not otherwise.
+    /// Starts everything that can start, best first. A lane is examined only when something about it has changed.
     mutating func startEligible() {
         guard mayStart else { return }
         _ = reviewBlocked()
@@ -25,13 +25,13 @@ extension Scheduler {
     /// Returns whether there is a lane to consider.
     mutating func hasCandidate() -> Bool { lanes.hasCandidate(hasFreeSlot: capacity.hasFreeSlot) }
 
-    /// Starts the first of a lane, or sends the lane to wait at what keeps it back.
+    /// Starts the first member of a lane, or parks the lane at the obstacle.
     private mutating func consider(_ entry: LaneEntry) {
         let lane = entry.lane
         let token = lanes[lane].wokenBy
         lanes[lane].wokenBy = nil
         if entry.key != lanes[lane].top {
-            // Its first member has left since: it has its turn by the next one.
+            // Its first member has left since: the next member decides its turn.
             makeCandidate(lane)
         } else if let first = lanes[lane].members.first {
             if let obstacle = obstacle(to: first.operation, in: lane) {
@@ -47,7 +47,7 @@ extension Scheduler {
 
     /// Returns whether a group must not start yet, since an operation that it waits for would wait for its end.
     mutating func mustYield(_ operation: OperationIndex, in lane: LaneIndex) -> Bool {
-        // Before the call, which copies the registry.
+        // Tested before the call, which copies the registry.
         guard group(of: operation) != nil, !lanes[lane].needs.isEmpty else { return false }
         return deadlocks.mustYield(operation, lanes[lane].needs, in: registry)
     }
@@ -65,7 +65,7 @@ extension Scheduler {
         return reservationInWay(operation, lanes[lane].needs)
     }
 
-    /// Takes slot and categories in one step, and tells the intent before the deed.
+    /// Starts an operation: acquires its slot and categories in one step, and records the intent before the launch.
     private mutating func start(_ operation: OperationIndex, from lane: LaneIndex) {
         let needs = lanes[lane].needs
         let executor = lanes[lane].key.executor
@@ -135,14 +135,14 @@ extension Scheduler {
         return index
     }
 
-    /// As `leaveLane`, for the member that has just been taken from the front; the lane continues with the next one.
+    /// Removes the first member of a lane, which starts; the lane continues with the next one.
     private mutating func leaveLaneForStart(_ operation: OperationIndex, _ lane: LaneIndex) {
         leaveLane(operation)
         table[operation].overtaken = 0
         if lanes.contains(lane), lanes[lane].live > 0, lanes[lane].status == .candidate { makeCandidate(lane) }
     }
 
-    /// A process takes room in its queue and its group; a group does not.
+    /// Counts a process that starts or ends for the limits of its queue and its group.
     mutating func countRunning(_ operation: OperationIndex, _ step: Int32) {
         queues[table[operation].queue].running += step
         if let parent = parent(of: operation), let group = group(of: parent) { groups[group].running += step }

@@ -38,7 +38,7 @@ extension Scheduler {
         _ submission: Submission, _ first: OperationID, _ graphID: GraphID, _ queueIndices: [QueueIndex],
         _ parent: OperationIndex?
     ) -> [OperationIndex] {
-        // One user each while they are dealt out, so that none is forgotten in between.
+        // Each is retained once until all rows are inserted, so that none is removed in between.
         var sets: [CategorySetIndex?] = []
         for set in submission.categorySets { sets.append(categories.retain(set)) }
         let owned = queueIndices.map { registry.partition(in: $0, of: submission.user) }
@@ -124,7 +124,7 @@ extension Scheduler {
     {
         guard let operation else {
             guard let fact = facts[id], fact.root != id, unfinished(fact.root) != nil else { return facts[id] }
-            // The operation that caused the skip has come back since, so that its earlier end says nothing any more.
+            // The operation that caused the skip has returned since, so its earlier finish no longer counts.
             return FinishedFact(outcome: fact.outcome, root: id, hasStarted: fact.hasStarted)
         }
         guard let index = table[operation].finished else { return nil }

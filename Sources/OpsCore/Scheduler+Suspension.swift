@@ -117,7 +117,7 @@ extension Scheduler {
         return true
     }
 
-    /// The unfinished operations that ids name, and all below them, each once.
+    /// Returns the unfinished operations that ids name, and all below them, each once.
     private mutating func selection(_ ids: [OperationID]) throws(Rejection) -> [OperationIndex] {
         var operations: [OperationIndex] = []
         for id in ids {

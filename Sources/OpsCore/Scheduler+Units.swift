@@ -47,7 +47,7 @@ extension Scheduler {
         public var name: String
         /// Operations that hold it; the first ones of more than `Limits.named`.
         public var holders: [OperationID]
-        /// It has left the list: no other operation gets it.
+        /// True if it has left the list: no other operation gets it.
         public var isDraining: Bool
     }
 

@@ -9,7 +9,7 @@ extension Scheduler {
         public var waiting: Int
     }
 
-    /// In the order of their names; of very many those that were named first.
+    /// Categories in the order of their names; if they are very many, those that were named first.
     public var categoryLoads: [CategoryLoad] {
         categories.pool.indices.filter { categories[$0].base == nil }.prefix(Limits.named).map { index in
             let category = categories[index]

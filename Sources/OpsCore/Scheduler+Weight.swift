@@ -1,8 +1,8 @@
 /// The weight of events, estimated before they are handled: the daemon handles heavy ones beside its loop.
 extension Scheduler {
-    /// Returns about how many operations an event decides or moves. The look ends at `limit`: a result above it says no
-    /// more than that there are more. Nothing is decided by it, so it may count an operation twice, or one that the
-    /// event spares.
+    /// Returns about how many operations an event decides or moves. Counting stops at `limit`: a result above it means
+    /// only that there are more. No rule depends on the result, so an operation may be counted twice, or although the
+    /// event does not change it.
     public func weight(of event: Event, upTo limit: Int) -> Int {
         let size = event.size
         // No event touches more operations than there are.
@@ -121,7 +121,7 @@ extension Scheduler {
                 for old in Set(operations.map { table[$0].queue }) { recount(old, &walk) }
             }
             if together.edit.categories?.isEmpty == false || together.edit.queue != nil, registry.hasLongHolders {
-                // Its deadlocks are looked for.
+                // A search for deadlocks follows.
                 countBefore(operations.flatMap { [.start($0), .end($0)] }, &walk)
             }
             if let priority = together.edit.priority {
@@ -130,7 +130,7 @@ extension Scheduler {
         }
     }
 
-    /// Everything in a queue is counted again where there are barriers.
+    /// Counts the operations of a queue that has barriers: all of them are counted again.
     private func recount(_ queue: QueueIndex, _ walk: inout ConsequenceWalk) {
         if registry.barriers.hasBarriers(in: queue) { walk.left -= queues[queue].unfinished }
     }
@@ -145,7 +145,8 @@ extension Scheduler {
         forEachChild(of: operation, &walk) { child, walk in countBelow(child, &walk) }
     }
 
-    /// Counts what these wait for, however indirectly; of what is raised to a priority, as far as it has a lower one.
+    /// Counts everything that these events wait for, directly or not. `raisedTo`: only as far as the priorities are
+    /// lower.
     private func countBefore(_ nodes: [WaitNode], _ walk: inout ConsequenceWalk, raisedTo priority: Int8? = nil) {
         var seen: Set<WaitNode> = []
         var open = nodes
@@ -266,7 +267,7 @@ extension Scheduler {
         walk.ends.append((operation, outcome))
     }
 
-    /// A waiting operation ends, and all below it.
+    /// Follows the end of a waiting operation and of everything below it.
     private func endTree(_ operation: OperationIndex, _ outcome: Outcome, _ walk: inout ConsequenceWalk) {
         guard !walk.isOver, table[operation].state != .executing, walk.ended.insert(operation).inserted else { return }
         walk.left -= 1
@@ -312,11 +313,11 @@ extension Scheduler {
     }
 }
 
-/// A bounded look at what follows from an event.
+/// A bounded search for the consequences of an event.
 struct ConsequenceWalk {
     /// Number of operations that may still be counted.
     var left: Int
-    /// Ends whose consequences are still to be looked at.
+    /// Ends whose consequences are still to be counted.
     var ends: [(OperationIndex, Outcome)] = []
     var ended: Set<OperationIndex> = []
     var endedBelow: [GroupIndex: Int32] = [:]

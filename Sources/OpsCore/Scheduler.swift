@@ -1,6 +1,8 @@
-/// The rules, as a value: events in, transitions out. It has no clock, no disk and no opinion about processes.
+/// The scheduling rules as a value: events in, transitions out. It reads no clock, writes no file and starts no
+/// process.
 ///
-/// `handle` records what happened; `endTurn` decides once what starts and returns everything since the last one.
+/// `handle` processes one event. `endTurn` decides what starts, and returns the results of all events since the turn
+/// before.
 public struct Scheduler: Codable {
     var registry = Registry()
     var lanes = LaneBoard()
@@ -23,11 +25,11 @@ public struct Scheduler: Codable {
         public var pending = 0
         public var ready = 0
         public var executing = 0
-        /// Held and scheduled ones, which are counted among the others, too.
+        /// Held and scheduled operations, which the other members count too.
         public var setApart = SetApart()
     }
 
-    /// Records one event. A request is answered; a fact is always taken.
+    /// Handles one event. A request may be refused; a fact is always accepted.
     public mutating func handle(_ event: Event, at now: Moment) -> Result<Acceptance, Rejection> {
         self.now = now
         if !event.isRunnerReport {
@@ -55,7 +57,8 @@ public struct Scheduler: Codable {
             return try finish(id, failed: failed, message: message, by: by)
         case .edit(let groups): return try edit(groups)
         case .note(let id, let graph, let text): return note(id, graph, text)
-        case .addDependency(let id, let on, let when, let fact): return try addDependency(id, on: on, when: when, fact: fact)
+        case .addDependency(let id, let on, let when, let fact):
+            return try addDependency(id, on: on, when: when, fact: fact)
         case .removeDependency(let id, let on, let isMet): return try removeDependency(id, on: on, isMet: isMet)
         case .setQueue(let name, let edit): return try setQueue(name, edit)
         case .removeQueue(let name): return try removeQueue(name)
@@ -86,11 +89,11 @@ public struct Scheduler: Codable {
         return .done(0)
     }
 
-    /// Fires due timers, starts what can start, and returns all that this turn leaves to do, in order.
+    /// Fires due timers, starts what can start, and returns the results of the turn in order.
     public mutating func endTurn(at now: Moment) -> Transition { endTurn(at: now, upTo: .max) }
 
-    /// The same for about `limit` operations: work on more is put off, each timer, start or priority as a whole. A turn
-    /// without a limit must follow where `hasPutOff` says so.
+    /// Ends a turn that changes about `limit` operations. Further timers, starts and priorities are put off, each as a
+    /// whole. If `hasPutOff` is true then, a turn without a limit must follow.
     public mutating func endTurn(at now: Moment, upTo limit: Int) -> Transition {
         self.now = now
         if mustRevokeStaged(at: now) { revokeStagedUnconfirmed() }
@@ -101,14 +104,14 @@ public struct Scheduler: Codable {
             recountPriorities()
             if !hasPutOff { startEligible() }
             recountPriorities()
-            // A changed priority may have set free what was kept back.
+            // A changed priority may permit starts that a reservation blocked before.
         } while !hasPutOff && mayStart && (reservations.needsReview || hasCandidate())
         if !hasPutOff { fillStaging() }
         budget.end()
         return closeTurn()
     }
 
-    /// Returns what has been handled so far, and decides nothing more.
+    /// Returns the results of the events that were handled so far, without deciding what starts.
     public mutating func closeTurn() -> Transition {
         forgetFinished()
         dropStaleTimers()
@@ -116,7 +119,7 @@ public struct Scheduler: Codable {
         return output.endTurn()
     }
 
-    /// Finished operations leave the core.
+    /// Removes the operations that have finished in this turn.
     private mutating func forgetFinished() {
         guard !scratch.finished.isEmpty else { return }
         for finished in scratch.finished {
@@ -130,7 +133,8 @@ public struct Scheduler: Codable {
         scratch.removeFinished()
     }
 
-    /// It has run: an order for it that a restart has repeated in this very turn is void.
+    /// Records that a `finish` observer has run. If a restart has repeated its command in this same turn, the command
+    /// is withdrawn.
     private mutating func observed(_ id: OperationID, run: Int32) {
         record(.observed(id, run: run))
         output.withdraw(.observeFinish(id, run: run))
@@ -166,13 +170,13 @@ public struct Scheduler: Codable {
 
     // MARK: Small common steps
 
-    /// Why an id names nothing that is unfinished.
+    /// Returns the error for an id that names no unfinished operation.
     func notFoundError(_ id: OperationID) -> Rejection {
         id.rawValue >= 1 && id.rawValue < output.nextOperation ? .alreadyFinished(id) : .unknownOperation(id)
     }
 }
 
-/// The contents of the registry by their own names. A call of an accessor that is not inlined copies the scheduler.
+/// Short names for the contents of the registry. They must be inlined: a call copies the scheduler.
 extension Scheduler {
     var table: OperationTable {
         @inline(__always) _read { yield registry.table }

@@ -34,13 +34,13 @@ public struct Snapshot: Sendable, Codable {
             self.at = at
         }
     }
-    /// One unfinished operation. Places point into the arrays of the snapshot.
+    /// One unfinished operation. `queue`, `categories` and `policy` are offsets in arrays of the snapshot.
     public struct Row: Sendable, Codable {
         public var id: OperationID
         public var graph: GraphID
         /// User id of its submitter.
         public var user: UInt32
-        /// The group (or producing operation) that holds it; 0 for none.
+        /// The group or producer around it; 0 for none.
         public var parent: OperationID
         public var queue: Int32
         @PackedOffset public var categories: Int32?
@@ -51,11 +51,11 @@ public struct Snapshot: Sendable, Codable {
         public var isFrozen: Bool
         public var attempt: Int32
         public var run: Int32
-        /// Attempts of this run so far, but for those that no runner took.
+        /// Attempts of this run so far, without those that no runner accepted.
         public var attemptsInRun: Int32
-        /// In this run.
+        /// True if it has started in this run.
         public var hasStarted: Bool
-        /// Wall instants; 0 for none. `notBefore` is a back-off's.
+        /// Wall instants; 0 for none. `notBefore` is the end of a back-off.
         public var submittedAt: Int64
         public var readyAt: Int64
         public var notBefore: Int64
@@ -89,7 +89,7 @@ public struct Snapshot: Sendable, Codable {
             self.path = path
         }
     }
-    /// An executing operation's attempt, as far as the disk knows it.
+    /// The stored state of an executing attempt.
     public struct Running: Sendable, Codable {
         public var attempt: AttemptID
         /// Nil for a group.
@@ -98,18 +98,18 @@ public struct Snapshot: Sendable, Codable {
         public var boot: String
         public var startedAt: Moment
         public var process: Process?
-        /// Its main process has ended (a `notify` one may go on).
+        /// Exit of its main process. A `notify` attempt may go on after it.
         public var exit: Exit?
-        /// The end that was decided while its tree was alive.
+        /// Resolution that was decided while processes of the attempt were alive.
         public var resolution: Resolution?
-        /// True if all its processes were to be ended, although its end was decided before.
+        /// True if its processes were to be terminated although its resolution was decided before.
         public var isCancelled = false
-        /// Timeout after its clock was stopped or moved: the rest of it while frozen, else the whole of it, counted from
-        /// `startedAt`. Nil: the timeout of its policy, from `startedAt`.
+        /// Timeout of an attempt that was frozen or whose timeout was extended: the time that is left while it is
+        /// frozen, else the whole timeout from `startedAt`. Nil: the timeout of its policy, from `startedAt`.
         public var timeoutRemaining: Int64?
         /// Id of its job in the engine of its executor.
         public var job: String?
-        /// `attemptEnded` is stored (as `ending`), so nothing of it is alive: only its children are outstanding.
+        /// True if `attemptEnded` is stored: only its children are unfinished.
         public var isOver = false
         public init(
             attempt: AttemptID, slot: Int32?, runner: String, boot: String, startedAt: Moment, process: Process? = nil,
@@ -126,12 +126,12 @@ public struct Snapshot: Sendable, Codable {
             self.timeoutRemaining = timeoutRemaining
         }
     }
-    /// A start that was staged: whether it has happened only the runner can say.
+    /// A staged launch. Only its runner knows if it has started.
     public struct StagedLaunch: Sendable, Codable {
         public var attempt: AttemptID
         public var runner: String
         public var boot: String
-        /// An earlier attempt of its run has.
+        /// True if an earlier attempt of its run has started.
         public var hasStarted: Bool
         public init(attempt: AttemptID, runner: String, boot: String, hasStarted: Bool = false) {
             self.attempt = attempt
@@ -151,7 +151,7 @@ public struct Snapshot: Sendable, Codable {
             self.when = when
         }
     }
-    /// Children that have finished below an unfinished group (or producer), for its own outcome.
+    /// Finished children of an unfinished group or producer that did not succeed. They decide its outcome.
     public struct EndedChildren: Sendable, Codable {
         public var parent: OperationID
         public var unsuccessful: Int32
@@ -172,7 +172,7 @@ public struct Snapshot: Sendable, Codable {
             self.insteadOf = insteadOf
         }
     }
-    /// The `finish` observer of a run that has ended.
+    /// A `finish` observer that must still run for a run that has ended.
     public struct OwedObserver: Sendable, Codable {
         public var operation: OperationID
         public var run: Int32
@@ -189,13 +189,13 @@ public struct Snapshot: Sendable, Codable {
     public var isSuspended = false
     public var workers: ChosenWorkers?
     public var suspendedGraphs: [GraphID] = []
-    /// Users whose barriers order the operations of everybody.
+    /// Users whose barriers order the operations of all users.
     public var privilegedUsers: Set<UInt32> = [0]
-    /// Number of unfinished operations that one ordinary user may have; those that are there stay.
+    /// Maximum number of unfinished operations of one ordinary user. Stored ones beyond it stay.
     public var operationsPerUser = Int.max
-    /// Observers of the ends of all operations but groups.
+    /// Observers of the finish of every operation that is not a group.
     public var observersOfAll: Observers = []
-    /// Executors beside the runner, as they are configured.
+    /// Configured executors other than the runner.
     public var executors: [ExecutorSettings] = []
     public var queues: [Queue] = [Queue(name: "default"), Queue(name: "main", limit: 1)]
     /// Categories with a capacity other than 1, and those whose capacity was ever set.
@@ -213,20 +213,20 @@ public struct Snapshot: Sendable, Codable {
     public var staged: [StagedLaunch] = []
     public var edges: [Edge] = []
     public var endedChildren: [EndedChildren] = []
-    /// `finish` observers that were owed when opsd ended.
+    /// `finish` observers that had not run when opsd ended.
     public var owedObservers: [OwedObserver] = []
     public init() {}
 }
 
-/// Finished operations that a `retry` brings back, in the order of their ids, with the edges among them and to
-/// unfinished ones. Their `state` is what it was: finished.
+/// Finished operations that a `retry` returns to the core, in the order of their ids, with their edges on one another
+/// and on unfinished operations. Their stored `state` is `finished`.
 public struct Revival: Sendable, Codable {
     public var queues: [String] = []
     public var categorySets: [[CategoryUse]] = []
     public var policies: [Policy] = []
     public var operations: [Snapshot.Row] = []
     public var edges: [Snapshot.Edge] = []
-    /// The ends of finished operations that edges name and that are not brought back.
+    /// Facts about operations that edges name and that stay finished.
     public var finished: [OperationID: FinishedFact] = [:]
     public var endedChildren: [Snapshot.EndedChildren] = []
     public init() {}

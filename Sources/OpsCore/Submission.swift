@@ -7,11 +7,11 @@ public struct Submission: Sendable, Codable {
     public var policies: [Policy] = []
     public var operations: [Draft] = []
     public var edges: [DraftEdge] = []
-    /// The ends of finished operations that edges name and that the core no longer holds.
+    /// Facts about finished operations that edges name and that have left the core.
     public var finished: [OperationID: FinishedFact] = [:]
-    /// The operation inside which this was submitted.
+    /// Operation whose process made the submission.
     public var producer: OperationID?
-    /// `--child`: they become children of `producer`, in its graph.
+    /// True if the operations become children of `producer`, in its graph (`--child`).
     public var asChildren = false
     public init() {}
 }
@@ -23,13 +23,13 @@ public enum Acceptance: Equatable, Sendable, Codable {
     case done(Int)
 }
 
-/// Reason why a request was refused. It has changed nothing.
+/// Reason why a request was refused. A refused request has changed nothing.
 public enum Rejection: Error, Equatable, Sendable, Codable {
     case unknownOperation(OperationID)
     case unknownQueue(String)
     case queueExists(String)
     case queueNotEmpty(String, unfinished: Int)
-    /// `default` and `main` stay, and `main` stays serial.
+    /// `default` and `main` cannot be removed, and the limit of `main` is always 1.
     case builtInQueue(String)
     case unknownGraph(GraphID)
     /// The operations of the cycle in order, as offsets in the submission or ids, the first repeated at the end.
@@ -38,19 +38,19 @@ public enum Rejection: Error, Equatable, Sendable, Codable {
     case deadlock([DraftEdge.Target], category: String)
     /// The operation, an offset in the submission or an id, asks for more units than there are.
     case unitsExceedCapacity(CategoryUse, DraftEdge.Target, capacity: Int32)
-    /// The group around it takes less of the category than it asks for.
+    /// A group around the operation uses less of the category than the operation asks for.
     case unitsExceedShare(CategoryUse, DraftEdge.Target, of: CategoryUse)
     case alreadyFinished(OperationID)
     case notFinished(OperationID)
     case notExecuting(OperationID)
     /// Only an operation with `completion: notify` can be finished explicitly.
     case endsByItsExit(OperationID)
-    /// Executing, and the request is for what waits (the verb tells which).
+    /// The operation executes, and the request is possible only while it waits.
     case alreadyStarted(OperationID)
     /// The producer is cancelling or finished.
     case producerClosed(OperationID)
     case waitsForOwnProducer(OperationID)
-    /// Suspending what executes needs `freeze`.
+    /// An executing operation can be suspended only with `freeze`.
     case needsFreeze(OperationID)
     case noSuchEdge(OperationID, on: OperationID)
     case tooMany(what: String, limit: Int)

@@ -1,4 +1,4 @@
-/// All that one turn leaves to do: first `changes` and `reports` in one commit, only then `effects` and replies.
+/// The result of one turn. `changes` and `reports` are committed together; `effects` and replies follow that commit.
 public struct Transition: Sendable, Codable {
     public var changes: [Change] = []
     public var reports: [Report] = []

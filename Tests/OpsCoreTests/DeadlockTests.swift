@@ -73,7 +73,8 @@ import Testing
         open[2].after = []
         world.handle(.submit(submission(open)))
         guard
-            case .failure(.deadlock(let circle, "a")) = world.handle(.addDependency(3, on: 4, when: .finished, finished: nil))
+            case .failure(.deadlock(let circle, "a")) = world.handle(
+                .addDependency(3, on: 4, when: .finished, finished: nil))
         else {
             Issue.record("taken")
             return
@@ -141,7 +142,9 @@ import Testing
         #expect(world.handle(.addDependency(3, on: 4, when: .started, finished: nil)) == .failure(.unknownOperation(4)))
         world.handle(.retry([4], revived: revival))
         #expect(world.scheduler.state(of: 4) == .ready)
-        guard case .failure(.deadlock(_, category: "a")) = world.handle(.addDependency(3, on: 4, when: .failed, finished: nil))
+        guard
+            case .failure(.deadlock(_, category: "a")) = world.handle(
+                .addDependency(3, on: 4, when: .failed, finished: nil))
         else {
             Issue.record("taken")
             return

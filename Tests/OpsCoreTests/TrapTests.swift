@@ -26,7 +26,9 @@ import Testing
         world.add(categories: ["db"])
         world.turn()
         #expect(
-            world.after(.addDependency(1, on: 2, when: .succeeded, finished: nil)) == ["edge 1 on 2 succeeded", "pending 1"])
+            world.after(.addDependency(1, on: 2, when: .succeeded, finished: nil)) == [
+                "edge 1 on 2 succeeded", "pending 1",
+            ])
         world.handle(.setWorkers(4))
         #expect(world.drain() == [2, 1])
     }

@@ -1,14 +1,14 @@
 /// The named units that an operation holds of one category.
 public struct AssignedUnits: Hashable, Sendable, Codable {
     public var category: String
-    /// In the order in which they were assigned; one that it holds several shares of is named as often.
+    /// Names in the order of assignment. A unit of which the operation holds several shares is named as many times.
     public var units: [String]
     public init(category: String, units: [String]) {
         self.category = category
         self.units = units
     }
 
-    /// Its units, each once.
+    /// Names of the units, each once.
     public var distinct: [String] {
         var seen: Set<String> = []
         return units.filter { seen.insert($0).inserted }
@@ -43,9 +43,9 @@ public struct CategorySettings: Hashable, Sendable, Codable {
 
 /// An edit of the settings of a category.
 public struct CategoryEdit: Hashable, Sendable, Codable {
-    /// Makes it a category that only counts, of this size.
+    /// New size, which makes it a category that only counts.
     public var capacity: Int32?
-    /// Makes it a category of these units.
+    /// Names of its units, which make it a category of named units.
     public var units: [String]?
     public var share: Int32?
     public var export: Setting<String>

@@ -6,7 +6,7 @@ extension CategoryUse {
         switch share.mode {
         case .exclusive: return
         case .shared:
-            // Sharing with outsiders leaves nothing that a child could have alone.
+            // A group that shares a category with others cannot give a child anything exclusively.
             if mode != .shared { throw .unitsExceedShare(self, operation, of: share) }
         case .units:
             if mode == .units, units > share.units { throw .unitsExceedShare(self, operation, of: share) }

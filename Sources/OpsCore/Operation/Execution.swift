@@ -26,25 +26,25 @@ struct Execution: Codable {
     var holding: [Need]
     /// Named units among them.
     var assigned: [Assignment] = []
-    /// Categories whose rates count its start when its process is there.
+    /// Categories whose rates count its start once its process exists.
     var unconfirmed: [CategoryIndex] = []
     var process: Process?
     var exit: Exit?
     /// Wall instant at which its last process ended, as reported by the runner: opsd may have been away.
     var endedAt: Int64?
-    /// The end that was stored first.
+    /// Resolution that was decided first. It never changes.
     var resolution: Resolution?
     /// True if no process of its tree is alive.
     var isGone = false
     /// True if `attemptEnded` is recorded; only its children remain.
     var isOver = false
-    /// True after a cancel, a timeout or a deadline: SIGTERM is on its way.
+    /// True after a cancel, a timeout or a deadline: its processes are being terminated.
     var isCancelling = false
-    /// True if the runner refused to start it for reasons of its own: it is tried again whatever its policy says.
+    /// True if its runner was ending and did not start it: another attempt follows, whatever its policy says.
     var isRefused = false
-    /// True while its runner is gone and processes that are left are looked for.
+    /// True while its runner is gone and its leftover processes are being killed.
     var isReaping = false
-    /// True if its runner has answered since the scheduler was made.
+    /// True if its runner has listed it since the scheduler was restored.
     var isConfirmed = true
     /// True if it was staged and the runner has not reported yet if it has started.
     var isAssumed = false
@@ -66,16 +66,16 @@ struct Missed: Codable {
     var when: EdgeCondition
 }
 
-/// A question about the conditions of one operation.
+/// The evaluation of the conditions of one operation, and its last result.
 struct Inquiry: Codable {
     /// Nil: a privileged user.
     let user: UInt32?
-    /// Name of the question; an answer to an earlier one is ignored.
+    /// Number of the evaluation; a result with an earlier number is ignored.
     var token: Int64
     var isEvaluating: Bool
-    /// Monotonic instant until which a true answer stands.
+    /// Monotonic instant until which a true result is valid.
     var validUntil: Int64?
-    /// Monotonic instant at which a false one is asked again.
+    /// Monotonic instant at which conditions that were false are evaluated again.
     var nextEvaluationAt: Int64?
     var falseIndex: Int32 = 0
 }
@@ -90,7 +90,7 @@ public struct Resolution: Hashable, Sendable, Codable {
     }
 }
 
-/// An operation that has finished in this turn: it leaves the core at the end of it.
+/// An operation that has finished in this turn. It is removed at the end of the turn.
 struct FinishedOperation: Equatable, Codable {
     var operation: OperationIndex
     var outcome: Outcome
@@ -100,10 +100,10 @@ struct FinishedOperation: Equatable, Codable {
     var hasStarted: Bool
 }
 
-/// The run of an operation that waits again, after an attempt or a `retry`.
+/// The run of an operation that waits after an attempt or a `retry`.
 struct Run: Codable {
     var number: Int32
     var attempts: Int32
-    /// Instants of both clocks until which it rests; 0 if it does not.
+    /// End of its back-off on both clocks; 0 if there is none.
     var restsUntil = Moment(monotonic: 0, wall: 0)
 }

@@ -1,4 +1,4 @@
-/// The end of an operation that has left the core.
+/// The finish of an operation that has left the core.
 public struct FinishedFact: Hashable, Sendable, Codable {
     var outcome: Outcome
     /// The root of its own cascade when it was skipped, else itself.

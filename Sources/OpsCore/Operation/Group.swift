@@ -1,7 +1,7 @@
 /// The children of a group, or of an operation that has produced some.
 struct Group: Codable {
     let parent: OperationIndex
-    /// Ids of children; finished ones are dropped now and then.
+    /// Ids of children. Those that have finished are removed from time to time.
     var children: [Int64] = []
     var unfinished: Int32 = 0
     /// Child processes that count against `limit`.
@@ -9,7 +9,7 @@ struct Group: Codable {
     var limit: Int32?
     var unsuccessful: Int32 = 0
     var firstUnsuccessful = OperationID(0)
-    /// The highest effective priority of what waits for the whole: it reaches every child.
+    /// The highest effective priority among the operations that wait for the end of the group. Every child inherits it.
     var inherited = Int8.min
     /// Scopes of the categories that the parent holds, for its children.
     var scopes: [HeldScope] = []

@@ -4,7 +4,7 @@ struct OperationRow: Codable {
     /// that a longer one gives a lower number. Without an estimate it is the id, so an estimate never overtakes others.
     private var rank: UInt64
     var origin: OperationOrigin
-    /// Wall instant at which it became ready, what ageing counts from.
+    /// Wall instant at which it became ready. Ageing counts from it.
     var readyAt: Int64 = 0
     /// The group or producer around it.
     @Packed var parent: OperationIndex? = nil
@@ -27,7 +27,7 @@ struct OperationRow: Codable {
     var priority: Int8
     var effective: Int8
     var state: OperationState = .pending
-    /// Starts that have passed it while only categories kept it back.
+    /// Number of starts that have overtaken it while it waited for categories alone.
     var overtaken: UInt8 = 0
 
     private struct Link: Handle { let rawValue: Int32 }
@@ -108,7 +108,7 @@ struct Traits: OptionSet, Codable {
     static let held = Traits(bit: 2)
     static let provided = Traits(bit: 3)
     static let graphSuspended = Traits(bit: 4)
-    /// Its `notBefore` lies ahead.
+    /// Its `notBefore` is in the future.
     static let delayed = Traits(bit: 5)
     static let backingOff = Traits(bit: 6)
     static let hasConditions = Traits(bit: 7)
@@ -116,7 +116,7 @@ struct Traits: OptionSet, Codable {
     static let behindBarrier = Traits(bit: 8)
     static let gathering = Traits(bit: 9)
     static let groupNotStarted = Traits(bit: 10)
-    /// Its end is decided and comes in this very step.
+    /// Its finish is decided, and is recorded before the present event is handled completely.
     static let finishPending = Traits(bit: 11)
     /// It has started in this run.
     static let hasStarted = Traits(bit: 12)
@@ -136,7 +136,7 @@ struct Traits: OptionSet, Codable {
     static let hasRun = Traits(bit: 21)
     static let hasObservers = Traits(bit: 22)
 
-    /// The runner may begin it at any moment.
+    /// Its launch is staged: the runner may start it at any moment.
     static let staged = Traits(bit: 23)
 
     /// An executor other than the runner runs it.

@@ -17,7 +17,7 @@ extension Observers {
     func observesEnd(_ outcome: Outcome) -> Bool { contains(.finish) || contains(.failed) && outcome.isFailure }
 }
 
-/// The cause of an outcome; the text for people is made from it where names are known.
+/// The cause of an outcome. The daemon, which knows the names of operations, makes a text from it.
 public enum Cause: Hashable, Sendable, Codable {
     case exitStatus(Int32)
     case signal(Int32)
@@ -37,21 +37,21 @@ public enum Cause: Hashable, Sendable, Codable {
     case neverStarted(root: OperationID)
     /// The condition at this position in the operation's list was false.
     case conditionFalse(index: Int32, detail: String)
-    /// Children of a group, or produced ones, that did not succeed: the first, and how many there are.
+    /// Children of a group or products that did not succeed: the first of them, and their number.
     case children(first: OperationID, count: Int32)
     /// Skipped with the group around it; `because` is the root of that skip if it lies outside of the group.
     case groupSkipped(OperationID, because: Root? = nil)
     case runnerLost
     case machineRestarted
-    /// Given up with `cancel --force`: its tree was not proven gone.
+    /// Finished by `cancel --force`, although its processes were not proven gone.
     case abandoned(by: String)
     /// `opsctl finish --failed --message`.
     case finishedBy(String, message: String?)
     /// Reported by the operation itself through its notify socket.
     case reported(status: Int32)
-    /// Refused by an executor as impossible, in its words: no other attempt can succeed.
+    /// An executor can never run the attempt, for this reason: no other attempt can succeed.
     case refused(String)
-    /// Ended by the engine of an executor, in its words.
+    /// The engine of an executor ended the attempt, for this reason.
     case engine(String)
     /// Succeeded without an attempt, because a condition with `succeed` was false.
     case upToDate

@@ -1,4 +1,4 @@
-/// A process as the kernel knows it for good: the number alone is reused.
+/// A process, identified for good: the kernel uses a pid again, but not with the same start.
 public struct Process: Hashable, Sendable, Codable {
     public var pid: Int32
     /// Clock ticks since boot (`/proc/PID/stat`, field 22).
@@ -29,10 +29,10 @@ public struct Exit: Hashable, Sendable, Codable {
     }
 }
 
-/// End of an attempt as an engine decided it.
+/// The end of an attempt as an engine reports it.
 public struct ExternalEnd: Hashable, Sendable, Codable {
     public var outcome: Outcome
-    /// Explanation in the words of the engine.
+    /// Explanation by the engine.
     public var cause: String
     /// Nil if it is not known how the command ended.
     public var exit: Exit?
@@ -83,7 +83,7 @@ public struct OperationUpdate: Hashable, Sendable, Codable {
     }
 }
 
-/// State of a job in the words of its engine.
+/// State of a job as its engine calls it.
 public struct EngineState: Hashable, Sendable, Codable {
     public var text: String
     /// Wall instant.

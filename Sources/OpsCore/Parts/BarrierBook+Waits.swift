@@ -1,4 +1,4 @@
-/// Questions to the book of barriers: which operation waits for which because of them.
+/// Reading the book of barriers: the operations that wait for one another because of them.
 extension BarrierBook {
     /// The position of a barrier in the line of a scope.
     struct Position {
@@ -234,7 +234,8 @@ extension BarrierBook {
         return kept
     }
 
-    /// Number of operations that the end of an operation lets go on or has counted again. `unfinished`: that of its queue.
+    /// Number of operations that the end of an operation unblocks or has counted again. `unfinished`: that of its
+    /// queue.
     func weight(ofLeaving operation: OperationIndex, unfinished: Int, in rows: some OperationRows) -> Int {
         let row = rows[operation]
         guard hasBarriers(in: row.queue) else { return 0 }

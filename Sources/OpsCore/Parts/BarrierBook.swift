@@ -60,12 +60,12 @@ struct BarrierBook: Codable {
         let isGathering: Bool
     }
 
-    /// By queue and by partition; a line that nobody has written to may be missing.
+    /// Lines by queue and by partition. A line that was never changed may be missing.
     private var shared: [Line] = []
     private var own: [Line] = []
     /// Number of unfinished barriers of ordinary users, by queue.
     private var ordinary: [Int32] = []
-    /// Queues whose barriers are to be counted again before the step ends.
+    /// Queues whose barriers are counted again before the present event is handled completely.
     private var queuesToRecount: [QueueIndex] = []
 
     subscript(scope: Scope) -> Line {

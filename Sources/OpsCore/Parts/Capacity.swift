@@ -20,14 +20,15 @@ struct Capacity: Codable {
     /// Allocates the lowest free slot, beyond the pool too.
     mutating func allocate() -> Int32 { slots.allocate() }
 
-    /// Occupies the slot in which a process executes already; if it is taken, which no rule allows, another.
+    /// Occupies the slot in which a process executes already. If it is occupied, which no rule allows, another one is
+    /// allocated.
     mutating func occupy(_ slot: Int32) -> Int32 {
         guard slots.isFree(slot) else { return slots.allocate() }
         slots.occupy(slot)
         return slot
     }
 
-    /// Occupies a slot that was given before a restart.
+    /// Occupies a slot that was allocated before a restart.
     mutating func restore(_ slot: Int32) { slots.occupy(slot) }
 
     mutating func release(_ slot: Int32) { slots.release(slot) }

@@ -1,8 +1,8 @@
-/// Which conditions are being evaluated, which answers stand, and which lanes wait for an evaluation to be free.
+/// Evaluations of conditions: those that run, results that are valid, and lanes that wait for a free evaluation.
 ///
-/// Evaluations may be slow, so users share them. An ordinary user has at most half of them, whether or not others wait: an
-/// evaluation that is lent comes back when it ends and no sooner. One that is free goes to the waiting user who has the
-/// fewest, and among equals to the user who has waited longest. Privileged users count as one and may have all.
+/// Evaluations may be slow, so users share them. An ordinary user has at most half of them, even if no others wait: an
+/// evaluation cannot be interrupted for another user. A free one is for the waiting user who has the fewest, and among
+/// equals for the one who has waited longest. Privileged users count as one and may have all.
 struct ConditionQueue: Codable {
     /// Nil: a privileged user.
     typealias User = UInt32?
@@ -56,7 +56,7 @@ struct ConditionQueue: Codable {
 
     // MARK: Questions and answers
 
-    /// Starts an evaluation and returns its token. Other users who wait come before the next one of this user.
+    /// Starts an evaluation and returns its token. Other waiting users come before the next evaluation of this user.
     mutating func start(_ operation: OperationIndex, of user: User) -> Int64 {
         lastToken += 1
         count(1, of: user)
@@ -65,7 +65,7 @@ struct ConditionQueue: Codable {
         return lastToken
     }
 
-    /// Ends an evaluation; false when the answer is to an earlier question or to none.
+    /// Ends an evaluation. Returns false if its token is not that of a running one.
     mutating func end(_ operation: OperationIndex, token: Int64) -> Bool {
         guard let inquiry = inquiries[operation], inquiry.token == token, inquiry.isEvaluating else { return false }
         count(-1, of: inquiry.user)
@@ -73,14 +73,14 @@ struct ConditionQueue: Codable {
         return true
     }
 
-    /// Keeps a true answer until an instant of the monotonic clock.
+    /// Keeps a true result until an instant of the monotonic clock.
     mutating func setValid(_ operation: OperationIndex, until instant: Int64) {
         inquiries[operation]?.validUntil = instant
     }
 
     mutating func setFalse(_ operation: OperationIndex, index: Int32) { inquiries[operation]?.falseIndex = index }
 
-    /// Rests a false answer until an instant of the monotonic clock.
+    /// Has conditions that were false evaluated again at an instant of the monotonic clock.
     mutating func repeatEvaluation(of operation: OperationIndex, at instant: Int64) {
         inquiries[operation]?.nextEvaluationAt = instant
     }

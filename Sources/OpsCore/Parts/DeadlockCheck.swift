@@ -1,4 +1,5 @@
-/// The groups that yield because their start would close a deadlock. It reads views of the registry and copies nothing.
+/// Groups that yield because their start would close a deadlock. The check reads views of the registry and copies
+/// nothing.
 struct DeadlockCheck: Codable {
     /// For each such group, the shortest cycle that its start would close: checking it again is cheap.
     private var cycles: [OperationIndex: [WaitNode]] = [:]

@@ -1,11 +1,11 @@
 /// Decides if operations that hold categories until others have finished can all finish.
 ///
 /// Nodes are the start (2i) and the end (2i+1) of each member; an arc says what comes before what. A *holder* holds
-/// what it uses until its children have ended: of any two that cannot share a category one must come wholly before
-/// the other. Where a member's start lies before a holder's end, it must end before the holder starts; where a holder's
-/// start lies before the member's, the holder must end before it. Orders that are forced so force others; when they
-/// close a cycle nothing of it will ever go on. Where both orders are open nothing is forced (to decide those
-/// would be to try all), so this finds no cycle where there is none, but not every one.
+/// what it uses until its children have ended: of any two that cannot share a category one must come wholly before the
+/// other. Where a member's start lies before a holder's end, it must end before the holder starts; where a holder's
+/// start lies before the member's, the holder must end before it. Forced orders force others. If they close a cycle, no
+/// member of it can ever finish. Where both orders are possible none is forced, since a decision would have to try all.
+/// So every cycle that is found exists, but some cycles are not found.
 struct DeadlockProblem {
     struct Use {
         /// The holder that holds the category around this member: uses meet within one domain only.
@@ -37,7 +37,7 @@ struct DeadlockProblem {
         @Packed var category: CategoryIndex? = nil
     }
 
-    /// A cycle of members, each waiting for the next; the category that ties it; all nodes that never come to pass.
+    /// A cycle of members, each waiting for the next; the category that closes it; and all nodes that never happen.
     struct Solution {
         var cycle: [Int32]
         var category: CategoryIndex?
@@ -57,7 +57,7 @@ struct DeadlockProblem {
     var contentions: [[Int32]] = []
     var contentionsOf: [[Int32]]
     private var forced: Set<UInt64> = []
-    /// Members whose lack of room is part of a deadlock that is looked past.
+    /// Members whose lack of room is part of a deadlock that is ignored.
     private(set) var hasRoomAnyway: Set<Int32> = []
     /// Units that holders are sure to hold when a user of a contention starts, its own included.
     private var occupancy: [UInt64: Int64] = [:]
@@ -112,8 +112,8 @@ struct DeadlockProblem {
         }
     }
 
-    /// A cycle of orders that are forced and that goes through one of these members, or nil. Other cycles are taken apart
-    /// and looked past: they are there whatever the members do.
+    /// A cycle of orders that are forced and that goes through one of these members, or nil. Other cycles are removed
+    /// and ignored: they exist whatever the members do.
     mutating func deadlock(through chosen: [Int32]) -> Solution? {
         let isActive = unordered()
         arcs.removeAll { !isActive[Int($0.before) / 2] || !isActive[Int($0.after) / 2] }
@@ -131,7 +131,7 @@ struct DeadlockProblem {
         }
     }
 
-    /// Lets nothing of a cycle wait for the next; false when there is nothing to take apart.
+    /// Removes the waits along a cycle. Returns false if there was nothing to remove.
     private mutating func removeCycle(_ path: [Int32]) -> Bool {
         let links = Set(zip(path, path.dropFirst()).map { after, before in UInt64(before) << 32 | UInt64(after) })
         let size = (arcs.count, hasRoomAnyway.count)
@@ -142,8 +142,8 @@ struct DeadlockProblem {
 
     // MARK: Forced orders
 
-    /// Adds the orders that follow from what lies between the start and the end of each holder; false when there are
-    /// no more. Sixty-four holders are followed at once, along one order of all nodes.
+    /// Adds the orders that follow from the nodes between the start and the end of each holder. Returns false if there
+    /// are no more. Sixty-four holders are followed at once, along one order of all nodes.
     private mutating func force(along order: [Int32], _ isActive: [Bool]) -> Bool {
         let holders = members.indices.filter {
             isActive[$0] && members[$0].holdsUntilChildrenFinish && !members[$0].uses.isEmpty
@@ -187,7 +187,7 @@ struct DeadlockProblem {
         guard user != holder else { return }
         let (a, b) = (use(user, contention), use(holder, contention))
         let isHolding = isBefore && (isAfter || members[Int(holder)].isExecuting)
-        // Each alone it could be beside; but all that are sure to hold then may be too many.
+        // It has room beside each of the holders alone, but may have none beside all that are sure to hold then.
         guard !a.canShare(b) || isHolding && exceeds(a, b, user, contention) else { return }
         if isBefore, !members[Int(holder)].isExecuting, note(user, holder) {
             arcs.append(Arc(before: 2 * user + 1, after: 2 * holder, category: a.need.category))
@@ -211,12 +211,15 @@ struct DeadlockProblem {
 
     // MARK: Members without cycles
 
-    /// Members that may be in a cycle, and all inside them. With each holder taken as one with all inside it, and each inside looked at
-    /// by itself, whatever can be put in a line can be done in that line, one after the other.
+    /// Returns for each member if it, or a holder around it, may be in a cycle. For this test a holder counts as one
+    /// unit with everything inside it, and the members inside each holder are sorted by themselves: units that can be
+    /// sorted can run one after the other in that order.
     private func unordered() -> [Bool] {
         var outer: [Arc] = []
         for arc in arcs { if let arc = lifted(arc) { outer.append(arc) } }
-        for (contention, users) in contentions.enumerated() where users.count > 2 { outer += arcsFromHolders(in: Int32(contention)) }
+        for (contention, users) in contentions.enumerated() where users.count > 2 {
+            outer += arcsFromHolders(in: Int32(contention))
+        }
         let count = 2 * members.count
         var isLeft = [Bool](repeating: true, count: count)
         let forward = Adjacency(outer, nodes: count)
@@ -229,7 +232,8 @@ struct DeadlockProblem {
         }
     }
 
-    /// Waits for a category with several holders: an operation without room beside them waits for the executing ones.
+    /// Returns the waits for a category with several holders: an operation without room beside them waits for the
+    /// executing ones.
     private func arcsFromHolders(in contention: Int32) -> [Arc] {
         let users = contentions[Int(contention)]
         let holders = users.filter { members[Int($0)].holdsUntilChildrenFinish && members[Int($0)].isExecuting }
@@ -239,7 +243,8 @@ struct DeadlockProblem {
         }
     }
 
-    /// The arc between what stands side by side around both of its nodes; nil when that is the same.
+    /// Returns the arc between the two units with a common parent that contain its nodes; nil if both are in the same
+    /// unit.
     private func lifted(_ arc: Arc) -> Arc? {
         var (a, b) = (arc.before, arc.after)
         func depth(_ node: Int32) -> Int {
@@ -282,7 +287,7 @@ struct Adjacency {
         for i in first[Int(node)]..<first[Int(node) + 1] { body(targets[Int(i)]) }
     }
 
-    /// Takes away, one after the other, what has nothing before it any more.
+    /// Removes, one after the other, all nodes without a remaining node before them.
     func peel(_ isLeft: inout [Bool]) {
         var outstanding = [Int32](repeating: 0, count: isLeft.count)
         for node in isLeft.indices where isLeft[node] { forEach(after: Int32(node)) { outstanding[Int($0)] += 1 } }

@@ -1,13 +1,13 @@
 /// All lanes, and which of them are to be considered next.
 ///
-/// A lane waits in one place: among the candidates, parked at what blocks it, or blocked by a rule that has no such
-/// place. Entries of lanes in heaps are not removed when the lane moves on: its newest stamp tells which one counts.
+/// A lane with members is a candidate, or parked at the resource that blocks it, or in the list of lanes that a rule
+/// blocks. Entries in heaps are not removed when a lane changes: only the one with its newest stamp is valid.
 struct LaneBoard: Codable {
     private var pool = Pool<Lane, LaneIndex>()
     private var known: [Lane.Key: LaneIndex] = [:]
     private var stamps: UInt32 = 0
     private var candidates = LaneHeap()
-    /// Candidates that need no slot: groups, and what other executors run.
+    /// Candidates that need no slot: groups, and operations of other executors.
     private var slotlessCandidates = LaneHeap()
     private var blocked: [LaneEntry] = []
     /// Lanes of processes in fair queues.
@@ -45,7 +45,7 @@ struct LaneBoard: Codable {
 
     // MARK: Entries in heaps
 
-    /// Makes the entry of a lane that counts from now on.
+    /// Makes a new entry of a lane, which makes older ones invalid.
     mutating func newEntry(_ lane: LaneIndex) -> LaneEntry {
         stamps &+= 1
         pool[lane].stamp = stamps
@@ -59,8 +59,8 @@ struct LaneBoard: Codable {
         pool.contains(entry.lane) && pool[entry.lane].stamp == entry.stamp && pool[entry.lane].live > 0
     }
 
-    /// Adds an entry to a heap of lanes. Most leave from the top; entries that have left from below it must not add up
-    /// behind a best that stays.
+    /// Adds an entry to a heap of lanes, and sweeps out invalid entries if they are many: those below a first entry
+    /// that stays would accumulate.
     func add(_ entry: LaneEntry, to heap: inout LaneHeap) { Self.add(entry, to: &heap, pool) }
 
     private static func add(_ entry: LaneEntry, to heap: inout LaneHeap, _ pool: Pool<Lane, LaneIndex>) {
@@ -149,7 +149,7 @@ struct LaneBoard: Codable {
 
     var hasBlocked: Bool { !blocked.isEmpty }
 
-    /// Keeps an entry to be looked at again whenever something has moved.
+    /// Adds a lane to the list of blocked ones, which are reviewed after starts and ends.
     mutating func block(_ entry: LaneEntry) { blocked.append(entry) }
 
     /// Empties the list and returns the entries in it that count.

@@ -1,4 +1,4 @@
-/// Rows of unfinished operations: those of the table, or those that a request on trial would leave.
+/// Rows of unfinished operations: those of the table, or as a proposed request would change them.
 protocol OperationRows {
     associatedtype Indices: Sequence<OperationIndex>
     subscript(operation: OperationIndex) -> OperationRow { get }

@@ -42,7 +42,7 @@ struct Output: Codable {
     mutating func endTurn() -> Transition {
         let result = transition
         transition = Transition()
-        // The next turn is likely to be as large as this one; a huge one is no measure.
+        // The next turn is likely to be as large as this one, unless this one was huge.
         transition.changes.reserveCapacity(min(result.changes.count, 256))
         transition.reports.reserveCapacity(min(result.reports.count, 256))
         transition.effects.reserveCapacity(min(result.effects.count, 256))

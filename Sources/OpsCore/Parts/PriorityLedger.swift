@@ -1,16 +1,17 @@
 /// Priorities that are still to be recounted, and the claims on categories that groups hold.
 struct PriorityLedger: Codable {
-    /// One thing to recount before anything starts.
+    /// Something to recount before anything starts.
     enum Recount: Equatable {
         /// More or less may wait now for a category that groups hold.
         case claim(CategoryIndex)
         /// The effective priority of an operation may have fallen.
         case operation(OperationIndex)
-        /// A recount left it as it was because of others that may rest on it in turn.
+        /// A recount did not change this priority, but the nodes that it comes from may have inherited it from this
+        /// one.
         case source(WaitNode)
     }
 
-    /// False while all priorities are 0 and nothing ages: inheritance then has nothing to say.
+    /// False while all priorities are 0 and nothing ages: then there is nothing to inherit.
     private(set) var isUsed = false
     private var claims = Claims()
     private var operations: [OperationIndex] = []
@@ -25,7 +26,7 @@ struct PriorityLedger: Codable {
     mutating func invalidate(_ operation: OperationIndex) { operations.append(operation) }
     mutating func invalidate(_ category: CategoryIndex) { categories.append(category) }
 
-    /// Asks where the priority of a node comes from, unless no claim is as high: only a claim can close a cycle.
+    /// Requests a trace of the priority of a node, unless no claim is as high: only a claim can close a cycle.
     mutating func requestTrace(of node: WaitNode, at priority: Int8) {
         if claims.contains(priority) { sources.append(node) }
     }

@@ -1,4 +1,4 @@
-/// Lets every event happen that can, in some order. The events that are left never happen.
+/// Simulates all events that can happen, in some order. The events that are left never happen.
 struct Reduction {
     private let members: [DeadlockProblem.Member]
     private let problem: DeadlockProblem
@@ -7,7 +7,7 @@ struct Reduction {
     private var isDone: [Bool]
     /// Units that unfinished executing holders hold of each contention.
     private var held: [Int64]
-    /// Starts that have all before them but no room.
+    /// Starts after which nothing is outstanding, but that lack room.
     private var withoutRoom: [Int32] = []
     private(set) var order: [Int32] = []
 
@@ -82,7 +82,7 @@ struct Reduction {
         return true
     }
 
-    /// Returns a cycle of what is left that goes through one of these members by arcs alone; nil when there is none.
+    /// Returns a cycle of arcs between events that are left, through one of these members; nil if there is none.
     func deadlock(through chosen: [Int32]) -> DeadlockProblem.Solution? {
         let arcs = problem.arcs.filter { !isDone[Int($0.before)] && !isDone[Int($0.after)] }
         let forward = Adjacency(arcs, nodes: isDone.count)
@@ -128,7 +128,7 @@ struct Reduction {
             cycle: cycle, category: category, isStuck: isDone.map { !$0 }, path: path)
     }
 
-    /// Returns one cycle of what is left: each of it waits for another that is left.
+    /// Returns one cycle of the events that are left. Each of them waits for another one.
     func deadlock() -> DeadlockProblem.Solution {
         var before = [Int32?](repeating: nil, count: isDone.count)
         var category = [CategoryIndex?](repeating: nil, count: isDone.count)
@@ -150,7 +150,7 @@ struct Reduction {
         var tie: CategoryIndex?
         var seen: Set<Int32> = []
         var node = Int32(before.firstIndex { $0 != nil } ?? 0)
-        // Each one left has another before it that is left: walking back closes a cycle.
+        // Each event that is left waits for another one: walking back closes a cycle.
         while seen.insert(node).inserted, let earlier = before[Int(node)] { node = earlier }
         let first = node
         repeat {

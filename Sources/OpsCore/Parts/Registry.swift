@@ -5,11 +5,11 @@ struct Registry: Codable {
     var queues = QueueTable()
     var partitions = PartitionTable()
     var barriers = BarrierBook()
-    /// Users whose barriers order everybody's operations.
+    /// Users whose barriers order the operations of all users.
     var privilegedUsers: Set<UInt32> = []
-    /// Number of unfinished operations that one ordinary user may have.
+    /// Maximum number of unfinished operations of one ordinary user.
     var operationsPerUser = Int.max
-    /// Observers of the ends of all operations but groups.
+    /// Observers of the finish of every operation that is not a group.
     var observersOfAll: Observers = []
     var categories = CategoryTable()
     var policies = Interned<Policy, PolicyIndex>()
@@ -33,7 +33,7 @@ struct Registry: Codable {
         countWaiting(operation, 1)
     }
 
-    /// Changes what keeps a waiting operation from its turn, and counts it so.
+    /// Changes traits of an operation, and keeps the counts of held and scheduled operations.
     mutating func setTraits(of operation: OperationIndex, inserting: Traits = [], removing: Traits = []) {
         countWaiting(operation, -1)
         table[operation].traits.subtract(removing)
@@ -92,7 +92,7 @@ struct Registry: Codable {
         return groups[group].unfinished > 0
     }
 
-    /// Everything below a group or producer, parents before their children.
+    /// Returns everything below a group or producer, parents before their children.
     func descendants(of operation: OperationIndex) -> [OperationIndex] {
         var result: [OperationIndex] = []
         guard table[operation].group != nil else { return result }
@@ -111,7 +111,8 @@ struct Registry: Codable {
         return result
     }
 
-    /// The needs of an operation with each category that a group above it holds replaced by that group's share.
+    /// Returns needs in which each category that a group around the operation holds is replaced by the share of that
+    /// group.
     func resolve(_ needs: [Need], under parent: OperationIndex?) -> [Need] { resolve(needs, under: parent, in: table) }
 
     func resolve(_ needs: [Need], under parent: OperationIndex?, in rows: some OperationRows) -> [Need] {
@@ -147,7 +148,7 @@ struct Registry: Codable {
         resolve(categories.needs(of: table[operation].categories), under: table[operation].parent)
     }
 
-    /// The use of a category by the nearest of a parent and those above it.
+    /// Returns the use of a category by a parent, or by the nearest group around it.
     func use(of category: String, atOrAbove parent: OperationIndex) -> CategoryUse? {
         for ancestor in table.chain(from: parent) {
             let uses = categories.uses(of: table[ancestor].categories)

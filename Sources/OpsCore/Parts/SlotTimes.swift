@@ -64,7 +64,7 @@ struct SlotTimes: Codable {
         return accounts[account].used
     }
 
-    /// The same for readers that change nothing.
+    /// Returns the slot time of an account without changing anything.
     func reading(_ account: AccountIndex, at now: Int64) -> Int64 {
         var copy = accounts[account]
         copy.advance(to: now)

@@ -13,7 +13,7 @@ struct TimerHeap: Sendable, Codable {
     }
 
     private var heap = Heap<Entry>()
-    /// Number of entries that have lost their meaning; past half of all they are swept out.
+    /// Number of stale entries. When they are more than half of all, they are swept out.
     private var stale = 0
 
     var entries: [Entry] { heap.entries }

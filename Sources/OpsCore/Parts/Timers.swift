@@ -1,7 +1,7 @@
 /// The instants at which the scheduler looks at an operation again, on both clocks.
 ///
-/// An entry is never searched for: one that has lost its meaning stays until it comes first, or until such entries are
-/// the most part and are swept out.
+/// Entries are not removed when they become stale. A stale entry stays until it is first, or until most entries are
+/// stale and are swept out.
 struct Timers: Sendable, Codable {
     private var monotonic = TimerHeap()
     private var wall = TimerHeap()
@@ -44,7 +44,7 @@ struct Timers: Sendable, Codable {
         if kind.isMonotonic { monotonic.sweep(keeping: isLive) } else { wall.sweep(keeping: isLive) }
     }
 
-    /// Takes stale entries off the front of both clocks, so that none of them wakes the daemon.
+    /// Removes stale entries that are first on their clock, so that none of them wakes the daemon.
     mutating func dropStaleFirst(keeping isLive: (TimerHeap.Entry) -> Bool) {
         while let first = monotonic.first, !isLive(first) { monotonic.removeFirst() }
         while let first = wall.first, !isLive(first) { wall.removeFirst() }

@@ -1,10 +1,10 @@
 /// The search for cycles: of edges alone, and of edges and one category.
 extension WaitView {
-    /// Returns how `node` comes to wait for `goal`, both included; nil when it does not.
+    /// Returns the path by which `node` waits for `goal`, both included; nil if it does not.
     func path(from node: WaitNode, to goal: WaitNode) -> [WaitNode]? { path(from: [node], to: [goal]) }
 
-    /// Returns how one of the nodes comes to wait for one of the goals, both included; nil when none does. Each event is
-    /// looked at once.
+    /// Returns a path by which one of the nodes waits for one of the goals, both included; nil if none does. Each event
+    /// is visited once.
     func path(from nodes: [WaitNode], to goals: Set<WaitNode>) -> [WaitNode]? {
         var cameFrom: [WaitNode: WaitNode] = [:]
         for node in nodes {
@@ -85,8 +85,7 @@ extension WaitView {
         registry.presentNeeds(of: operation, in: rows)
     }
 
-    /// Returns whether everything that is to come and everything that is held may be too much for a category beside a group that
-    /// takes this.
+    /// Returns whether all present and future holders may be too many for a category beside a group with this need.
     func mayExceed(_ need: Need, of group: OperationIndex, among nodes: [WaitNode]) -> Bool {
         var units = need.mode == .units ? Int64(need.units) : 0
         var isAny = false
@@ -104,7 +103,8 @@ extension WaitView {
     }
 }
 
-/// The check of a cycle that was found before. It reads the registry itself, for it is made before each start.
+/// The check of a cycle that was found before. It reads the registry itself and not a view: it is made before each
+/// start.
 extension Registry {
     /// Returns whether a cycle that was found before still stands. A wait for a barrier is not recognised: then the cycle is
     /// searched for again.

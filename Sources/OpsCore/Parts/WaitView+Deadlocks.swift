@@ -70,8 +70,8 @@ extension WaitView {
 
     // MARK: The problem to solve
 
-    /// Returns everything that must happen before these events, however indirectly, these included, and more: an
-    /// operation that holds categories until its children finish is looked at as a whole.
+    /// Returns these events and everything that must happen before them, directly or not; for an operation that holds
+    /// categories until its children finish, also everything that must happen before its end.
     func reach(_ nodes: [WaitNode]) -> [WaitNode] {
         var seen: Set<WaitNode> = []
         var result: [WaitNode] = []

@@ -1,6 +1,6 @@
 /// The number of operations that the present turn may still touch. Work beyond that is put off to the next turn.
 struct WorkBudget: Codable {
-    /// `Int.max`: as many as there are.
+    /// Operations that the turn may still touch; `Int.max`: no limit.
     private(set) var left = Int.max
     /// True if work was put off in this turn, or in the one before it.
     private(set) var hasPutOff = false

@@ -5,8 +5,8 @@ struct Need: Equatable, Codable {
     var units: Int32
 }
 
-/// A category as it stands: how much there is and how much is taken. What a group holds is a category of its
-/// own to its children, as large as the group's share (its `scope`).
+/// A category with its capacity and its holders. For the children of a group, the share of a category that the group
+/// holds is a category of its own (a *scope*).
 struct Category: Codable {
     var name: String
     var capacity: Int32
@@ -38,7 +38,7 @@ struct Category: Codable {
     var lanes = LaneOrder()
     /// Groups and producers that hold it.
     var longHolders: [OperationIndex] = []
-    /// The highest effective priority of what is ready and has no room in it; counted while groups hold it.
+    /// The highest effective priority of ready operations without room in it. It is counted while groups hold it.
     var claim = Int8.min
     var mustRecountClaim = false
     /// Operations whose position in the category is reserved.
@@ -52,7 +52,7 @@ struct Category: Codable {
         var heap = LaneHeap()
     }
 
-    /// Units that may be taken: those that drain are not in its capacity, so their holders take none of it.
+    /// Units that may be acquired. Units that drain are not in the capacity, so their holders use up none of it.
     var freeUnits: Int32 { capacity - usedUnits + (units?.surplus ?? 0) }
 
     var settings: CategorySettings {
@@ -98,7 +98,7 @@ extension Category {
         if !names.isEmpty { capacity = units?.capacity ?? capacity }
     }
 
-    /// Assigns units to one that takes its share; nil where they have no names.
+    /// Assigns units to an operation that acquires its share; nil if they have no names.
     mutating func assign(_ need: Need) -> Assignment? {
         guard units?.isNamed == true, let names = units?.names else { return nil }
         guard need.mode == .units, let taken = units?.assign(need.units) else {
@@ -108,7 +108,7 @@ extension Category {
             category: need.category, names: taken.compactMap { units?.name(of: $0) }, taken: taken)
     }
 
-    /// Takes the units again that a holder had before a restart.
+    /// Assigns the units that a holder had before a restart.
     mutating func restore(_ names: [String], _ need: Need) -> Assignment {
         // Others take no shares: without a list they leave nothing to drain.
         if units == nil, need.mode == .units { units = UnitTable() }
@@ -122,7 +122,7 @@ extension Category {
     }
 }
 
-/// All categories, and what each set of them comes to.
+/// All categories, and the needs that each set of uses stands for.
 struct CategoryTable: Codable {
     private(set) var pool = Pool<Category, CategoryIndex>()
     private var index: [String: CategoryIndex] = [:]
@@ -141,7 +141,7 @@ struct CategoryTable: Codable {
     func uses(of set: CategorySetIndex?) -> [CategoryUse] { set.map { sets[$0] } ?? [] }
     func needs(of set: CategorySetIndex?) -> [Need] { set.map { needs[$0.offset] } ?? [] }
 
-    /// The set of these uses, with one user more; nil for none.
+    /// Returns the set of these uses and counts one more user; nil for no uses.
     mutating func retain(_ uses: [CategoryUse]) -> CategorySetIndex? {
         guard !uses.isEmpty else { return nil }
         let uses = CategoryUse.strictest(uses)

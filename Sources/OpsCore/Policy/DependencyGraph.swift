@@ -1,5 +1,6 @@
-/// Edges between unfinished operations, in one flat pool: each is in the list of operations that wait for `on` (both
-/// ways, so that a cancelled operation leaves at once) and in the list of what `from` waits for.
+/// Edges between unfinished operations, in one flat pool. Each edge is in two lists: that of the operations that wait
+/// for `on`, which is linked both ways so that a cancelled operation leaves it at once, and that of the operations that
+/// `from` waits for.
 struct DependencyGraph: Codable {
     struct Edge: Codable {
         fileprivate var fromAndWhen: UInt32
@@ -93,7 +94,7 @@ struct DependencyGraph: Codable {
         count += 1
     }
 
-    /// Takes an unmet edge out of the list of what waits for its `on`; it stays in the list of `from`.
+    /// Removes an outstanding edge from the list of its `on`. It stays in the list of its `from`.
     mutating func detach(_ edge: EdgeIndex, in table: inout OperationTable) {
         guard let on = edges[edge.offset].on else { return }
         let (next, previous) = (edges[edge.offset].nextDependent, edges[edge.offset].previousDependent)
@@ -116,7 +117,7 @@ struct DependencyGraph: Codable {
         detached.reverse()
     }
 
-    /// Drops everything that an operation waits for, met or not.
+    /// Removes all edges by which an operation waits or has waited.
     mutating func dropDependencies(of from: OperationIndex, in table: inout OperationTable) {
         var next = table[from].firstDependency
         table[from].firstDependency = nil
@@ -131,7 +132,7 @@ struct DependencyGraph: Codable {
         }
     }
 
-    /// Takes one edge out of both lists.
+    /// Removes one edge from both lists.
     mutating func remove(_ edge: EdgeIndex, in table: inout OperationTable) {
         detach(edge, in: &table)
         let from = edges[edge.offset].from

@@ -1,5 +1,6 @@
 extension DraftCycle {
-    /// A cycle that a category ties: what a group holds until its end is wanted in between, outside of it.
+    /// Returns the refusal of a deadlock: a group holds a category until its end, and an operation outside of the group
+    /// that the group waits for needs the category.
     func deadlock(capacity: (String) -> Int32) -> Rejection? {
         guard submission.operations.contains(where: { $0.flags.contains(.group) && $0.categories != nil }) else {
             return nil

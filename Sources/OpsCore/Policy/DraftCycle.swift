@@ -70,7 +70,7 @@ struct DraftCycle {
                 segment[draft.queue, default: []].append(i)
                 continue
             }
-            // It does not wait for the groups that hold it; the next barrier outside of them does.
+            // It does not wait for the groups around it; the next barrier outside of them does.
             let above = (segment[draft.queue] ?? []).filter { encloses($0, i) }
             for other in segment[draft.queue] ?? [] where !encloses(other, i) { arc(2 * other + 1, 2 * i) }
             segment[draft.queue] = above

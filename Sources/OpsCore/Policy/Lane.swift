@@ -1,5 +1,5 @@
-/// Eligible operations that are interchangeable: same queue, same group, same categories. When the first of
-/// them cannot start, none can, so the whole lane waits in one place: at the resource that its first member lacks.
+/// Eligible operations that are interchangeable: same queue, same group, same categories. If the first of them cannot
+/// start, none can, so the whole lane waits for the resource that its first member lacks.
 struct Lane: Codable {
     struct Key: Hashable, Codable {
         var queue: QueueIndex
@@ -30,7 +30,7 @@ struct Lane: Codable {
         /// To be considered at the next opportunity.
         case candidate
         case parked(Resource)
-        /// Its one member's conditions are being asked, or rest until asked again.
+        /// The conditions of its only member are being evaluated, or were false and are evaluated again later.
         case evaluating
     }
 
@@ -41,12 +41,12 @@ struct Lane: Codable {
     /// Its tickets in the order of lanes of each category it needs; nil while it is empty.
     var tickets: [LaneTicket?]
     var members = ReadyMembers()
-    /// Members that still are.
+    /// Number of members, without stale entries.
     var live: Int32 = 0
     /// Key of the first member; all bits set when there is none.
     var top = UInt64.max
     var status = Status.idle
-    /// Tells the newest entry of this lane in any heap of lanes from older ones.
+    /// Distinguishes the newest entry of this lane in any heap from older ones.
     var stamp: UInt32 = 0
     /// The resource that woke it: once the lane was considered, the next one that waits there is.
     var wokenBy: Resource?
@@ -136,7 +136,7 @@ struct ReadyMembers: Codable {
         heap.removeAll(keepingCapacity: heap.count < 4096)
     }
 
-    /// Forgets stale entries once they are the most part, and the second of one that left and came back.
+    /// Removes stale entries, and the second entry of a member that left and returned.
     mutating func sweep(keeping isLive: (Entry) -> Bool) {
         var all = line[head...].filter(isLive) + heap.entries.filter(isLive)
         all.sort { $0.key < $1.key }
@@ -146,7 +146,7 @@ struct ReadyMembers: Codable {
         heap.removeAll()
     }
 
-    /// Calls with every entry whose key is lower than `bound`, in no order.
+    /// Calls `body` with every entry whose key is lower than `bound`, in no order.
     func forEach(below bound: UInt64, _ body: (Entry) -> Void) {
         for i in head..<line.count {
             guard line[i].key < bound else { break }

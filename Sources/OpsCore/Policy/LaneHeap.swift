@@ -1,5 +1,5 @@
-/// Lanes by the key of their first member, best first. An entry counts while it is the newest one of its lane; older
-/// ones are passed over, and swept out once they are the most part.
+/// Lanes by the key of their first member, best first. Only the newest entry of a lane is valid; older ones are
+/// ignored, and swept out once most entries are old.
 typealias LaneHeap = Heap<LaneEntry>
 
 struct LaneEntry: HeapEntry {

@@ -38,8 +38,8 @@ struct LaneOrder: Codable {
         heap.replace(at: position, with: entry, positions: &positions)
     }
 
-    /// Calls with every lane whose first member comes before `bound`, in no order but that a lane comes before what is
-    /// below it, which is left out when the answer is false.
+    /// Calls `body` with the lanes whose first member comes before `bound`, each before those below it in the heap.
+    /// Where `body` returns false, the lanes below are left out.
     func forEach(below bound: UInt64, _ body: (Entry) -> Bool) {
         var i = 0
         while true {
@@ -47,7 +47,7 @@ struct LaneOrder: Codable {
                 i = 2 * i + 1
                 continue
             }
-            // Past what is below it: to the right, from the nearest that stands on the left.
+            // Continues beside this entry, or beside the nearest one above it that is a left child.
             while i > 0, i.isMultiple(of: 2) { i = (i - 1) / 2 }
             if i == 0 { return }
             i += 1

@@ -77,7 +77,7 @@ struct OperationTable: Codable {
         }
     }
 
-    /// Rows in use, in no order that means anything.
+    /// Rows in use, in no particular order.
     var indices: some Sequence<OperationIndex> {
         rows.indices.lazy.filter { rows[$0].id != 0 }.map { OperationIndex(rawValue: Int32($0)) }
     }
@@ -90,7 +90,7 @@ struct OperationTable: Codable {
         Ancestors(rows: rows, upcoming: self[operation].parent)
     }
 
-    /// An operation and what is around it.
+    /// An operation, and the groups and producers around it, the nearest first.
     func chain(from operation: OperationIndex) -> Ancestors { Ancestors(rows: rows, upcoming: operation) }
 
     struct Ancestors: Sequence, IteratorProtocol {

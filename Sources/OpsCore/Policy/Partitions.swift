@@ -1,5 +1,5 @@
-/// The operations of one ordinary user in one queue: all that a barrier of that user orders. Operations of privileged
-/// users, whose barriers order everybody's, are in none.
+/// The operations of one ordinary user in one queue, which a barrier of that user orders. Operations of privileged
+/// users are in no partition: their barriers order those of all users.
 struct Partition: Codable {
     struct Key: Hashable, Codable {
         var queue: QueueIndex
@@ -30,7 +30,7 @@ struct PartitionTable: Codable {
     /// Number of operations of an ordinary user, those included that finish in this turn.
     func members(of user: UInt32) -> Int { membersOfUsers[user] ?? 0 }
 
-    /// Returns the partition of a user in a queue, which has one member more.
+    /// Returns the partition of a user in a queue, and counts one more member.
     mutating func retain(_ queue: QueueIndex, _ user: UInt32) -> PartitionIndex {
         let key = Partition.Key(queue: queue, user: user)
         if let known = index[key] {

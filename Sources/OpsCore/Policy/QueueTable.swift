@@ -1,4 +1,4 @@
-/// A queue as it stands.
+/// A queue with its settings, counts and parked lanes.
 struct Queue: Codable {
     var name: String
     var limit: Int32?
@@ -8,12 +8,13 @@ struct Queue: Codable {
     var executor: String?
     /// The caller of `submit` estimates the paths of operations of a queue of longest paths.
     var order = QueueOrder.submission
-    /// Operations of the submitter with the least slot time go first among those of equal effective priority.
+    /// True if, among operations of equal effective priority, those of the submitter with the least slot time start
+    /// first.
     var isFair = false
     var pending: Int32 = 0
     var ready: Int32 = 0
     var executing: Int32 = 0
-    /// Held and scheduled ones, which are counted among the others, too.
+    /// Held and scheduled operations, which the other members count too.
     var setApart = SetApart()
     /// Number of executing processes: the limit bounds these.
     var running: Int32 = 0

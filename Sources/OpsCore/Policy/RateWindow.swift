@@ -11,8 +11,8 @@ public struct Rate: Hashable, Sendable, Codable {
 
 /// The latest starts of a category with a rate, as many as its rate allows.
 ///
-/// A process starts some time after its start was decided. The start counts as unconfirmed until the process is there,
-/// and from that instant it takes part in the interval: so processes keep the rate, not only decisions.
+/// A process starts some time after its start was decided. The start counts as unconfirmed until the process exists,
+/// and from then on it counts for one interval. So the rate holds for processes, not only for decisions.
 struct RateWindow: Codable {
     private(set) var rate: Rate
     /// Instants of confirmed starts, the oldest at `first`: at most `rate.count`.
@@ -35,7 +35,7 @@ struct RateWindow: Codable {
 
     func hasRoom(at now: Moment) -> Bool { nextStart.map { $0 <= now.monotonic } ?? false }
 
-    /// Takes another rate. Starts under the old one go on counting.
+    /// Replaces the rate. Starts under the old one still count.
     mutating func change(_ rate: Rate) { self.rate = rate }
 
     /// Counts a start whose process is yet to be reported.

@@ -14,7 +14,7 @@ struct UnitTable: Codable {
     }
 
     private var units: [Unit] = []
-    /// Entries of `units` that stand for none: their name is empty.
+    /// Free entries of `units`: their name is empty.
     private var vacant: [UnitIndex] = []
     private var index: [String: UnitIndex] = [:]
     private var list: [UnitIndex] = []
@@ -54,7 +54,7 @@ struct UnitTable: Codable {
         }
     }
 
-    /// Takes that many shares, always of the least used unit, and of these the first in the list.
+    /// Assigns this number of shares, each of the least used unit, and among equals of the first in the list.
     mutating func assign(_ count: Int32) -> [UnitIndex] {
         var assigned: [UnitIndex] = []
         assigned.reserveCapacity(Int(count))
@@ -69,7 +69,7 @@ struct UnitTable: Codable {
         return assigned
     }
 
-    /// Takes shares again that were taken before a restart. A unit that is no longer listed drains.
+    /// Assigns shares that were assigned before a restart. A unit that is no longer listed drains.
     mutating func restore(_ names: [String]) -> [UnitIndex] {
         names.map { name in
             let unit = entry(of: name)

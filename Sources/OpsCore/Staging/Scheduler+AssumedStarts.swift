@@ -1,5 +1,5 @@
-/// Starts that are assumed. A launch that was staged when opsd, or its connection to the runner, ended may have started.
-/// It counts as executing, in a slot beside all others, until a runner has reported what it knows.
+/// Starts that are assumed. A launch that was staged when opsd, or its connection to the runner, ended may have
+/// started. It counts as executing, in an additional slot, until a runner has reported what it knows.
 extension Scheduler {
     /// Restores an assumed start that no runner has confirmed since.
     mutating func restoreAssumedStart(_ staged: Snapshot.StagedLaunch) {
@@ -17,7 +17,7 @@ extension Scheduler {
         assumeStarted(operation, runner: staged.runner, boot: staged.boot)
     }
 
-    /// One that waited for others keeps its edges: it may yet turn out not to have begun.
+    /// Counts a staged operation as started. It keeps its edges, since it may turn out not to have started.
     mutating func assumeStarted(_ operation: OperationIndex, runner: String, boot: String) {
         if table[operation].state == .pending { invalidatePriorities(awaitedBy: operation) }
         let run = registry.popRun(of: operation)
@@ -38,8 +38,7 @@ extension Scheduler {
         record(.assumedStarted(registry.attemptID(index), run: execution.run, slot: slot, at: now))
     }
 
-    /// Confirms an assumed start against an inventory; unstages the operation when its own runner knows nothing of it.
-    /// False when it is unstaged.
+    /// Unstages an operation if its own runner does not list its attempt. Returns whether it still counts as started.
     mutating func confirmOrUnstage(_ index: ExecutionIndex, _ inventory: Inventory) -> Bool {
         let boot = executions[index].boot
         let isSameRunner = executions[index].runner == inventory.runner && (boot.isEmpty || boot == inventory.boot)
@@ -50,12 +49,13 @@ extension Scheduler {
         return true
     }
 
-    /// Returns whether nothing has followed from an assumed start that its withdrawal would leave behind.
+    /// Returns whether an assumed start has had no consequences yet, so that it can be undone.
     private func mayUnstage(_ index: ExecutionIndex) -> Bool {
         executions[index].resolution == nil && table[executions[index].operation].group == nil
     }
 
-    /// Unstages an operation that its runner has not started; if its end is decided meanwhile, that comes now.
+    /// Unstages an operation that its runner has not started. If it was resolved meanwhile, it ends; if it has
+    /// children, it is launched.
     mutating func unstageOrLaunch(_ index: ExecutionIndex) {
         guard !mayUnstage(index) else { return unstage(index) }
         confirmStart(index, nil)
@@ -66,7 +66,7 @@ extension Scheduler {
         }
     }
 
-    /// It has started, as far as anybody can say.
+    /// Confirms an assumed start. `begun`: its slot and instant, if a runner has reported them.
     mutating func confirmStart(_ index: ExecutionIndex, _ begun: SlotStart?) {
         guard executions[index].isAssumed, var slot = executions[index].slot else { return }
         executions[index].isAssumed = false
@@ -88,7 +88,8 @@ extension Scheduler {
         meetStartEdges(of: operation)
     }
 
-    /// It has not started: it waits as before, and its attempt is still to come.
+    /// Undoes an assumed start that has not happened. The operation waits as before, and the number of its attempt is
+    /// free.
     private mutating func unstage(_ index: ExecutionIndex) {
         let operation = executions[index].operation
         unfreeze(operation)

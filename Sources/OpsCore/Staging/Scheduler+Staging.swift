@@ -1,5 +1,5 @@
-/// Staged launches are what would start next. Their intents are on disk, and the runner starts the first that may go the
-/// moment an attempt succeeds; so no slot waits for a commit.
+/// Staged launches are those of the operations that would start next. Their intents are on disk, and the runner starts
+/// the first that may start as soon as an attempt succeeds. So no slot waits for a commit.
 ///
 /// Some staged operations are ready and wait for a slot of the full pool; others wait for the success of executing ones.
 /// They are always what would start next, in order, and no report of the runner alone can change that: everything that
@@ -23,7 +23,7 @@ extension Scheduler {
     public func mustRevokeStaged(at now: Moment) -> Bool {
         guard !staging.isEmpty else { return false }
         if staging.mustRevoke(at: now) { return true }
-        // The runner passes on the slots that it sees become free; other starts are for a turn.
+        // The runner fills only slots that a success frees. All other starts need a turn.
         if capacity.hasFreeSlot,
             staging.operations.contains(where: { table[$0].state == .ready }) || lanes.hasProcess
         {
@@ -35,7 +35,7 @@ extension Scheduler {
 
     // MARK: Starts of the runner
 
-    /// Records the start of a staged launch: a start like any other, but for the launch.
+    /// Records the start of a staged launch, which the runner has made by itself.
     mutating func stagedStarted(_ attempt: AttemptID, at begun: SlotStart) {
         guard let operation = table.index(of: attempt.operation) else { return }
         if let index = registry.assumedExecution(of: operation), executions[index].attempt == attempt.number {
@@ -75,11 +75,12 @@ extension Scheduler {
         }
     }
 
-    /// Revokes what the caller of `handle` or `endTurn` has left staged. Nobody has taken the launches back from the
-    /// runner, so each counts as started until the runner confirms the revocation.
+    /// Revokes what the caller of `handle` or `endTurn` has left staged. The runner may start them until it confirms
+    /// the revocation, so each of them counts as started.
     mutating func revokeStagedUnconfirmed() { revokeStaged(started: nil) }
 
-    /// Returns to the lanes what the runner has not started: it reports a start before it confirms a revocation.
+    /// Returns the operations that the runner has not started to their lanes. The runner reports each start before it
+    /// confirms a revocation.
     mutating func revocationConfirmed() {
         staging.confirmRevocation()
         guard let runner = capacity.runner else { return }

@@ -1,6 +1,8 @@
-/// The choice of what is staged: what is next, and what will be next once something that executes has succeeded.
+/// The choice of launches to stage: those of operations that are next, and of those that are next once executing ones
+/// have succeeded.
 extension Scheduler {
-    /// Stages what is next, at the end of a turn in which the runner alone reported and something short succeeded.
+    /// Stages the next launches at the end of a turn with no events but reports of the runner, one of them the success
+    /// of a short attempt.
     mutating func fillStaging() {
         defer { scratch.forgetReports() }
         guard scratch.sawOnlyRunnerReports, scratch.sawShortRun, staging.mayStage, mayStart,
@@ -25,7 +27,8 @@ extension Scheduler {
         emit(.stage(attempt, after: after))
     }
 
-    /// Returns what comes next, ready or not; nil when nothing does, or when more than a report of the runner decides it.
+    /// Returns the operation that comes next, ready or not; nil if there is none, or if it depends on more than reports
+    /// of the runner.
     private mutating func next(_ plan: inout StagingPlan) -> StagingPlan.Candidate? {
         let ready = nextInLine()
         guard let candidate = plan.candidates.last, candidate.key < ready?.key ?? .max else {
@@ -48,7 +51,7 @@ extension Scheduler {
             guard let entry = lanes.firstProcess() else { return nil }
             let lane = entry.lane
             guard entry.key == lanes[lane].top else {
-                // Its first member has left since: it has its turn by the next one.
+                // Its first member has left since: the next member decides its turn.
                 lanes.removeFirstProcess()
                 makeCandidate(lane)
                 continue

@@ -17,7 +17,7 @@ struct Staging: Equatable, Codable {
         case unsupported
         /// The runner holds nothing and can be given launches.
         case empty
-        /// Monotonic instant at which launches that have rested until then are revoked.
+        /// Monotonic instant at which the launches are revoked if none of them has started until then.
         case staged(until: Int64)
         /// An attempt did not succeed: the runner starts nothing more, and some staged launches can never start.
         case spoiled
@@ -26,7 +26,7 @@ struct Staging: Equatable, Codable {
     }
 
     private(set) var state = State.unsupported
-    /// Operations in the order in which they start; nil for one whose end was decided meanwhile: it never starts.
+    /// Operations in the order in which they start; nil for one that was resolved meanwhile and never starts.
     private(set) var launches: [OperationIndex?] = []
     /// True if staged launches may wait for the success of others.
     private(set) var acceptsWaiting = false
@@ -74,7 +74,7 @@ struct Staging: Equatable, Codable {
         state = .staged(until: until)
     }
 
-    /// Removes a launch that the runner has started; the rest may rest until then.
+    /// Removes a launch that the runner has started. The others stay staged until the new instant.
     mutating func start(_ operation: OperationIndex, until: Int64) {
         launches.removeAll { $0 == operation }
         if launches.isEmpty {
@@ -84,7 +84,7 @@ struct Staging: Equatable, Codable {
         }
     }
 
-    /// Notes that the end of an operation is decided; false when it is not staged.
+    /// Notes that a staged operation was resolved and never starts. Returns false if it is not staged.
     mutating func discard(_ operation: OperationIndex) -> Bool {
         guard let position = launches.firstIndex(of: operation) else { return false }
         launches[position] = nil
