@@ -71,7 +71,7 @@ extension Daemon {
     private func start() throws {
         let server = try Server(
             loop: loop, limits: connectionLimits, authorization: authorization, log: log,
-            handler: { [unowned self] frame, connection in self.requests.take(frame, from: connection) })
+            handler: { [unowned self] frame, connection in self.requests.handle(frame, from: connection) })
         self.server = server
         for socket in try listeningSockets() { try server.listen(on: socket) }
         try watchSignals()

@@ -43,7 +43,7 @@ public final class Daemon {
         configuration, turns: turns, history: history, loop: loop, log: log,
         greeted: { [unowned self] in
             observers.startNext()
-            conditions.goOnWithRunner()
+            conditions.resumeWithRunner()
             schedules.triggers.startLooks()
         })
     private(set) lazy var executors = ExecutorLinks(
@@ -142,9 +142,9 @@ extension Daemon: TurnHost {
 
     func publish(_ transition: Transition, answering: () -> Void) {
         let newcomer = publisher.nextNumber
-        turns.finished.take(transition.reports)
-        schedules.finish.take(transition.reports)
-        graphs.take(transition.reports)
+        turns.finished.count(transition.reports)
+        schedules.finish.receive(transition.reports)
+        graphs.receive(transition.reports)
         answering()
         performer.perform(transition.effects)
         publisher.publish(transition.reports, before: newcomer)

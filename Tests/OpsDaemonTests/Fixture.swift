@@ -36,7 +36,7 @@ final class Fixture {
         let limits = ConnectionLimits(total: connections, perUser: perUser, bytesPerUser: buffered)
         daemon.server = try Server(
             loop: loop, limits: limits, authorization: daemon.authorization, log: daemon.log,
-            handler: { [unowned daemon] frame, connection in daemon.requests.take(frame, from: connection) })
+            handler: { [unowned daemon] frame, connection in daemon.requests.handle(frame, from: connection) })
     }
 
     deinit {

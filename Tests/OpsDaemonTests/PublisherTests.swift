@@ -8,7 +8,7 @@ import Testing
 @Suite struct PublisherTests {
     private final class Listener: Follower {
         private(set) var told: [Int64] = []
-        func take(_ reports: [Report]) { told += reports.map(\.sequence) }
+        func receive(_ reports: [Report]) { told += reports.map(\.sequence) }
     }
 
     private func reports(_ sequences: ClosedRange<Int64>) -> [Report] {

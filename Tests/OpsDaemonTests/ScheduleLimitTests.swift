@@ -12,16 +12,16 @@ import Testing
 @Suite struct ScheduleLimitTests {
     @Test func `a user who has had all runs of a minute waits for its end, and no other user does`() {
         var allowance = RunAllowance()
-        let first = (0..<RunAllowance.runsInAMinute).map { allowance.take(for: 1000, at: Int64($0)) }
+        let first = (0..<RunAllowance.runsInAMinute).map { allowance.consumeRun(of: 1000, at: Int64($0)) }
         #expect(first.allSatisfy { $0 })
-        var mayRun = allowance.take(for: 1000, at: 59_999_999_999)
+        var mayRun = allowance.consumeRun(of: 1000, at: 59_999_999_999)
         #expect(!mayRun)
         #expect(allowance.rest(of: 1000, at: 59_999_999_999) == 60_000_000_000)
-        mayRun = allowance.take(for: 1001, at: 59_999_999_999)
+        mayRun = allowance.consumeRun(of: 1001, at: 59_999_999_999)
         #expect(mayRun)
         #expect(allowance.rest(of: 1001, at: 59_999_999_999) == nil)
         #expect(allowance.rest(of: 1000, at: 60_000_000_000) == nil)
-        mayRun = allowance.take(for: 1000, at: 60_000_000_000)
+        mayRun = allowance.consumeRun(of: 1000, at: 60_000_000_000)
         #expect(mayRun)
         #expect(allowance.rest(of: 1000, at: 60_000_000_000) == nil)
     }

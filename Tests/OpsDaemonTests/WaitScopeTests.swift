@@ -18,7 +18,7 @@ import Testing
         isIn: (OperationID, String) -> Bool = { _, _ in false }, at location: SourceLocation = #_sourceLocation
     ) {
         #expect(throws: Never.self, sourceLocation: location) {
-            let answer = try scope.take(report, isIn: isIn)
+            let answer = try scope.apply(report, isIn: isIn)
             #expect(answer == isAnEnd, sourceLocation: location)
         }
     }
@@ -84,7 +84,7 @@ import Testing
     @Test func `an error in reading the queue of an operation is passed on`() {
         var scope = WaitScope(.queue("q"), unfinished: [])
         #expect(throws: StoreError.self) {
-            try scope.take(report(.submitted, 7, new: .pending)) { _, _ throws(StoreError) in
+            try scope.apply(report(.submitted, 7, new: .pending)) { _, _ throws(StoreError) in
                 throw StoreError(.ioError, "no answer", file: "opsd.db")
             }
         }

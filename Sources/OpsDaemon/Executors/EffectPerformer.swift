@@ -61,7 +61,7 @@ final class EffectPerformer {
         switch effect {
         case .launch(let attempt, let slot): launch(attempt, slot)
         case .stage(let attempt, let after): stage(attempt, after)
-        case .revokeStaged: runner.recall()
+        case .revokeStaged: runner.dropStaged()
         case .terminate(let attempt, let grace): runner.send(.terminate(Attempt(attempt), grace: grace))
         case .freeze(let attempt): runner.send(.freeze(Attempt(attempt)))
         case .thaw(let attempt): runner.send(.thaw(Attempt(attempt)))

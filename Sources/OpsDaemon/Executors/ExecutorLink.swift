@@ -121,7 +121,7 @@ final class ExecutorLink {
         isConnected = now
     }
 
-    private func lose(_ why: String) {
+    private func handleLoss(_ why: String) {
         let wasConnected = isConnected
         drop()
         if wasConnected {
@@ -165,7 +165,7 @@ final class ExecutorLink {
             }
             try source?.setInterest(.readable)
         } catch {
-            lose("\(error)")
+            handleLoss("\(error)")
         }
     }
 
@@ -179,15 +179,15 @@ final class ExecutorLink {
             switch try descriptor?.read(atMost: DaemonLimits.readBytes, onto: &bytes) {
             case .moved: reader.append(bytes)
             case .wouldBlock: return
-            case .ended, nil: return lose("it closed the connection")
+            case .ended, nil: return handleLoss("it closed the connection")
             }
-            while descriptor != nil, let report = try reader.next() { take(report) }
+            while descriptor != nil, let report = try reader.next() { handle(report) }
         } catch {
-            lose("\(error)")
+            handleLoss("\(error)")
         }
     }
 
-    private func take(_ report: ExecutorReport) {
+    private func handle(_ report: ExecutorReport) {
         switch report {
         case .hello(let greeting): greet(greeting)
         case .accepted(let attempt, let job): record(.accepted(AttemptID(attempt), job: job))
@@ -211,7 +211,7 @@ final class ExecutorLink {
 
     private func greet(_ greeting: ExecutorGreeting) {
         guard LaunchProtocol.understands(greeting.version) else {
-            return lose("it speaks version \(greeting.version) of the protocol, this opsd \(LaunchProtocol.version)")
+            return handleLoss("it speaks version \(greeting.version) of the protocol, this opsd \(LaunchProtocol.version)")
         }
         delay = Self.firstDelay
         lastError = ""

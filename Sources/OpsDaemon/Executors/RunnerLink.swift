@@ -24,14 +24,14 @@ final class RunnerLink {
     private var delay = RunnerLink.firstDelay
     private var isWanted = false
     /// Updates of attempts, kept until the greeting has listed their states.
-    private var words: [AttemptID: OperationUpdate] = [:]
+    private var updates: [AttemptID: OperationUpdate] = [:]
     /// One token for each staged launch: the side that takes it decides whether the launch begins.
     private var tokens: Tokens?
     /// Staged launches that the runner has not reported, and the number of tokens that opsd has taken from them.
     private var staged: [AttemptID] = []
     private var takenBack = 0
     /// Reports that concern no attempt wait while staged launches are revoked.
-    private var isTakingBack = false
+    private var isRevoking = false
     private var putOff: [ExecutorReport] = []
 
     /// Process id of the runner that has greeted the daemon.
@@ -55,7 +55,7 @@ final class RunnerLink {
             self.send(.ping)
             self.flush()
         },
-        giveUp: { [unowned self] in if self.isConnected { self.lose("it does not answer") } })
+        giveUp: { [unowned self] in if self.isConnected { self.handleLoss("it does not answer") } })
     /// True if a runner has greeted the daemon that supports pings.
     private(set) var answersPings = false
     /// Protocol version of the runner; 0: it has not greeted yet.
@@ -144,7 +144,7 @@ final class RunnerLink {
         descriptor = nil
         reader = FrameReader()
         output = OutputBuffer()
-        words = [:]
+        updates = [:]
         pid = nil
         peerVersion = 0
         answersPings = false
@@ -154,14 +154,14 @@ final class RunnerLink {
     }
 
     /// Handles a lost connection or an invalid message: informs the scheduler, and connects again.
-    private func lose(_ why: String) {
+    private func handleLoss(_ why: String) {
         log.write(
             .warning, "runner lost: \(why)", [(name: "MESSAGE_ID", value: JournalWriter.Message.runnerLost)])
-        takeTokens()
+        consumeTokens()
         let missing = staged.count - takenBack
         drop()
         turns.stagingRevoked(started: missing)
-        helpers.runnerIsGone()
+        helpers.runnerLost()
         turns.record(.runnerLost)
         if isWanted { connectLater() }
     }
@@ -206,7 +206,7 @@ final class RunnerLink {
             }
             try source?.setInterest(.readable)
         } catch {
-            lose("\(error)")
+            handleLoss("\(error)")
         }
     }
 
@@ -226,20 +226,20 @@ final class RunnerLink {
                 reader.append(bytes)
                 if isConnected { pulse.heard() }
             case .wouldBlock: return
-            case .ended, nil: return lose("it closed the connection")
+            case .ended, nil: return handleLoss("it closed the connection")
             }
-            try hearWhatIsThere()
+            try handleReceivedReports()
         } catch {
-            lose("\(error)")
+            handleLoss("\(error)")
         }
     }
 
-    private func hearWhatIsThere() throws(ProtocolError) {
-        while descriptor != nil, let report = try reader.next() { take(report) }
+    private func handleReceivedReports() throws(ProtocolError) {
+        while descriptor != nil, let report = try reader.next() { handle(report) }
     }
 
-    private func take(_ report: ExecutorReport) {
-        if isTakingBack, !report.concernsAttempt { return putOff.append(report) }
+    private func handle(_ report: ExecutorReport) {
+        if isRevoking, !report.concernsAttempt { return putOff.append(report) }
         switch report {
         case .hello(let greeting): greet(greeting)
         case .stagedStarted(let attempt, let slot, let at):
@@ -262,7 +262,7 @@ final class RunnerLink {
         case .updated(let attempt, let update):
             if attempt.isHelper { return }
             if isConnected { return turns.record(.updated(AttemptID(attempt), OperationUpdate(update))) }
-            words[AttemptID(attempt)] = OperationUpdate(update)
+            updates[AttemptID(attempt)] = OperationUpdate(update)
         }
     }
 
@@ -276,7 +276,7 @@ final class RunnerLink {
         do throws(SystemError) {
             try tokens?.add()
         } catch {
-            return lose("\(error)")
+            return handleLoss("\(error)")
         }
         staged.append(AttemptID(launch.attempt))
     }
@@ -284,28 +284,28 @@ final class RunnerLink {
     /// Takes back all tokens, and reads the reports of launches that the runner started before. No launch is staged
     /// afterwards.
     func revokeStaged() {
-        takeTokens()
-        isTakingBack = true
+        consumeTokens()
+        isRevoking = true
         let end = Clock.read().monotonic + DaemonLimits.revocationPatience
         do {
-            try hearWhatIsThere()
+            try handleReceivedReports()
             while staged.count > takenBack {
                 let left = (end - Clock.read().monotonic) / 1_000_000
                 guard left > 0 else { throw SystemError("hear what the runner has begun", errno: SystemError.timedOut) }
                 if try descriptor?.waitUntil(.readable, milliseconds: Int32(left)) == true { read() }
             }
         } catch {
-            lose("\(error)")
+            handleLoss("\(error)")
         }
-        isTakingBack = false
+        isRevoking = false
         staged = []
         takenBack = 0
     }
 
     /// Tells the runner to drop its staged launches. Their tokens are taken first, so that it starts none of them
     /// meanwhile; `revokeStaged` has done that already, unless the scheduler revoked them by itself.
-    func recall() {
-        takeTokens()
+    func dropStaged() {
+        consumeTokens()
         staged = []
         takenBack = 0
         send(.revokeStaged)
@@ -315,10 +315,10 @@ final class RunnerLink {
     func handleDeferredReports() {
         let late = putOff
         putOff = []
-        for report in late where descriptor != nil { take(report) }
+        for report in late where descriptor != nil { handle(report) }
     }
 
-    private func takeTokens() {
+    private func consumeTokens() {
         do throws(SystemError) {
             while try tokens?.acquire() == true { takenBack += 1 }
         } catch {
@@ -328,7 +328,7 @@ final class RunnerLink {
 
     private func greet(_ greeting: ExecutorGreeting) {
         guard LaunchProtocol.understands(greeting.version) else {
-            return lose("it speaks version \(greeting.version) of the protocol, this opsd \(LaunchProtocol.version)")
+            return handleLoss("it speaks version \(greeting.version) of the protocol, this opsd \(LaunchProtocol.version)")
         }
         // Not at the connection: a runner that accepts it and hangs up is asked at growing intervals.
         delay = Self.firstDelay
@@ -345,9 +345,9 @@ final class RunnerLink {
         rights = ProcessRights(of: greeting.pid)
         acceptsStaging = greeting.version >= LaunchProtocol.versionWithStaging
         pulse.heard()
-        helpers.runnerIsHere(knowing: greeting.entries.filter(\.attempt.isHelper))
+        helpers.runnerConnected(listing: greeting.entries.filter(\.attempt.isHelper))
         var inventory = Inventory(greeting)
-        swap(&inventory.updates, &words)
+        swap(&inventory.updates, &updates)
         leaveAlone(&inventory)
         turns.record(.runnerConnected(inventory))
         guard !greeting.isEnding else { return log.notice("runner \(greeting.pid) is ending") }

@@ -72,7 +72,7 @@ final class ConditionEvaluator {
     }
 
     /// A runner has connected: what waited for one, or was lost with the last, is asked now.
-    func goOnWithRunner() {
+    func resumeWithRunner() {
         for operation in running.keys.sorted() {
             if let evaluation = running[operation], evaluation.helper == nil, !evaluation.isReading { goOn(evaluation) }
         }
@@ -219,7 +219,7 @@ final class ConditionEvaluator {
             [unowned self, unowned evaluation] ending in
             self.ended(evaluation, ending, detail, falseStatus: falseStatus)
         }
-        // Without a runner it waits for one: see `goOnWithRunner`.
+        // Without a runner it waits for one: see `resumeWithRunner`.
         evaluation.helper = helper
         return .asked
     }

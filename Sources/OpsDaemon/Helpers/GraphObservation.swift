@@ -63,7 +63,7 @@ final class GraphObservation {
     }
 
     /// Notices ends of operations, after their commit.
-    func take(_ reports: [Report]) {
+    func receive(_ reports: [Report]) {
         do throws(StoreError) {
             for graph in store.popObservedGraphs() where watched[graph] == nil { try watch(graph) }
         } catch { return turns.fall(error) }

@@ -71,7 +71,7 @@ final class HelperProcesses {
         terminate(attempt)
     }
 
-    /// While the connection is down nothing is sent; `runnerIsHere` repeats it.
+    /// While the connection is down nothing is sent; `runnerConnected` repeats it.
     private func terminate(_ attempt: Attempt) {
         running[attempt]?.deadline = nil
         runner.send(.terminate(attempt, grace: Self.grace))
@@ -114,7 +114,7 @@ final class HelperProcesses {
 
     /// Reports the helpers that ended while the connection was down. Ends helpers that an earlier opsd left running,
     /// and does not use their numbers again.
-    func runnerIsHere(knowing known: [ExecutorGreeting.Entry]) {
+    func runnerConnected(listing known: [ExecutorGreeting.Entry]) {
         for (attempt, uid) in orphans where !known.contains(where: { $0.attempt == attempt }) {
             runner.send(.killStaleTree(attempt, socket: socket, uid: uid))
         }
@@ -137,7 +137,7 @@ final class HelperProcesses {
         }
     }
 
-    func runnerIsGone() {
+    func runnerLost() {
         let lost = running
         running = [:]
         for (attempt, helper) in lost { orphans[attempt] = helper.uid }

@@ -14,7 +14,7 @@ struct FinishedCount {
         return counted
     }
 
-    mutating func take(_ reports: [Report]) {
+    mutating func count(_ reports: [Report]) {
         guard var count else { return }
         for report in reports {
             switch report.kind {

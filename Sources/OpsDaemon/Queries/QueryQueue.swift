@@ -185,7 +185,7 @@ private final class QueryReader: @unchecked Sendable {
     }
 
     func readSlice<Q: Query>(of moved: Transferred<Q>, used: Int64, _ path: String) -> Slice<Q> {
-        var query = moved.take()
+        var query = moved.consume()
         let start = Clock.read().monotonic
         func elapsed() -> Int64 { Clock.read().monotonic - start }
         do {

@@ -60,7 +60,7 @@ final class SchedulerQueries {
                 return done()
             }
             let copy = Transferred(core)
-            let ask = { @Sendable in Result { try question(copy.take()) } }
+            let ask = { @Sendable in Result { try question(copy.consume()) } }
             guard self.isLarge else {
                 finish(ask())
                 return done()

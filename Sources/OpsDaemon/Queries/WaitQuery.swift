@@ -7,25 +7,25 @@ struct WaitStart: Sendable {
     var scope: WaitScope
     /// Ends in the order in which they are told; one of them where any one is waited for.
     var ended: [OperationID]
-    var untold: Set<OperationID>
+    var unreported: Set<OperationID>
     /// Operations that have ended last in any other way than well.
     var unsuccessful: Set<OperationID>
     var waitsForAny: Bool
     var sequence: Int64
 
     /// Memory of a wait while it is unfinished, in bytes.
-    var heldBytes: Int { scope.heldBytes + ended.count * 8 + (untold.count + unsuccessful.count) * 2 * 16 }
+    var heldBytes: Int { scope.heldBytes + ended.count * 8 + (unreported.count + unsuccessful.count) * 2 * 16 }
 
     /// Takes in what has happened since. `isIn` says whether an operation is in a queue.
-    mutating func take(_ reports: [Report], isIn: (OperationID, String) throws(StoreError) -> Bool) throws {
+    mutating func apply(_ reports: [Report], isIn: (OperationID, String) throws(StoreError) -> Bool) throws {
         for report in reports {
             guard report.sequence == sequence + 1 else {
                 throw ControlError.busy("events were pruned while the operations were looked up; wait again")
             }
             sequence = report.sequence
-            guard try scope.take(report, isIn: isIn), let operation = report.operation else { continue }
+            guard try scope.apply(report, isIn: isIn), let operation = report.operation else { continue }
             if waitsForAny, !ended.isEmpty { continue }
-            if untold.insert(operation).inserted { ended.append(operation) }
+            if unreported.insert(operation).inserted { ended.append(operation) }
             if report.outcome?.isUnsuccessful == false {
                 unsuccessful.remove(operation)
             } else {
@@ -113,14 +113,14 @@ struct WaitQuery: Query {
         let counted = waitsForAny ? Array(ended.prefix(1)) : ended
         start = WaitStart(
             scope: WaitScope(extent, unfinished: Set(selected.filter { outcomes[$0] == nil })), ended: counted,
-            untold: Set(counted), unsuccessful: Set(counted.filter { outcomes[$0]?.isUnsuccessful ?? false }),
+            unreported: Set(counted), unsuccessful: Set(counted.filter { outcomes[$0]?.isUnsuccessful ?? false }),
             waitsForAny: waitsForAny, sequence: sequence ?? 0)
     }
 
     /// Goes through the events since the reading began, but for the last few, which are the loop's.
     private mutating func catchUp(_ history: History) throws -> WaitStart? {
         let events = try history.events(after: start?.sequence ?? 0, limit: Self.events)
-        try start?.take(events) { (id, queue) throws(StoreError) in
+        try start?.apply(events) { (id, queue) throws(StoreError) in
             var one = OpsStore.Selection()
             one.ids = [id.rawValue...id.rawValue]
             one.queue = queue

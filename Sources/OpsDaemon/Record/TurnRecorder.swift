@@ -131,7 +131,7 @@ final class TurnRecorder {
         gatheredSize = 0
         writing.run(
             {
-                let (writer, items) = lent.take()
+                let (writer, items) = lent.consume()
                 do { return Written.bytes(try writer.write(items)) } catch { return Written.failed("\(error)") }
             },
             then: { [weak self] in self?.finish($0) })

@@ -32,7 +32,7 @@ extension Requests {
         var start = start
         while true {
             let events = try history.events(after: start.sequence, limit: WaitQuery.events)
-            try start.take(events, isIn: turns.isOperation)
+            try start.apply(events, isIn: turns.isOperation)
             if events.count < WaitQuery.events { return start }
         }
     }

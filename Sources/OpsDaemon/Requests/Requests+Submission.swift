@@ -91,11 +91,11 @@ extension Requests {
     }
 
     /// The graph is read and sound in itself: look up what it refers to, and ask the scheduler.
-    func take(_ input: GraphInput, _ order: SubmissionOrder, _ exchange: Exchange) throws {
+    func handle(_ input: GraphInput, _ order: SubmissionOrder, _ exchange: Exchange) throws {
         try Self.requireWords(order)
         let keys = try Self.keys(input, order)
         guard !keys.isEmpty || !input.externals.isEmpty || turns.wantsEstimates(input, order) else {
-            if putOff(exchange, { [unowned self] in try self.take(input, order, exchange) }) { return }
+            if putOff(exchange, { [unowned self] in try self.handle(input, order, exchange) }) { return }
             if turns.outage != nil { throw turns.unavailable }
             let builder = try builder(input, order, exchange.caller)
             return try submit(builder, input, order, exchange)
@@ -127,7 +127,7 @@ extension Requests {
             if let earlier = answer.earlier { return self.answer(earlier, answer.names, order, exchange) }
             // The answer may be out of date: the scheduler checks it again.
             var builder = try self.builder(input, order, exchange.caller)
-            builder.take(answer)
+            builder.apply(answer)
             try self.submit(builder, input, order, exchange)
         }
     }
@@ -146,14 +146,14 @@ extension Requests {
             return turns.requestBeside(
                 exchange, names: { names[Int($0)] },
                 prepare: { core in
-                    var builder = moved.take()
-                    try builder.settleFacts({ try History.open(path: path) }, contains: core.contains)
+                    var builder = moved.consume()
+                    try builder.refreshFacts({ try History.open(path: path) }, contains: core.contains)
                     let texts = try builder.build()
                     return LargeRequest(event: .submit(texts.submission), texts: texts, isTrial: order.isDryRun)
                 }, then: accept)
         }
         var builder = builder
-        try builder.settleFacts({ history }, contains: { id in turns.ask { $0.contains(id) } ?? false })
+        try builder.refreshFacts({ history }, contains: { id in turns.ask { $0.contains(id) } ?? false })
         let texts = try builder.build()
         let event = Event.submit(texts.submission)
         if order.isDryRun {

@@ -86,7 +86,7 @@ final class Requests {
     }
 
     /// Answers one message.
-    func take(_ frame: [UInt8], from connection: Connection) {
+    func handle(_ frame: [UInt8], from connection: Connection) {
         let share = BufferShare(of: connection.user.budget, frame.count)
         guard frame.count > DaemonLimits.bytesReadInTheLoop else {
             return answer(Result { try Incoming(frame) }, share, to: connection)
@@ -96,7 +96,7 @@ final class Requests {
             { Result { try Incoming(frame) } },
             then: { [unowned self] incoming in
                 guard !connection.isClosed else { return }
-                connection.letGo(of: connection)
+                connection.resumeReading(for: connection)
                 self.answer(incoming, share, to: connection)
             })
     }

@@ -72,7 +72,7 @@ final class RunFinish {
     }
 
     /// Handles ends of operations, after their commit.
-    func take(_ reports: [Report]) {
+    func receive(_ reports: [Report]) {
         guard !watched.isEmpty else { return }
         for report in reports where report.kind == .finished {
             guard let graph = report.graph, watched[graph] != nil else { continue }

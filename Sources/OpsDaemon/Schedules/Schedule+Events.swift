@@ -107,7 +107,7 @@ extension Schedule {
     }
 
     /// Adopts the state that a commit has stored.
-    func take(_ after: EventState, isRun: Bool) {
+    func adopt(_ after: EventState, isRun: Bool) {
         if events.boot != nil, after.boot == nil { boot = currentBoot }
         events = after
         if isRun { ledger.noteRun() }

@@ -84,7 +84,7 @@ final class Schedule {
     }
 
     /// Adopts the ledger that a commit has stored.
-    func take(_ ledger: InstantLedger) { self.ledger = ledger }
+    func adopt(_ ledger: InstantLedger) { self.ledger = ledger }
 
     /// Records that nothing could be started before `now`.
     func returned(at now: UnixTime) {

@@ -30,7 +30,7 @@ struct RunAllowance {
 
     /// Notes a run, and returns true; false if the user has had all runs of this minute.
     /// - Parameter now: Monotonic instant, in nanoseconds.
-    mutating func take(for user: UInt32, at now: Int64) -> Bool {
+    mutating func consumeRun(of user: UInt32, at now: Int64) -> Bool {
         guard let current = minutes[user], now - current.start < Self.minute else {
             minutes[user] = (now, 1)
             return true

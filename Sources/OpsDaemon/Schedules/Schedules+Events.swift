@@ -48,7 +48,7 @@ extension Schedules {
         let (write, after) = schedule.accounting(InstantRecord(.run, at: event.nominal), of: event)
         let cancelled = schedule.definition.policy.overlap == .cancel ? schedule.unfinished : []
         return try start(schedule, write, cancelling: cancelled) {
-            schedule.take(after, isRun: true)
+            schedule.adopt(after, isRun: true)
         } refused: { [unowned self] reason in
             try self.store(InstantRecord(.refused, at: event.nominal), of: schedule, event, note: reason)
         }
@@ -61,6 +61,6 @@ extension Schedules {
         var (write, after) = schedule.accounting(record, of: event)
         write.instant.note = note
         try store(write, of: schedule, from: record.nominal, count: record.count)
-        schedule.take(after, isRun: false)
+        schedule.adopt(after, isRun: false)
     }
 }

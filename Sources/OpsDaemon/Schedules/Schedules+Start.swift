@@ -15,7 +15,7 @@ extension Schedules {
     func start(_ schedule: Schedule, at nominal: UnixTime, cancelling runs: [ScheduleInstant]) throws -> Bool {
         guard let accounting = schedule.accounting(InstantRecord(.run, at: nominal)) else { return false }
         return try start(schedule, accounting.write, cancelling: runs) {
-            schedule.take(accounting.ledger)
+            schedule.adopt(accounting.ledger)
         } refused: { [unowned self] reason in
             try self.store(InstantRecord(.refused, at: nominal), of: schedule, note: reason)
         }

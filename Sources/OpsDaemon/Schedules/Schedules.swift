@@ -213,7 +213,7 @@ final class Schedules {
     func mayRun(_ schedule: Schedule) -> Bool {
         let user = schedule.stored.uid
         return authorization.isPrivileged(user: user)
-            || allowance.take(for: user, at: Clock.read().monotonic)
+            || allowance.consumeRun(of: user, at: Clock.read().monotonic)
     }
 
     /// Processes due instants, and starts runs.
@@ -296,7 +296,7 @@ final class Schedules {
         guard var accounting = schedule.accounting(record) else { return }
         accounting.write.instant.note = note
         try store(accounting.write, of: schedule, from: record.nominal, count: record.count)
-        schedule.take(accounting.ledger)
+        schedule.adopt(accounting.ledger)
     }
 
     /// Stores a record of instants that do not run. It may be merged with an earlier one; the event has the first new
@@ -349,7 +349,7 @@ final class Schedules {
         ledger.clockWentBack(to: now, ran: ran)
         try store.removeRecords(
             of: schedule.id, after: now.seconds, shortened: shortened, schedule.position(ledger))
-        schedule.take(ledger)
+        schedule.adopt(ledger)
     }
 
     // MARK: - Pauses
@@ -359,7 +359,7 @@ final class Schedules {
         let now = UnixTime(flooringNanoseconds: Moment.now().wall)
         if isPaused { ledger.pause() } else { ledger.resume(at: now) }
         try store.move(schedule.id, to: schedule.position(ledger))
-        schedule.take(ledger)
+        schedule.adopt(ledger)
         triggers.update(schedule)
         refresh()
     }

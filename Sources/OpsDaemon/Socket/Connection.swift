@@ -24,7 +24,7 @@ final class Connection {
     /// The unfinished call, or the large message being read, that delays the next call.
     private var holder: AnyObject?
     /// The last reply of all, when the owed ones have been made.
-    private var lastWords: [UInt8]?
+    private var finalReply: [UInt8]?
     /// The last look at the input found a message, so another may be behind it.
     private var mayHoldMore = false
     /// The client will send no more, but may still read.
@@ -35,7 +35,7 @@ final class Connection {
         didSet { if parts != nil { server.watchIdle() } }
     }
     /// Arrival of an incomplete message, if there is one.
-    private var halfSince: Int64?
+    private var incompleteSince: Int64?
     /// The last time that some of the answers were taken that wait, if any do.
     private var unreadSince: Int64?
 
@@ -61,7 +61,7 @@ final class Connection {
     /// The first of what the client is to move on, and since when it has not.
     var idle: (since: Int64, Idleness)? {
         var owed: [(since: Int64, Idleness)] = []
-        if let halfSince { owed.append((halfSince, .halfMessage)) }
+        if let incompleteSince { owed.append((incompleteSince, .incompleteMessage)) }
         if let unreadSince { owed.append((unreadSince, .unreadAnswers)) }
         if let parts, holder == nil, unanswered == 0 { owed.append((parts.touchedAt, .unfinishedSubmission)) }
         return owed.min { $0.since < $1.since }
@@ -100,11 +100,11 @@ final class Connection {
             server.log.debug("connection of \(caller.name): \(error)")
             return close()
         }
-        takeCalls()
+        processCalls()
     }
 
     /// Passes the received calls to the server, until one continues after its turn or the output is full.
-    func takeCalls() {
+    func processCalls() {
         guard !isHandling, !isClosed else { return }
         isHandling = true
         defer { isHandling = false }
@@ -128,7 +128,7 @@ final class Connection {
             mayHoldMore = true
             taken += 1
             share.set(held)
-            server.take(frame, from: self)
+            server.handle(frame, from: self)
         }
         updateInterest()
         closeIfDone()
@@ -140,14 +140,14 @@ final class Connection {
         mayHoldMore = false
         decoder = FrameDecoder()
         share.set(held)
-        lastWords = reply
-        sayLastWords()
+        finalReply = reply
+        sendFinalReply()
         updateInterest()
     }
 
-    private func sayLastWords() {
-        guard unanswered == 0, let reply = lastWords else { return }
-        lastWords = nil
+    private func sendFinalReply() {
+        guard unanswered == 0, let reply = finalReply else { return }
+        finalReply = nil
         send(reply)
     }
 
@@ -155,7 +155,7 @@ final class Connection {
     func pauseReading(for holder: AnyObject) { self.holder = holder }
 
     /// Releases the connection for a holder. Does nothing for a holder that holds nothing.
-    func letGo(of holder: AnyObject) {
+    func resumeReading(for holder: AnyObject) {
         guard self.holder === holder else { return }
         self.holder = nil
         stream = nil
@@ -171,7 +171,7 @@ final class Connection {
         parts?.touch()
         // It stopped at the limit, and one-way calls bring no flush that would go on.
         if unanswered == DaemonLimits.unanswered - 1, mayHoldMore { server.continueLater(self) }
-        sayLastWords()
+        sendFinalReply()
     }
 
     /// A client that closed its sending half is served until all it asked is answered.
@@ -250,7 +250,7 @@ final class Connection {
             close()
         }
         let isHalf = holder == nil && decoder.isInsideMessage && !mayHoldMore
-        halfSince = isHalf ? (halfSince ?? Clock.read().monotonic) : nil
+        incompleteSince = isHalf ? (incompleteSince ?? Clock.read().monotonic) : nil
         if isHalf { server.watchIdle() }
     }
 

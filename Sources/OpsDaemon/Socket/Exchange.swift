@@ -90,6 +90,6 @@ final class Exchange {
         isOver = true
         share.set(0)
         connection.answered()
-        connection.letGo(of: self)
+        connection.resumeReading(for: self)
     }
 }

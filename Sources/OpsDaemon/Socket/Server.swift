@@ -119,7 +119,7 @@ final class Server {
 
     // MARK: What is put off
 
-    func take(_ frame: [UInt8], from connection: Connection) { handler(frame, connection) }
+    func handle(_ frame: [UInt8], from connection: Connection) { handler(frame, connection) }
 
     func flushAtEndOfTurn(_ connection: Connection) { toFlush.append(connection) }
 
@@ -146,7 +146,7 @@ final class Server {
     private func doDeferredWork() {
         let connections = toContinue
         toContinue.removeAll(keepingCapacity: true)
-        for connection in connections { connection.takeCalls() }
+        for connection in connections { connection.processCalls() }
         serveStreams()
     }
 
@@ -192,14 +192,14 @@ final class Server {
 
 /// Kind of data that an idle client owes.
 enum Idleness: String {
-    case halfMessage = "half a message for too long"
+    case incompleteMessage = "half a message for too long"
     case unreadAnswers = "answers were not read for too long"
     case unfinishedSubmission = "a submission was not continued for too long"
 
     var refusal: ControlError {
         let seconds = DaemonLimits.idle / 1_000_000_000
         return switch self {
-        case .halfMessage: .busy("half a message came in \(seconds) s; connect again and send it whole")
+        case .incompleteMessage: .busy("half a message came in \(seconds) s; connect again and send it whole")
         case .unreadAnswers: .busy("nothing was read for \(seconds) s; connect again and read the answers")
         case .unfinishedSubmission:
             .busy("nothing was added to a submission for \(seconds) s, and it is dropped; begin it again")

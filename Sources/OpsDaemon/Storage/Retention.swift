@@ -71,7 +71,7 @@ final class Retention {
         work.schedule()
     }
 
-    private func takeUnwanted() {
+    private func removeUnwanted() {
         guard pruning == nil, !unwanted.isEmpty, turns.outage == nil else { return }
         removedAlone += unwanted.count
         // Looking for unused texts costs as much as a look at every graph.
@@ -82,7 +82,7 @@ final class Retention {
     }
 
     private func goOn() {
-        takeUnwanted()
+        removeUnwanted()
         guard let pruning, !turns.putOff({ [unowned self] in self.goOn() }) else { return }
         do {
             try step(pruning)

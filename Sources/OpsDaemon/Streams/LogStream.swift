@@ -170,7 +170,7 @@ final class LogStream: ReplyStream, Follower {
         watched = nil
     }
 
-    func take(_ reports: [Report]) {
+    func receive(_ reports: [Report]) {
         guard !isOver else { return }
         var isOurs = false
         for report in reports where report.operation == request.operation {

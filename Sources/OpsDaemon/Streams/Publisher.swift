@@ -5,7 +5,7 @@ internal import OpsSystemd
 
 /// Someone who wants to hear at once what every commit brought.
 protocol Follower: AnyObject {
-    func take(_ reports: [Report])
+    func receive(_ reports: [Report])
 }
 
 /// Tells followers what became durable, in the order in which it did: a little in each turn, where there is much to tell or
@@ -24,7 +24,7 @@ final class Publisher {
     /// The portion that some followers have been told.
     private var current: (reports: [Report], followers: Backlog<Int>)?
     private lazy var work = DeferredWork(loop) { [unowned self] in
-        self.tell(until: Clock.read().monotonic + self.inATurn)
+        self.inform(until: Clock.read().monotonic + self.inATurn)
     }
     /// Nanoseconds of a turn in which followers are told.
     private let inATurn: Int64
@@ -66,16 +66,16 @@ final class Publisher {
             waiting.append(Portion(reports: reports[start..<end], newcomer: newcomer))
         }
         // Earlier events are published first, in their order.
-        if !isBusy || waiting.count > Self.mostWaiting { tell(until: Clock.read().monotonic + inATurn) }
+        if !isBusy || waiting.count > Self.mostWaiting { inform(until: Clock.read().monotonic + inATurn) }
         audience.publish(reports)
     }
 
     /// Tells all that waits, however long it takes.
-    func finish() { tell(until: .max) }
+    func finish() { inform(until: .max) }
 
-    private func tell(until end: Int64) {
+    private func inform(until end: Int64) {
         while let number = nextFollower() {
-            if let reports = current?.reports { followers[number]?.take(reports) }
+            if let reports = current?.reports { followers[number]?.receive(reports) }
             if Clock.read().monotonic >= end, waiting.count <= Self.mostWaiting { return work.schedule() }
         }
     }

@@ -8,7 +8,7 @@ final class ServiceStatus: Follower {
     private let log: DaemonLog
     private let text: () -> String
     private let notify: () -> Void
-    private lazy var alarm = Alarm(loop, log, accuracy: 100_000) { [unowned self] in self.tell() }
+    private lazy var alarm = Alarm(loop, log, accuracy: 100_000) { [unowned self] in self.update() }
     private var told = ""
     private var nextAt: Int64 = 0
 
@@ -25,9 +25,9 @@ final class ServiceStatus: Follower {
     /// True if there is a service manager that wants messages.
     static var isWanted: Bool { Environment["NOTIFY_SOCKET"] != nil }
 
-    func take(_ reports: [Report]) { tell() }
+    func receive(_ reports: [Report]) { update() }
 
-    private func tell() {
+    private func update() {
         let text = self.text()
         guard text != told else { return }
         let now = Clock.read().monotonic

@@ -27,7 +27,7 @@ final class StatusStream: ReplyStream, Follower {
         self.log = log
     }
 
-    func take(_ reports: [Report]) { resume() }
+    func receive(_ reports: [Report]) { resume() }
 
     func resume() {
         guard !exchange.isAbandoned else { return }

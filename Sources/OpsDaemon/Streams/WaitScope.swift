@@ -30,7 +30,7 @@ struct WaitScope: Sendable {
 
     /// Takes one report in; true: it tells of an end that this wait is about.
     /// `isIn` says whether an operation is in a queue.
-    mutating func take(
+    mutating func apply(
         _ report: Report, isIn: (OperationID, String) throws(StoreError) -> Bool
     ) throws(StoreError) -> Bool {
         guard let operation = report.operation else { return false }

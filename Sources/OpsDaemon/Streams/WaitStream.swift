@@ -20,7 +20,7 @@ final class WaitStream: ReplyStream, Follower {
     private lazy var pace = Alarm(loop, log) { [unowned self] in self.resume() }
     /// Ends not told yet, in the order in which they came; each operation once, though it be brought back.
     private var ended: Backlog<OperationID>
-    private var untold: Set<OperationID>
+    private var unreported: Set<OperationID>
     /// Operations whose last end was not a success.
     private var unsuccessful: Set<OperationID>
     private var hasAnyEnded: Bool
@@ -42,7 +42,7 @@ final class WaitStream: ReplyStream, Follower {
         self.log = log
         waitsForAny = start.waitsForAny
         ended = Backlog(start.ended)
-        untold = start.untold
+        unreported = start.unreported
         hasAnyEnded = !start.ended.isEmpty
         unsuccessful = start.unsuccessful
         seen = start.sequence
@@ -56,11 +56,11 @@ final class WaitStream: ReplyStream, Follower {
 
     private var isDone: Bool { scope.remaining == 0 || waitsForAny && hasAnyEnded }
 
-    func take(_ reports: [Report]) {
+    func receive(_ reports: [Report]) {
         guard !isOver else { return }
         do throws(StoreError) {
             for report in reports where report.sequence > seen {
-                if try scope.take(report, isIn: turns.isOperation) { countEnd(report) }
+                if try scope.apply(report, isIn: turns.isOperation) { countEnd(report) }
             }
         } catch {
             return giveUp(error)
@@ -71,7 +71,7 @@ final class WaitStream: ReplyStream, Follower {
     private func countEnd(_ report: Report) {
         guard let operation = report.operation, !hasAnyEnded || !waitsForAny else { return }
         hasAnyEnded = true
-        if untold.insert(operation).inserted { ended.append(operation) }
+        if unreported.insert(operation).inserted { ended.append(operation) }
         if report.outcome?.isUnsuccessful == false {
             unsuccessful.remove(operation)
         } else {
@@ -132,7 +132,7 @@ final class WaitStream: ReplyStream, Follower {
 
     private func reply(atMost limit: Int) throws -> WaitReply {
         let batch = ended.removeFirst(atMost: limit)
-        untold.subtract(batch)
+        unreported.subtract(batch)
         var reply = WaitReply()
         reply.ended = try history.ends(of: Array(batch)).map { EndedRow($0) }
         reply.remaining = scope.remaining

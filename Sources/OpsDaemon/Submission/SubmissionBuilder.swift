@@ -7,7 +7,7 @@ internal import OpsWire
 /// Makes what scheduler and store take out of a graph that is sound in itself, and checks what only the daemon can:
 /// queues, references to what exists, users, limits, and what the caller may.
 ///
-/// It is made in the loop, and takes what the store has answered; `settleFacts` and `build` may be called beside it.
+/// It is made in the loop, and takes what the store has answered; `refreshFacts` and `build` may be called beside it.
 struct SubmissionBuilder: Sendable {
     private var input: GraphInput
     private let order: SubmissionOrder
@@ -50,7 +50,7 @@ struct SubmissionBuilder: Sendable {
         self.executors = executors
         submission.user = caller.user
         try checkProducer(turns)
-        takeQueues(turns)
+        addQueues(turns)
         isRanked = submission.queues.map { order.order == .longestPath || turns.order(ofQueue: $0) == .longestPath }
     }
 
@@ -63,7 +63,7 @@ struct SubmissionBuilder: Sendable {
         chooseExecutors()
         let observers = graphObservers()
         guard problems.isEmpty else { throw ControlError.invalidOperation(problems) }
-        takeEdges()
+        addEdges()
         if let estimates {
             let ranked = submission.operations.map { isRanked[Int($0.queue)] }
             submission.setLongestPaths(estimates) { ranked[$0] }
@@ -103,7 +103,7 @@ struct SubmissionBuilder: Sendable {
     /// `default` is at place 0, for those that name none.
     private let queueOffset: Int32 = 1
 
-    private mutating func takeQueues(_ turns: Turns) {
+    private mutating func addQueues(_ turns: Turns) {
         submission.queues = ["default"]
         for place in 0..<Int32(input.queues.count) where !hasAllProblems {
             let name = input.queues[place]
@@ -127,7 +127,7 @@ struct SubmissionBuilder: Sendable {
     }
 
     /// Takes the operations that were looked up.
-    mutating func take(_ answer: SubmissionQuery.Answer) {
+    mutating func apply(_ answer: SubmissionQuery.Answer) {
         finished = answer.finished
         estimates = answer.estimates
         for (place, target) in answer.targets.enumerated() {
@@ -135,20 +135,20 @@ struct SubmissionBuilder: Sendable {
             case .success(let id): targets.append(id)
             case .failure(let error):
                 targets.append(nil)
-                tellUnknown(input.externals[place], place, error)
+                reportUnknown(input.externals[place], place, error)
             }
         }
     }
 
     /// Says how the targets ended that the scheduler does not hold: some may have ended since they were looked up.
-    mutating func settleFacts(_ history: () throws -> History, contains: (OperationID) -> Bool) throws {
+    mutating func refreshFacts(_ history: () throws -> History, contains: (OperationID) -> Bool) throws {
         let ended = targets.compactMap { $0 }.filter { !contains($0) }
         let unknown = ended.filter { finished[$0] == nil }
         if !unknown.isEmpty { finished.merge(try history().finishedFacts(unknown)) { $1 } }
         for id in ended { submission.finished[id] = finished[id] }
     }
 
-    private mutating func takeEdges() {
+    private mutating func addEdges() {
         submission.edges.reserveCapacity(input.edges.count)
         for edge in input.edges {
             switch edge.target {
@@ -161,7 +161,7 @@ struct SubmissionBuilder: Sendable {
         }
     }
 
-    private mutating func tellUnknown(_ ref: String, _ place: Int, _ error: ControlError) {
+    private mutating func reportUnknown(_ ref: String, _ place: Int, _ error: ControlError) {
         var near = ""
         if case .notFound(_, _, let nearest?) = error { near = "; did you mean \"\(nearest)\"?" }
         let first = input.edges.first { $0.target == .external(Int32(place)) }

@@ -41,13 +41,13 @@ final class SubmissionDecoding: ReplyStream {
         decoder = GraphDecoder(now: decoder.now)
         requests.parsing.run(
             {
-                var decoder = moved.take()
+                var decoder = moved.consume()
                 let hasMore = decoder.step(maxOperations: Self.slice)
                 return (decoder: Transferred(decoder), hasMore: hasMore)
             },
             then: { [self] slice in
                 isBeside = false
-                decoder = slice.decoder.take()
+                decoder = slice.decoder.consume()
                 if !exchange.isAbandoned { proceed(hasMore: slice.hasMore) }
             })
     }
@@ -74,7 +74,7 @@ final class SubmissionDecoding: ReplyStream {
         guard isLarge else {
             // The answer may come after a commit, and the connection goes on with its stream before that.
             isBeside = true
-            return take(Self.finish(&decoder) { requests.turns.queueNames })
+            return finish(with: Self.finish(&decoder) { requests.turns.queueNames })
         }
         isBeside = true
         begin()
@@ -83,15 +83,15 @@ final class SubmissionDecoding: ReplyStream {
         decoder = GraphDecoder(now: decoder.now)
         requests.parsing.run(
             {
-                var decoder = moved.take()
+                var decoder = moved.consume()
                 return Self.finish(&decoder) { queues }
-            }, then: { [self] input in self.take(input) })
+            }, then: { [self] input in self.finish(with: input) })
     }
 
-    private func take(_ input: Result<GraphInput, ControlError>) {
+    private func finish(with input: Result<GraphInput, ControlError>) {
         if exchange.isAbandoned { return }
         do {
-            try requests.take(try input.get(), order, exchange)
+            try requests.handle(try input.get(), order, exchange)
         } catch {
             requests.fail(exchange, error)
         }
@@ -144,7 +144,7 @@ final class SubmissionParts {
     var isLarge: Bool { decoder.heldBytes > DaemonLimits.bytesReadInTheLoop }
 
     /// Reads a slice.
-    func step() -> Step { take(hasMore: decoder.step(maxOperations: SubmissionDecoding.slice)) }
+    func step() -> Step { stepResult(hasMore: decoder.step(maxOperations: SubmissionDecoding.slice)) }
 
     /// Reads a slice outside the loop. No other call of the connection is taken meanwhile.
     func step(beside thread: SideWork, then: @escaping (Step) -> Void) {
@@ -152,17 +152,17 @@ final class SubmissionParts {
         decoder = GraphDecoder(now: decoder.now)
         thread.run(
             {
-                var decoder = moved.take()
+                var decoder = moved.consume()
                 let hasMore = decoder.step(maxOperations: SubmissionDecoding.slice)
                 return (decoder: Transferred(decoder), hasMore: hasMore)
             },
             then: { [self] slice in
-                decoder = slice.decoder.take()
-                then(take(hasMore: slice.hasMore))
+                decoder = slice.decoder.consume()
+                then(stepResult(hasMore: slice.hasMore))
             })
     }
 
-    private func take(hasMore: Bool) -> Step {
+    private func stepResult(hasMore: Bool) -> Step {
         guard share.resize(to: decoder.heldBytes) else { return .hasNoRoom }
         return hasMore ? .hasMore : .isDone
     }

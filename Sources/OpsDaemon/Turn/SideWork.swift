@@ -12,15 +12,15 @@ final class SideWork {
         self.log = log
     }
 
-    /// Runs `job` outside the loop, then `tell` in it. If no thread can be created, runs both here.
-    func run<Value: Sendable>(_ job: @escaping @Sendable () -> Value, then tell: @escaping (Value) -> Void) {
+    /// Runs `job` outside the loop, then `finish` in it. If no thread can be created, runs both here.
+    func run<Value: Sendable>(_ job: @escaping @Sendable () -> Value, then finish: @escaping (Value) -> Void) {
         do throws(SystemError) {
             let thread = if let made = self.thread { made } else { try SideThread(loop) }
             self.thread = thread
-            thread.run(job, then: tell)
+            thread.run(job, then: finish)
         } catch {
             log.warning("\(error); the others wait")
-            tell(job())
+            finish(job())
         }
     }
 }

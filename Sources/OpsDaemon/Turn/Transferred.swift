@@ -7,7 +7,7 @@ final class Transferred<Value>: @unchecked Sendable {
 
     init(_ value: consuming Value) { self.value = value }
 
-    func take() -> Value {
+    func consume() -> Value {
         guard let taken = value else { preconditionFailure("what is moved is taken once") }
         value = nil
         return taken

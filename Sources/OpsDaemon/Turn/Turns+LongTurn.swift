@@ -76,7 +76,7 @@ extension Turns {
                     self.fall(error)
                     exchange.fail(self.unavailable)
                 case .committed(let core, let acceptance, let turn):
-                    self.core = core.take()
+                    self.core = core.consume()
                     self.recorder?.complete(turn) { self.core }
                     self.host.publish(turn.transition) {
                         if let acceptance { answer(acceptance) }
@@ -107,7 +107,7 @@ extension Turns {
             try lend(facts, nil) { [unowned self] verdict in
                 switch verdict {
                 case .committed(let core, _, let turn):
-                    self.core = core.take()
+                    self.core = core.consume()
                     self.recorder?.complete(turn) { self.core }
                     self.host.publish(turn.transition) { self.host.sendReplies() }
                 case .failed(let error): self.fail(facts, error)
@@ -140,7 +140,7 @@ extension Turns {
         let isRecorded = recorder?.isOff == false
         writing.run(
             {
-                let (core, store) = lent.take()
+                let (core, store) = lent.consume()
                 return decide(core, store, facts, prepare, isRecorded: isRecorded)
             },
             then: { [unowned self] verdict in
