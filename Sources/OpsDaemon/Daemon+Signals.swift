@@ -43,7 +43,7 @@ extension Daemon {
     private func leave() {
         if turns.outage == nil, turns.longTurn == nil, (turns.core?.stagedCount ?? 0) > 0 {
             turns.revokeStaged()
-            turns.settle()
+            turns.commitTurn()
         }
         if turns.core?.counts.executing == 0 { runner.stopOwn() }
         executors.stopOwn()

@@ -94,8 +94,8 @@ import Testing
         let runner = StandInRunner(fixture)
         try runner.greet()
         let request = try #require(try daemon.composer.helper(of: OperationID(1), ["sleep", "1000"]))
-        var endings: [HelperProcesses.Ending] = []
-        let helper = try #require(daemon.runner.helpers.start(request, timeout: 1_000_000) { endings.append($0) })
+        var results: [HelperResult] = []
+        let helper = try #require(daemon.runner.helpers.start(request, timeout: 1_000_000) { results.append($0) })
         daemon.runner.flush()
         daemon.runner.disconnect()
         try fixture.turn { daemon.runner.helpers.isEnding(helper) }
@@ -105,7 +105,7 @@ import Testing
         let exit = ProcessExit(
             status: .signal(15), userMicroseconds: 0, systemMicroseconds: 0, maxResidentBytes: 0, at: Clock.read())
         try runner.tell(.exited(helper, exit, treeIsGone: true))
-        try fixture.turn { endings == [.signal(15)] }
+        try fixture.turn { results == [.signal(15)] }
     }
 
     /// A watcher that comes back while the database cannot be read has done nothing wrong, and must not see old events again.

@@ -44,7 +44,7 @@ import Testing
             }, then: { workers.append($0) })
         queries.askCopy(try fixture.exchange(of: 2), { $0.workers }, then: { workers.append($0) })
         fixture.daemon.turns.record(.setWorkers(9))
-        fixture.daemon.turns.settle()
+        fixture.daemon.turns.commitTurn()
         isOpen.signal()
         try fixture.turn { workers.count == 2 }
         #expect(workers == [2, 9])

@@ -45,7 +45,7 @@ import Testing
     /// Tells the scheduler at once, past all requests that wait.
     private func tell(_ event: Event, _ fixture: Fixture) {
         fixture.daemon.turns.record(event)
-        fixture.daemon.turns.settle()
+        fixture.daemon.turns.commitTurn()
     }
 
     /// Many operations with many labels, of which each has most and none has all.

@@ -126,7 +126,7 @@ import Testing
         daemon.configuration.workers = 3
         #expect(try daemon.turns.storedCore().workers == 3)
         daemon.turns.record(.setWorkers(3))
-        daemon.turns.settle()
+        daemon.turns.commitTurn()
         daemon.configuration.workers = 2
         #expect(try daemon.turns.storedCore().workers == 2)
     }

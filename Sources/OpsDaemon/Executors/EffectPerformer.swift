@@ -51,7 +51,7 @@ final class EffectPerformer {
         do throws(StoreError) {
             try store.beginReading()
         } catch {
-            return turns.fall(error)
+            return turns.enterOutage(error)
         }
         body()
         store.endReading()
@@ -94,7 +94,7 @@ final class EffectPerformer {
         } catch let error as StoreError where error.kind == .interrupted {
             launchAfterReading(attempt, slot)
         } catch let error as StoreError {
-            turns.fall(error)
+            turns.enterOutage(error)
         } catch let error as SystemError {
             // The directory of its log, or its user: the operation cannot start, and says why.
             cannotStart(attempt, error)
@@ -124,7 +124,7 @@ final class EffectPerformer {
     ) {
         let texts: LaunchTexts?
         do throws(StoreError) { texts = try store.texts(of: attempt.operation) } catch {
-            return turns.fall(error)
+            return turns.enterOutage(error)
         }
         guard let texts else { return }
         let (path, reader) = (store.path, composer.reader(texts))
@@ -143,7 +143,7 @@ final class EffectPerformer {
         do {
             try runner.stage(try composed(attempt, -1), after: after)
         } catch let error as StoreError where error.kind != .interrupted {
-            turns.fall(error)
+            turns.enterOutage(error)
         } catch {
             turns.revokeStaged()
         }
@@ -154,7 +154,7 @@ final class EffectPerformer {
         do {
             uid = try store.texts(of: attempt.operation).map { try composer.uid($0) }
         } catch let error as StoreError {
-            return turns.fall(error)
+            return turns.enterOutage(error)
         } catch {
             log.warning("operation \(attempt.operation.rawValue): \(error)")
         }
@@ -187,7 +187,7 @@ final class EffectPerformer {
                 executors.flush()
             }
         } catch let error as StoreError {
-            turns.fall(error)
+            turns.enterOutage(error)
         } catch {
             let error = error as? SystemError ?? SystemError("\(error)", errno: SystemError.invalid)
             log.warning("operation \(attempt.operation.rawValue) cannot start: \(error)")

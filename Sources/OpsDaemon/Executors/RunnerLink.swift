@@ -98,7 +98,7 @@ final class RunnerLink {
     func connect() {
         isWanted = true
         guard descriptor == nil else { return }
-        pulse.asked()
+        pulse.recordQuestion()
         do throws(SystemError) {
             let connected = try UnixSocket.connect(to: socketPath, nonBlocking: true)
             source = try loop.watch(connected.rawValue, for: .readable) { [unowned self] readiness in
@@ -224,7 +224,7 @@ final class RunnerLink {
             switch try descriptor?.read(atMost: DaemonLimits.readBytes, onto: &bytes) {
             case .moved:
                 reader.append(bytes)
-                if isConnected { pulse.heard() }
+                if isConnected { pulse.recordReport() }
             case .wouldBlock: return
             case .ended, nil: return handleLoss("it closed the connection")
             }
@@ -344,7 +344,7 @@ final class RunnerLink {
         capabilities = greeting.capabilities
         rights = ProcessRights(of: greeting.pid)
         acceptsStaging = greeting.version >= LaunchProtocol.versionWithStaging
-        pulse.heard()
+        pulse.recordReport()
         helpers.runnerConnected(listing: greeting.entries.filter(\.attempt.isHelper))
         var inventory = Inventory(greeting)
         swap(&inventory.updates, &updates)

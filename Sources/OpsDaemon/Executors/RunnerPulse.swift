@@ -11,7 +11,7 @@ final class RunnerPulse {
     private let ping: () -> Void
     private let giveUp: () -> Void
     private let alarm: Alarm
-    private var heardAt: Int64 = 0
+    private var lastReportAt: Int64 = 0
     /// Instant of the first question that has no answer.
     private var askedAt: Int64?
     /// Monotonic instant of the first question that had no answer in time.
@@ -38,15 +38,15 @@ final class RunnerPulse {
     var silence: Int64? { silentSince.map { Clock.read().monotonic - $0 } }
 
     /// Records that the runner has to answer: a connection waits for its greeting, or a ping was sent.
-    func asked() {
+    func recordQuestion() {
         let now = Clock.read().monotonic
         if askedAt == nil { askedAt = now }
         if !isSilent { alarm.set(at: (askedAt ?? now) + DaemonLimits.runnerPatience) }
     }
 
     /// Records that the runner has sent something.
-    func heard() {
-        heardAt = Clock.read().monotonic
+    func recordReport() {
+        lastReportAt = Clock.read().monotonic
         askedAt = nil
         if isSilent {
             silentSince = nil
@@ -57,17 +57,17 @@ final class RunnerPulse {
     }
 
     /// Monitors the runner while it is needed.
-    func watch() { if alarm.instant == nil, isNeeded() { alarm.set(at: heardAt + DaemonLimits.runnerPatience) } }
+    func watch() { if alarm.instant == nil, isNeeded() { alarm.set(at: lastReportAt + DaemonLimits.runnerPatience) } }
 
     /// Calls `answer` once it is known whether the runner answers: immediately if it has sent something lately, or is
     /// known to be silent.
     func whenKnown(_ answer: @escaping () -> Void) {
-        let isFresh = Clock.read().monotonic - heardAt < DaemonLimits.runnerPatience
+        let isFresh = Clock.read().monotonic - lastReportAt < DaemonLimits.runnerPatience
         if isSilent || isFresh { return answer() }
         waiting.append(answer)
         if askedAt == nil {
             ping()
-            asked()
+            recordQuestion()
         }
     }
 
@@ -77,9 +77,9 @@ final class RunnerPulse {
             if now - askedAt >= DaemonLimits.runnerPatience { return fallSilent(since: askedAt) }
             alarm.set(at: askedAt + DaemonLimits.runnerPatience)
         } else if isNeeded() {
-            guard now - heardAt >= DaemonLimits.runnerPatience else { return watch() }
+            guard now - lastReportAt >= DaemonLimits.runnerPatience else { return watch() }
             ping()
-            asked()
+            recordQuestion()
         }
     }
 

@@ -54,9 +54,9 @@ final class ConditionEvaluator {
             guard let texts = try history.texts(of: operation) else { return }
             let evaluation = Evaluation(operation, token, try composer.details(of: texts))
             running[operation] = evaluation
-            goOn(evaluation)
+            proceed(evaluation)
         } catch let error as StoreError {
-            turns.fall(error)
+            turns.enterOutage(error)
         } catch {
             answer(operation, token, .isUnknown(index: 0, detail: "cannot be read: \(error)"))
         }
@@ -74,21 +74,21 @@ final class ConditionEvaluator {
     /// A runner has connected: what waited for one, or was lost with the last, is asked now.
     func resumeWithRunner() {
         for operation in running.keys.sorted() {
-            if let evaluation = running[operation], evaluation.helper == nil, !evaluation.isReading { goOn(evaluation) }
+            if let evaluation = running[operation], evaluation.helper == nil, !evaluation.isReading { proceed(evaluation) }
         }
     }
 
-    private func goOn(_ evaluation: Evaluation) {
+    private func proceed(_ evaluation: Evaluation) {
         while evaluation.index < evaluation.conditions.count {
             let (test, isNegated) = Self.unwrap(evaluation.conditions[evaluation.index].test)
             do {
                 switch try ask(test, evaluation) {
                 case .asked: return
                 case .known(let isTrue, let detail):
-                    guard take(evaluation, isTrue != isNegated, detail) else { return }
+                    guard recordAnswer(of: evaluation, isTrue: isTrue != isNegated, detail) else { return }
                 }
             } catch let error as StoreError {
-                return turns.fall(error)
+                return turns.enterOutage(error)
             } catch {
                 return giveUp(evaluation, "\(error)")
             }
@@ -96,10 +96,10 @@ final class ConditionEvaluator {
         finish(evaluation, .allTrue)
     }
 
-    private enum Asking {
-        /// An helper will tell.
+    private enum Finding {
+        /// A helper, or a thread, was asked.
         case asked
-        case known(Bool, String)
+        case known(isTrue: Bool, detail: String)
     }
 
     private static func unwrap(_ test: Condition.Test) -> (Condition.Test, isNegated: Bool) {
@@ -108,7 +108,7 @@ final class ConditionEvaluator {
         return (core, !isNegated)
     }
 
-    private func ask(_ test: Condition.Test, _ evaluation: Evaluation) throws -> Asking {
+    private func ask(_ test: Condition.Test, _ evaluation: Evaluation) throws -> Finding {
         switch test {
         case .pathExists(let path):
             return try send(
@@ -127,14 +127,14 @@ final class ConditionEvaluator {
             return try send(["/bin/sh", "-c", script, "sh", path, "\(least)"], Self.usualTimeout, detail, evaluation)
         case .loadBelow(let limit):
             let load = try Machine.load()
-            return .known(load < limit, "the load is \(load)")
+            return .known(isTrue: load < limit, detail: "the load is \(load)")
         case .memoryAvailable(let least):
             let available = try Machine.availableMemory()
-            return .known(available >= least, "\(available >> 20)M are available")
+            return .known(isTrue: available >= least, detail: "\(available >> 20)M are available")
         case .window(let from, let to):
             let minute = Clock.minuteOfDay()
             let isInside = from < to ? (from..<to).contains(minute) : minute >= from || minute < to
-            return .known(isInside, "the time is outside the window")
+            return .known(isTrue: isInside, detail: "the time is outside the window")
         case .dependenciesSucceeded:
             return try askDependencies(evaluation)
         case .newer(let inputs, let outputs):
@@ -146,7 +146,7 @@ final class ConditionEvaluator {
     }
 
     /// Evaluates the dependencies, outside the loop if there are very many.
-    private func askDependencies(_ evaluation: Evaluation) throws -> Asking {
+    private func askDependencies(_ evaluation: Evaluation) throws -> Finding {
         let operation = evaluation.operation
         let end = Clock.read().monotonic + DaemonLimits.dependenciesInTheLoop
         do {
@@ -165,8 +165,8 @@ final class ConditionEvaluator {
         }
     }
 
-    private func known(_ failed: OperationID?) -> Asking {
-        .known(failed == nil, failed.map { "\(turns.label($0)) did not succeed" } ?? "")
+    private func known(_ failed: OperationID?) -> Finding {
+        .known(isTrue: failed == nil, detail: failed.map { "\(turns.label($0)) did not succeed" } ?? "")
     }
 
     private func read(_ evaluation: Evaluation, _ result: Result<OperationID?, any Error>) {
@@ -175,13 +175,13 @@ final class ConditionEvaluator {
         do {
             guard case .known(let isTrue, let detail) = known(try result.get()) else { return }
             let isNegated = Self.unwrap(evaluation.conditions[evaluation.index].test).isNegated
-            guard take(evaluation, isTrue != isNegated, detail) else { return }
+            guard recordAnswer(of: evaluation, isTrue: isTrue != isNegated, detail) else { return }
         } catch let error as StoreError {
-            return turns.fall(error)
+            return turns.enterOutage(error)
         } catch {
             return giveUp(evaluation, "\(error)")
         }
-        goOn(evaluation)
+        proceed(evaluation)
     }
 
     private static let usualTimeout: Int64 = 10_000_000_000
@@ -210,14 +210,14 @@ final class ConditionEvaluator {
 
     private func send(
         _ arguments: [String], _ timeout: Int64, _ detail: String, _ evaluation: Evaluation, falseStatus: Int32? = nil
-    ) throws -> Asking {
+    ) throws -> Finding {
         guard let request = try composer.helper(of: evaluation.operation, arguments) else {
-            return .known(false, "the operation is not in the store")
+            return .known(isTrue: false, detail: "the operation is not in the store")
         }
         let left = max(evaluation.deadline - Clock.read().monotonic, 0)
         let helper = try helpers.start(request, timeout: min(timeout, left)) {
-            [unowned self, unowned evaluation] ending in
-            self.ended(evaluation, ending, detail, falseStatus: falseStatus)
+            [unowned self, unowned evaluation] result in
+            self.ended(evaluation, result, detail, falseStatus: falseStatus)
         }
         // Without a runner it waits for one: see `resumeWithRunner`.
         evaluation.helper = helper
@@ -226,21 +226,21 @@ final class ConditionEvaluator {
 
     /// `falseStatus`: the only exit status beside 0 that is an answer; nil: each is.
     private func ended(
-        _ evaluation: Evaluation, _ ending: HelperProcesses.Ending, _ detail: String, falseStatus: Int32?
+        _ evaluation: Evaluation, _ result: HelperResult, _ detail: String, falseStatus: Int32?
     ) {
         evaluation.helper = nil
         guard running[evaluation.operation] === evaluation else { return }
         let isNegated = Self.unwrap(evaluation.conditions[evaluation.index].test).isNegated
-        switch ending {
+        switch result {
         case .code(let status) where status == 0 || status == falseStatus ?? status:
-            guard take(evaluation, (status == 0) != isNegated, detail) else { return }
+            guard recordAnswer(of: evaluation, isTrue: (status == 0) != isNegated, detail) else { return }
         case .code(let status): return giveUp(evaluation, "it cannot be found out: exit status \(status)")
         case .signal: return giveUp(evaluation, "\(detail): no answer in time")
         case .cannotStart(_, let errno): return giveUp(evaluation, "\(detail): \(SystemError.text(errno))")
         // It is asked again when a runner is there.
         case .lost: return
         }
-        goOn(evaluation)
+        proceed(evaluation)
     }
 
     /// There is no answer.
@@ -249,7 +249,7 @@ final class ConditionEvaluator {
     }
 
     /// One answer; false: it was the last.
-    private func take(_ evaluation: Evaluation, _ isTrue: Bool, _ detail: String) -> Bool {
+    private func recordAnswer(of evaluation: Evaluation, isTrue: Bool, _ detail: String) -> Bool {
         guard isTrue else {
             finish(evaluation, .isFalse(index: Int32(evaluation.index), detail: detail))
             return false

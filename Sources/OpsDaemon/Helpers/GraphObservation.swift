@@ -66,7 +66,7 @@ final class GraphObservation {
     func receive(_ reports: [Report]) {
         do throws(StoreError) {
             for graph in store.popObservedGraphs() where watched[graph] == nil { try watch(graph) }
-        } catch { return turns.fall(error) }
+        } catch { return turns.enterOutage(error) }
         guard !watched.isEmpty else { return }
         for report in reports where report.kind == .finished {
             guard let graph = report.graph, var entry = watched[graph] else { continue }
@@ -92,7 +92,7 @@ final class GraphObservation {
         }
         do throws(StoreError) {
             for (graph, moments) in ran {
-                try settle(moments, of: graph)
+                try recordRun(of: moments, of: graph)
                 ran[graph] = nil
             }
             while let graph = touched.first {
@@ -100,7 +100,7 @@ final class GraphObservation {
                 touched.remove(graph)
             }
         } catch {
-            turns.fall(error)
+            turns.enterOutage(error)
             if alarm.instant == nil { alarm.set(after: Self.patience) }
         }
     }
@@ -129,7 +129,7 @@ final class GraphObservation {
         observers.observe(.graph(entry.graph.graph, moment), of: operation)
     }
 
-    private func settle(_ moments: Set<GraphObservers.Moment>, of graph: GraphID) throws(StoreError) {
+    private func recordRun(of moments: Set<GraphObservers.Moment>, of graph: GraphID) throws(StoreError) {
         if moments.contains(.finish), try history.progress(of: graph, since: 0).unfinished > 0 {
             // It was retried while the observer of its end waited or ran.
             try store.restartObservers(of: graph, at: Moment.now().wall)

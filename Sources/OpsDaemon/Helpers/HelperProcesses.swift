@@ -7,22 +7,13 @@ internal import OpsSystemd
 /// so they have the operation's user, directory and environment, and their trees can be ended. Nothing of them is
 /// stored.
 final class HelperProcesses {
-    /// Result of a helper.
-    enum Ending: Equatable {
-        case code(Int32)
-        case signal(Int32)
-        case cannotStart(step: String, errno: Int32)
-        /// The runner went before it had ended.
-        case lost
-    }
-
     private struct Helper {
         /// User of its processes; nil: it was started by an earlier opsd.
         var uid: UInt32?
-        var ending: Ending?
+        var result: HelperResult?
         /// Deadline; nil: it has been told to end, if a runner was connected.
         var deadline: Int64?
-        let end: (Ending) -> Void
+        let end: (HelperResult) -> Void
     }
 
     private let loop: EventLoop
@@ -49,7 +40,7 @@ final class HelperProcesses {
 
     /// Starts one; `end` is called once, unless it is stopped or this throws. Nil: there is no runner.
     func start(
-        _ request: LaunchRequest, timeout: Int64, end: @escaping (Ending) -> Void
+        _ request: LaunchRequest, timeout: Int64, end: @escaping (HelperResult) -> Void
     ) throws(SystemError) -> Attempt? {
         guard runner.isConnected else { return nil }
         lastNumber -= 1
@@ -67,7 +58,7 @@ final class HelperProcesses {
     /// Ends it, process and all, and forgets the caller that waited.
     func stop(_ attempt: Attempt) {
         guard let helper = running[attempt] else { return }
-        running[attempt] = Helper(uid: helper.uid, ending: helper.ending, end: { _ in })
+        running[attempt] = Helper(uid: helper.uid, result: helper.result, end: { _ in })
         terminate(attempt)
     }
 
@@ -93,23 +84,23 @@ final class HelperProcesses {
 
     private static let grace: Int64 = 1_000_000_000
 
-    // MARK: What the runner says
+    // MARK: Reports of the runner
 
     func failed(_ attempt: Attempt, step: String, errno: Int32) {
         finish(attempt, .cannotStart(step: step, errno: errno))
     }
 
     func exited(_ attempt: Attempt, _ exit: ProcessExit, treeIsGone: Bool) {
-        let ending = Ending(exit)
-        if treeIsGone { finish(attempt, ending) } else { running[attempt]?.ending = ending }
+        let result = HelperResult(exit)
+        if treeIsGone { finish(attempt, result) } else { running[attempt]?.result = result }
     }
 
-    func gone(_ attempt: Attempt) { finish(attempt, running[attempt]?.ending ?? .lost) }
+    func gone(_ attempt: Attempt) { finish(attempt, running[attempt]?.result ?? .lost) }
 
-    private func finish(_ attempt: Attempt, _ ending: Ending) {
+    private func finish(_ attempt: Attempt, _ result: HelperResult) {
         runner.send(.acknowledge(attempt))
         wakeUp()
-        running.removeValue(forKey: attempt)?.end(ending)
+        running.removeValue(forKey: attempt)?.end(result)
     }
 
     /// Reports the helpers that ended while the connection was down. Ends helpers that an earlier opsd left running,
@@ -127,9 +118,9 @@ final class HelperProcesses {
             switch entry.state {
             case .running: if isEnding(attempt) { terminate(attempt) }
             case .exited(let exit):
-                running[attempt]?.ending = Ending(exit)
+                running[attempt]?.result = HelperResult(exit)
                 if isEnding(attempt) { terminate(attempt) }
-            case .gone(let exit): finish(attempt, Ending(exit))
+            case .gone(let exit): finish(attempt, HelperResult(exit))
             case .failed(let step, let errno): finish(attempt, .cannotStart(step: step, errno: errno))
             // Helpers are processes of the runner.
             case .accepted, .refused, .ended: finish(attempt, .lost)
@@ -145,7 +136,16 @@ final class HelperProcesses {
     }
 }
 
-extension HelperProcesses.Ending {
+/// The result of a helper.
+enum HelperResult: Equatable {
+    case code(Int32)
+    case signal(Int32)
+    case cannotStart(step: String, errno: Int32)
+    /// Its runner was lost before it had ended.
+    case lost
+}
+
+extension HelperResult {
     init(_ exit: ProcessExit) {
         self =
             switch exit.status {

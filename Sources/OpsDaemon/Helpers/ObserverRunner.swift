@@ -79,7 +79,7 @@ final class ObserverRunner {
             orders.append(order, of: owner ?? 0)
         } catch {
             orders.append(order, of: 0)
-            return turns.fall(error)
+            return turns.enterOutage(error)
         }
         startNext()
     }
@@ -89,14 +89,14 @@ final class ObserverRunner {
         while runner.isConnected, let (order, user) = orders.start() {
             do {
                 if try begin(order, of: user) { continue }
-                settle(order)
+                complete(order)
             } catch let error as StoreError {
                 orders.end(of: user)
                 orders.append(order, of: user)
-                return turns.fall(error)
+                return turns.enterOutage(error)
             } catch {
                 log.warning("observer of \(order.subject): \(error)")
-                settle(order)
+                complete(order)
             }
             orders.end(of: user)
         }
@@ -125,9 +125,9 @@ final class ObserverRunner {
 
     private func run(_ request: LaunchRequest, _ order: Order, of user: UInt32) throws {
         let attempt = try runner.helpers.start(request, timeout: DaemonLimits.observerSeconds * 1_000_000_000) {
-            [unowned self] ending in
+            [unowned self] result in
             self.orders.end(of: user)
-            self.ended(order, of: user, ending)
+            self.ended(order, of: user, result)
             self.startNext()
         }
         if attempt == nil {
@@ -176,18 +176,18 @@ final class ObserverRunner {
         }.joined(separator: " ")
     }
 
-    private func ended(_ order: Order, of user: UInt32, _ ending: HelperProcesses.Ending) {
-        switch ending {
+    private func ended(_ order: Order, of user: UInt32, _ result: HelperResult) {
+        switch result {
         case .code(0): break
         // The runner went: it is not known to have run, and runs again.
         case .lost: return orders.append(order, of: user)
         case .code, .signal, .cannotStart:
-            log.warning("observer of \(order.subject) ended with \(ending)")
+            log.warning("observer of \(order.subject) ended with \(result)")
         }
-        settle(order)
+        complete(order)
     }
 
-    private func settle(_ order: Order) {
+    private func complete(_ order: Order) {
         owed.remove(order)
         switch order.occasion {
         case .finish(let run): turns.record(.observed(order.operation, run: run))

@@ -40,7 +40,7 @@ struct WhatIf {
             // In the copy too, and what the event before it has led to may have filled it again.
             _ = core.handle(.stagingRevoked(started: 0), at: now)
             if case .failure(let rejection) = core.handle(event, at: now) { throw rejection }
-            letItHappen(event, &core, now)
+            simulateOutcome(event, &core, now)
         }
         return core
     }
@@ -101,10 +101,10 @@ struct WhatIf {
     }
 
     /// Ends what the event asked to end, and lets the rules decide.
-    private static func letItHappen(_ event: Event, _ core: inout Scheduler, _ now: Moment) {
-        let orders = core.endTurn(at: now).effects
-        for order in orders {
-            guard case .terminate(let attempt, _) = order else { continue }
+    private static func simulateOutcome(_ event: Event, _ core: inout Scheduler, _ now: Moment) {
+        let commands = core.endTurn(at: now).effects
+        for command in commands {
+            guard case .terminate(let attempt, _) = command else { continue }
             let exit = Exit(status: .signal(Signals.terminate), at: now)
             _ = core.handle(.exited(attempt, exit, treeIsGone: true), at: now)
         }

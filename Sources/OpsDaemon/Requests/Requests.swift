@@ -197,7 +197,7 @@ final class Requests {
     func change(_ exchange: Exchange, _ body: @escaping () throws -> Void) throws {
         if putOff(exchange, { [unowned self] in try self.change(exchange, body) }) { return }
         if turns.outage != nil { throw turns.unavailable }
-        turns.settleBeforeReading()
+        turns.commitBeforeReading()
         if putOff(exchange, { [unowned self] in try self.change(exchange, body) }) { return }
         if turns.outage != nil { throw turns.unavailable }
         try body()

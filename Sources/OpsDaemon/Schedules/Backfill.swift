@@ -41,7 +41,7 @@ final class Backfill {
     func proceed() {
         let turns = schedules.turns
         if turns.putOff({ [self] in proceed() }) { return }
-        turns.settleBeforeReading()
+        turns.commitBeforeReading()
         // A long turn may just have begun.
         if turns.putOff({ [self] in proceed() }) { return }
         guard turns.outage == nil else { return finish(.failure(turns.unavailable)) }

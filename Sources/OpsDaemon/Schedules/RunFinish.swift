@@ -18,7 +18,7 @@ final class RunFinish {
     /// Graphs whose operations seem to have all finished.
     private var touched: Set<GraphID> = []
     private lazy var check = DeferredWork(loop) { [unowned self] in self.look() }
-    private lazy var alarm = Alarm(loop, log) { [unowned self] in self.settle() }
+    private lazy var alarm = Alarm(loop, log) { [unowned self] in self.storeOutcomes() }
 
     private struct Watched {
         var schedule: Schedule
@@ -89,7 +89,7 @@ final class RunFinish {
                 touched.remove(graph)
             }
         } catch {
-            turns.fall(error)
+            turns.enterOutage(error)
         }
         // A read that failed is repeated after the outage.
         if !ended.isEmpty || !touched.isEmpty, alarm.instant == nil { alarm.set(after: Self.gathering) }
@@ -117,9 +117,9 @@ final class RunFinish {
     }
 
     /// Stores outcomes, and removes graphs beyond those that are kept.
-    private func settle() {
+    private func storeOutcomes() {
         alarm.set(at: nil)
-        if turns.putOff({ [unowned self] in self.settle() }) { return }
+        if turns.putOff({ [unowned self] in self.storeOutcomes() }) { return }
         guard turns.outage == nil else {
             alarm.set(after: Self.gathering)
             return
@@ -131,7 +131,7 @@ final class RunFinish {
             ended = []
             for schedule in schedules.all where touched.contains(schedule.id) { try removeOld(schedule) }
         } catch let error as StoreError {
-            turns.fall(error)
+            turns.enterOutage(error)
         } catch {
             log.error("schedules: \(error)")
         }

@@ -30,12 +30,12 @@ extension Schedules {
     /// Goes on where loading was put off.
     func loadOn() {
         guard loading != nil, turns.outage == nil, turns.longTurn == nil else { return }
-        turns.settleBeforeReading()
+        turns.commitBeforeReading()
         guard turns.outage == nil, turns.longTurn == nil else { return }
         do {
             try loadSome()
         } catch let error as StoreError {
-            turns.fall(error)
+            turns.enterOutage(error)
         } catch {
             log.error("schedules: \(error)")
         }

@@ -123,7 +123,7 @@ final class Schedules {
     /// still undecided: then nothing has changed, and the next turn may try again.
     func update(_ schedule: Schedule, _ definition: ScheduleDefinition) throws -> Schedule? {
         let now = UnixTime(flooringNanoseconds: Moment.now().wall)
-        guard try settleDue(schedule, at: now) else { return nil }
+        guard try decideDue(schedule, at: now) else { return nil }
         var stored = schedule.stored
         stored.definition = definition.text
         stored.position = schedule.position(schedule.ledger)
@@ -221,7 +221,7 @@ final class Schedules {
         guard !all.isEmpty, loading == nil else { return }
         if turns.putOff({ [unowned self] in self.startDue() }) { return }
         guard turns.outage == nil, turns.core != nil else { return }
-        turns.settleBeforeReading()
+        turns.commitBeforeReading()
         guard turns.outage == nil, turns.longTurn == nil else { return turns.wakeUp() }
         let now = Moment.now()
         do {
@@ -242,7 +242,7 @@ final class Schedules {
             }
             wasBlocked = wasBlocked && started > 0
         } catch let error as StoreError {
-            turns.fall(error)
+            turns.enterOutage(error)
         } catch {
             // An outage has been told of.
             if turns.outage == nil { log.error("schedules: \(error)") }
@@ -252,15 +252,15 @@ final class Schedules {
 
     /// Decides and stores what has come before the schedule changes: the new definition knows nothing of it.
     /// - Returns: False if there is more than one turn decides.
-    private func settleDue(_ schedule: Schedule, at now: UnixTime) throws -> Bool {
-        turns.settleBeforeReading()
+    private func decideDue(_ schedule: Schedule, at now: UnixTime) throws -> Bool {
+        turns.commitBeforeReading()
         let end = Clock.read().monotonic + Self.longestDeciding
         for _ in 0..<Self.settledInATurn where Clock.read().monotonic < end {
             if turns.outage != nil { throw turns.unavailable }
             guard turns.longTurn == nil, !schedule.isCommitting else { return false }
             try decide(schedule, at: now, endingDelays: true)
             if !schedule.isCommitting, turns.longTurn == nil { try decideEvents(schedule, at: now) }
-            turns.settleBeforeReading()
+            turns.commitBeforeReading()
             if turns.outage == nil, turns.longTurn == nil, !schedule.isCommitting, !schedule.hasCome(by: now) {
                 return true
             }

@@ -106,19 +106,19 @@ final class Triggers {
             output: .split(stdout: path, stderr: path + ".err"), user: launchUser, grace: 1_000_000_000,
             logCap: Self.mostOutput)
         watch.helper = try helpers.start(request, timeout: Self.longestLook) {
-            [unowned self, weak watch] ending in
+            [unowned self, weak watch] result in
             self.looks.end(of: user)
             watch?.helper = nil
-            if let watch, self.watches[watch.schedule.id] === watch { self.listed(watch, path, ending) }
+            if let watch, self.watches[watch.schedule.id] === watch { self.listed(watch, path, result) }
             self.startLooks()
         }
         return watch.helper != nil
     }
 
     /// Compares the output with the stored keys, outside the loop.
-    private func listed(_ watch: TriggerWatch, _ path: String, _ ending: HelperProcesses.Ending) {
+    private func listed(_ watch: TriggerWatch, _ path: String, _ result: HelperResult) {
         let isComplete: Bool
-        switch ending {
+        switch result {
         case .code: isComplete = true
         case .signal: isComplete = false
         case .cannotStart, .lost: return watch.failed()
@@ -126,7 +126,7 @@ final class Triggers {
         let (trigger, id, database) = (watch.trigger, watch.schedule.id, store.path)
         let user = watch.schedule.stored.uid
         let own = schedules.all.count { $0.stored.uid == user && $0.definition.trigger?.directory != nil }
-        let kept = ending == .code(0) && trigger.directory != nil ? ScheduleLimits.goneFiles(ofEach: own) : nil
+        let kept = result == .code(0) && trigger.directory != nil ? ScheduleLimits.goneFiles(ofEach: own) : nil
         let compare: @Sendable () -> Result<Comparison, any Error> = {
             Result {
                 let bytes = try Files.readIfPresent(path, limit: Int(Self.mostOutput)) ?? []
@@ -159,7 +159,7 @@ final class Triggers {
     /// Removes keys of files that are gone, unless the store is busy: then the next look finds them.
     private func forgetGone(_ keys: [String], of schedule: Schedule) {
         guard !keys.isEmpty, turns.outage == nil, turns.longTurn == nil, turns.core != nil else { return }
-        do throws(StoreError) { try store.forget(keys, of: schedule.id) } catch { turns.fall(error) }
+        do throws(StoreError) { try store.forget(keys, of: schedule.id) } catch { turns.enterOutage(error) }
     }
 
     /// Result of a look.
@@ -174,14 +174,14 @@ final class Triggers {
     private func startRuns() {
         if turns.putOff({ [unowned self] in self.startRuns() }) { return }
         guard turns.outage == nil, turns.core != nil else { return }
-        turns.settleBeforeReading()
+        turns.commitBeforeReading()
         guard turns.outage == nil, turns.longTurn == nil else { return }
         var left = Self.startsInATurn
         for watch in watches.values.sorted(by: { $0.schedule.id < $1.schedule.id }) where !watch.ready.isEmpty {
             do {
                 try startRuns(of: watch, &left)
             } catch let error as StoreError {
-                return turns.fall(error)
+                return turns.enterOutage(error)
             } catch {
                 if turns.outage != nil { return }
                 log.warning("schedule \(watch.schedule.name): runs wait: \(schedules.reason(error))")

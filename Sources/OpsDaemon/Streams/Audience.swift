@@ -26,7 +26,7 @@ final class Audience {
         guard !watchers.isEmpty, let last = reports.last else { return }
         tail.append(reports)
         // A copy: a watcher may be sent away.
-        for watcher in Array(watchers.values) { watcher.hear(ofEventsUpTo: last.sequence) }
+        for watcher in Array(watchers.values) { watcher.eventsAvailable(upTo: last.sequence) }
     }
 
     /// Returns the events after an event, as many as one reader gets at a time; nil while there are none.

@@ -24,7 +24,7 @@ final class WatchStream: ReplyStream {
 
     var wantsRoom: Bool { !hasAll }
 
-    func hear(ofEventsUpTo last: Int64) {
+    func eventsAvailable(upTo last: Int64) {
         hasAll = false
         if exchange.hasDrained {
             exchange.resumeLater(self)

@@ -15,8 +15,8 @@ struct OperationRows: Sendable {
     func row(_ record: OperationRecord, _ details: Details) -> OperationRow {
         .with { row in
             identify(record, &row)
-            tellState(record, &row)
-            tellRelations(record, &row)
+            setState(record, &row)
+            setRelations(record, &row)
             row.labels = details.labels
             row.directory = record.isGroup ? nil : details.directory
             row.completion = record.policy.completion == .notify ? "notify" : "exit"
@@ -47,7 +47,7 @@ struct OperationRows: Sendable {
         row.command = record.command.flatMap { try? stringArray($0) }
     }
 
-    private func tellState(_ record: OperationRecord, _ row: inout OperationRow) {
+    private func setState(_ record: OperationRecord, _ row: inout OperationRow) {
         row.state = StateName(record.state)
         row.outcome = record.outcome.map { OutcomeName($0) }
         row.notNeeded = record.outcome == .notNeeded
@@ -71,7 +71,7 @@ struct OperationRows: Sendable {
         }
     }
 
-    private func tellRelations(_ record: OperationRecord, _ row: inout OperationRow) {
+    private func setRelations(_ record: OperationRecord, _ row: inout OperationRow) {
         row.producedBy = record.producer?.rawValue
         row.group = record.group?.rawValue
         row.dependencies = record.dependencies.map { dependency in

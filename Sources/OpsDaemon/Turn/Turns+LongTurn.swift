@@ -44,7 +44,7 @@ extension Turns {
 
     /// Keeps a fact for the end of a long turn. Of what operations say about their progress the first must do.
     func keepForLater(_ fact: Event) {
-        if fact.isPatient, fact.isToldOnce, (longTurn?.facts.count ?? 0) >= DaemonLimits.keptFacts { return }
+        if fact.isPatient, fact.isReportedOnce, (longTurn?.facts.count ?? 0) >= DaemonLimits.keptFacts { return }
         longTurn?.facts.append(fact)
     }
 
@@ -59,7 +59,7 @@ extension Turns {
         // The answers of one turn may have led to the next.
         revokeStaged()
         while turn.isAheadOfStore && outage == nil && longTurn == nil {
-            settle()
+            commitTurn()
             revokeStaged()
         }
         let again = { [unowned self] in self.requestBeside(exchange, names: names, prepare: prepare, then: answer) }
@@ -67,13 +67,13 @@ extension Turns {
         guard outage == nil, core != nil else { return host.fail(exchange, unavailable) }
         longTurn = LongTurn(user: exchange.caller.user)
         do throws(StoreError) {
-            try lend([], prepare) { [unowned self] verdict in
-                switch verdict {
+            try lend([], prepare) { [unowned self] result in
+                switch result {
                 case .refused(let error): self.host.fail(exchange, error)
                 case .rejected(let rejection): exchange.fail(self.translate(rejection, names: names))
                 case .tried(let acceptance): answer(acceptance)
                 case .failed(let error):
-                    self.fall(error)
+                    self.enterOutage(error)
                     exchange.fail(self.unavailable)
                 case .committed(let core, let acceptance, let turn):
                     self.core = core.consume()
@@ -104,8 +104,8 @@ extension Turns {
             }
             let facts = longTurn?.facts ?? []
             longTurn?.facts = []
-            try lend(facts, nil) { [unowned self] verdict in
-                switch verdict {
+            try lend(facts, nil) { [unowned self] result in
+                switch result {
                 case .committed(let core, _, let turn):
                     self.core = core.consume()
                     self.recorder?.complete(turn) { self.core }
@@ -124,13 +124,13 @@ extension Turns {
 
     /// The disk takes nothing; the runner tells most facts again.
     private func fail(_ facts: [Event], _ error: StoreError) {
-        turn.facts += facts.filter(\.isToldOnce)
-        fall(error)
+        turn.facts += facts.filter(\.isReportedOnce)
+        enterOutage(error)
     }
 
     private func lend(
         _ facts: [Event], _ prepare: (@Sendable (Scheduler) throws -> LargeRequest)?,
-        then take: @escaping (Verdict) -> Void
+        then apply: @escaping (LongTurnResult) -> Void
     ) throws(StoreError) {
         guard let core else { return endLongTurn {} }
         // Rows that are committed outside the loop are not shown before the scheduler knows of them.
@@ -143,10 +143,10 @@ extension Turns {
                 let (core, store) = lent.consume()
                 return decide(core, store, facts, prepare, isRecorded: isRecorded)
             },
-            then: { [unowned self] verdict in
+            then: { [unowned self] result in
                 self.history.letGo()
                 self.host.longTurnEnded()
-                self.endLongTurn { take(verdict) }
+                self.endLongTurn { apply(result) }
             })
     }
 
@@ -167,7 +167,7 @@ extension Turns {
 }
 
 /// Result of a long turn.
-private enum Verdict: Sendable {
+private enum LongTurnResult: Sendable {
     case refused(any Error)
     case rejected(Rejection)
     case tried(Acceptance)
@@ -176,11 +176,11 @@ private enum Verdict: Sendable {
 }
 
 /// Outside the loop, which meanwhile touches neither the store nor this copy of the scheduler: every use of the store
-/// outside of `settle` is put off.
+/// outside of `commitTurn` is put off.
 private func decide(
     _ core: consuming Scheduler, _ store: Store, _ facts: [Event], _ prepare: ((Scheduler) throws -> LargeRequest)?,
     isRecorded: Bool
-) -> Verdict {
+) -> LongTurnResult {
     let start = Clock.read().monotonic
     var turn = CompletedTurn(inputs: [], results: [], end: .closed, transition: Transition())
     for fact in facts { _ = handle(fact, &core, &turn, isRecorded) }

@@ -19,8 +19,8 @@ extension Turns {
     }
 
     /// Handles a disk failure. The current turn has had no effect: drops all of it except the reports from outside.
-    func fall(_ error: StoreError) {
-        guard outage == nil, !putOff({ [unowned self] in self.fall(error) }) else { return }
+    func enterOutage(_ error: StoreError) {
+        guard outage == nil, !putOff({ [unowned self] in self.enterOutage(error) }) else { return }
         log.write(
             .error, "storage unavailable: \(error)",
             [(name: "MESSAGE_ID", value: JournalWriter.Message.storageUnavailable)])
@@ -36,7 +36,7 @@ extension Turns {
 
     /// Keeps a fact for the time after the outage.
     func keep(_ fact: Event) {
-        guard fact.isToldOnce, (outage?.facts.count ?? 0) < DaemonLimits.keptFacts else { return }
+        guard fact.isReportedOnce, (outage?.facts.count ?? 0) < DaemonLimits.keptFacts else { return }
         outage?.facts.append(fact)
     }
 

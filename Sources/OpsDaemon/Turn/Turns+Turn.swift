@@ -6,7 +6,7 @@ internal import OpsSystemd
 internal import OpsWire
 
 extension Turns {
-    // MARK: What comes in
+    // MARK: Events and requests
 
     /// Puts a client's request to the scheduler; the answer, either way, waits for the commit. `isStale` throws where the
     /// store has changed since the request was made: it is asked where the request had to wait once more.
@@ -74,7 +74,7 @@ extension Turns {
         } else {
             _ = inform(.tick)
         }
-        settle()
+        commitTurn()
         if outage != nil { throw unavailable }
     }
 
@@ -103,7 +103,7 @@ extension Turns {
             return wakeUp()
         }
         if !fact.isRunnerReport { revokeStaged() }
-        if fact.isToldOnce { turn.facts.append(fact) }
+        if fact.isReportedOnce { turn.facts.append(fact) }
         _ = inform(fact)
         // Nothing to store, nothing to decide.
         if case .revocationConfirmed = fact { return }
@@ -126,8 +126,8 @@ extension Turns {
     }
 
     /// For a request that must ask the store about what this turn may have brought.
-    func settleBeforeReading() {
-        if turn.isAheadOfStore { settle() }
+    func commitBeforeReading() {
+        if turn.isAheadOfStore { commitTurn() }
     }
 
     // MARK: The turn
@@ -136,9 +136,9 @@ extension Turns {
     func endTurn() {
         if longTurn?.isGathering == true { decideBeside() }
         if turnIsDue {
-            settle { host.sendReplies() }
+            commitTurn { host.sendReplies() }
         } else if turn.isAheadOfStore {
-            settle(within: turn.hasEvents ? DaemonLimits.gathering : DaemonLimits.patience)
+            scheduleCommit(within: turn.hasEvents ? DaemonLimits.gathering : DaemonLimits.patience)
         }
         // Work without a commit: messages to the runner and to clients.
         host.sendMessages()
@@ -158,7 +158,7 @@ extension Turns {
 
     /// Decides, commits, then answers, orders and publishes; always in this order. `send` lets the answers leave:
     /// clients that wait for one need not wait for processes to be made.
-    func settle(_ send: () -> Void = {}) {
+    func commitTurn(_ send: () -> Void = {}) {
         // A long turn that is about to begin stores this one first.
         guard longTurn?.isGathering != true else { return wakeUp() }
         var now = Moment.now()
@@ -174,7 +174,7 @@ extension Turns {
             recorder?.complete(.ended(at: now, upTo: DaemonLimits.operationsInTheLoop), decided) { core }
         }
         let isTurn = turn.isAheadOfStore
-        do throws(StoreError) { try store(transition, send) } catch { fall(error) }
+        do throws(StoreError) { try store(transition, send) } catch { enterOutage(error) }
         if isTurn { store.turnTimes.add(Clock.read().monotonic - now.monotonic) }
     }
 
@@ -196,10 +196,10 @@ extension Turns {
     }
 
     /// One commit for many: the number of commits costs, not their size.
-    private func settle(within duration: Int64) {
+    private func scheduleCommit(within duration: Int64) {
         let due = Clock.read().monotonic + duration
         guard due < patience.instant ?? .max else { return }
-        if !patience.set(at: due) { settle() }
+        if !patience.set(at: due) { commitTurn() }
     }
 
     func setAlarms() {
@@ -211,7 +211,7 @@ extension Turns {
     }
 
     /// Handles timers that are due, if any: the timer may still be set for staged launches that have changed since.
-    func timeHasCome() {
+    func fireDueTimers() {
         guard let due = core?.nextDeadline.monotonic, due <= Clock.read().monotonic else { return }
         record(.tick)
     }
@@ -235,7 +235,7 @@ extension Event {
     }
 
     /// The runner repeats exits and inventories until they are acknowledged; these come once.
-    var isToldOnce: Bool {
+    var isReportedOnce: Bool {
         switch self {
         case .updated, .external(_, .updated), .observed, .setWorkers: true
         default: false

@@ -28,10 +28,10 @@ final class Turns {
 
     /// Thread that decides and stores large requests.
     let writing: SideWork
-    private(set) lazy var monotonicAlarm = Alarm(loop, log, .monotonic) { [unowned self] in self.timeHasCome() }
+    private(set) lazy var monotonicAlarm = Alarm(loop, log, .monotonic) { [unowned self] in self.fireDueTimers() }
     private(set) lazy var wallAlarm = Alarm(loop, log, .wall) { [unowned self] in self.record(.tick) }
     private(set) lazy var probeAlarm = Alarm(loop, log) { [unowned self] in self.probe() }
-    private(set) lazy var patience = Alarm(loop, log) { [unowned self] in self.settle() }
+    private(set) lazy var patience = Alarm(loop, log) { [unowned self] in self.commitTurn() }
     /// Brings the loop back when a turn left events for the next.
     private let again: DeferredWork
 
