@@ -3,20 +3,20 @@ internal import OpsStore
 internal import OpsSystem
 internal import OpsSystemd
 
-/// Why opsd did not start: one sentence for a person.
+/// Reason why opsd did not start: one sentence for people.
 struct StartError: Error, CustomStringConvertible {
     public let description: String
 }
 
 extension Daemon {
-    /// Runs until it is told to stop.
+    /// Runs opsd until it is told to stop.
     public static func run(_ options: CommandLineOptions) throws {
         let configuration = try Configuration.load(options)
         Program.returnLargeBlocks()
         try Signals.ignore(Signals.pipe)
-        // A file size limit is the operation's matter; SQLite reports it as an error.
+        // A limit of file sizes would end opsd by a signal; ignored, SQLite reports it as an error.
         try Signals.ignore(Signals.fileSize)
-        // The only child is a runner that detaches itself: nobody waits for it.
+        // The only child is a runner that detaches itself, so opsd does not wait for it.
         try Signals.ignore(Signals.child)
         let log = DaemonLog(level: configuration.logLevel)
         do throws(SystemError) {
@@ -43,7 +43,7 @@ extension Daemon {
         try Configuration.load(options).text
     }
 
-    /// Says why it did not start, or could not go on, and ends.
+    /// Prints why opsd did not start, or could not continue, and exits.
     public static func refuse(_ error: any Error) -> Never {
         let error = (error as? StoreError)?.atStart ?? error
         DaemonLog(level: .error).write(
@@ -88,7 +88,7 @@ extension Daemon {
                     loop: loop, log: log, text: { [unowned self] in statusText },
                     notify: { [unowned self] in notifyStatus() }))
         }
-        // Decisions of the recovery, and finish observers that are owed.
+        // The recovery may have decided something, and `finish` observers may still have to run.
         turns.turn.hasEvents = true
         turns.wakeUp()
         try Service.notify("READY=1\nSTATUS=\(statusText)")
@@ -148,13 +148,13 @@ extension Daemon {
         return [ListeningSocket(descriptor)]
     }
 
-    /// The lock is on the state directory: another daemon, with another one, may be at this socket.
+    /// Refuses a socket at which another daemon listens: the lock of the state directory does not cover it.
     private func refuseIfServed(_ path: String) throws {
         do throws(SystemError) {
             let other = try UnixSocket.connect(to: path)
             _ = consume other
         } catch {
-            // Nobody listens: what is there is left of somebody dead, and replaced.
+            // No process listens: the socket is left over from a dead daemon and is replaced.
             return
         }
         throw StartError(description: "another daemon listens on \(path); stop it first, or give --socket")

@@ -12,7 +12,7 @@ extension Daemon {
         ]
     }
 
-    /// Begins to end: at once, when nothing executes any more, or after everything was told to end.
+    /// Stops the daemon: at once, when nothing executes any more, or after everything was cancelled.
     func stop(_ mode: Configuration.OnStop) {
         notify("STOPPING=1\nSTATUS=Stopping")
         // A second signal does not wait.
@@ -25,7 +25,7 @@ extension Daemon {
 
     var isDraining: Bool { stopping != nil }
 
-    /// Does to executing operations what stopping means: at once, and again after an outage that has lost it.
+    /// Drains or cancels executing operations when the daemon stops; repeated after an outage that has lost it.
     func endWhatExecutes() {
         guard let stopping, turns.outage == nil else { return }
         turns.record(.setDraining(to: true))
@@ -34,8 +34,8 @@ extension Daemon {
         turns.record(.cancel(executing, by: "opsd", reason: "opsd is stopping", force: false))
     }
 
-    /// At the end of each turn: the last operation of a draining daemon may have ended. During an outage too nothing is
-    /// left to wait for where the disk knows of nothing that executes.
+    /// Ends a draining daemon at the end of a turn in which its last operation has ended. This holds during an outage
+    /// too, if no operation executes according to the disk.
     func stopIfDrained() {
         if stopping != nil && turns.core?.counts.executing == 0 { leave() }
     }

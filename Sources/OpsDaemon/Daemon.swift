@@ -6,11 +6,13 @@ internal import OpsWire
 
 /// opsd: one thread, one loop, one turn after the other. Read this file first.
 ///
-/// Everything that happens (a client's call, a report of the runner, a deadline) is passed to the scheduler as an event;
-/// answers wait. When every waiting event has been handled, `endTurn` lets the scheduler decide, commits all of it in one
-/// transaction, and only then answers, orders and publishes. Load makes turns larger, not slower.
+/// Everything that happens (a call of a client, a report of the runner, a deadline) becomes an event for the scheduler;
+/// answers wait. When all waiting events have been handled, `endTurn` lets the scheduler decide and commits everything
+/// in one transaction. Only then it answers clients, performs effects and publishes events. Load makes turns larger,
+/// not slower.
 ///
-/// This class makes the parts, each from those that it uses, and performs with them what follows from a turn.
+/// This class creates the parts of the daemon, each with those that it uses, and lets them perform the consequences of
+/// a turn.
 ///
 /// - `Turns`: scheduler and store. `Turn`: what waits for the commit.
 /// - `Turns+Turn`: the turn itself.
@@ -35,7 +37,7 @@ public final class Daemon {
     /// Treatment of executing operations before the daemon ends, during which nothing starts; nil while no end is
     /// requested.
     var stopping: Configuration.OnStop?
-    /// The service manager handed the socket over, and keeps it when this process ends.
+    /// True if the service manager passed the socket on, and keeps it when this process ends.
     var isActivated = false
 
     private(set) lazy var turns = Turns(store: store, history: history, loop: loop, log: log, host: self)
@@ -112,9 +114,11 @@ public final class Daemon {
     }
 
     /// Starts the check of a submission, with the present configuration and runner.
-    private func builder(_ input: GraphInput, _ order: SubmissionOrder, _ caller: Caller) throws -> SubmissionBuilder {
+    private func builder(_ input: GraphInput, _ options: SubmissionOptions, _ caller: Caller) throws
+        -> SubmissionBuilder
+    {
         try SubmissionBuilder(
-            input, order, caller, turns: turns, authorization: authorization,
+            input, options, caller, turns: turns, authorization: authorization,
             enforceable: EnforceableLimits(runner.capabilities, rights: runner.rights),
             executors: ExecutorChoice(configuration))
     }
@@ -128,7 +132,7 @@ extension Daemon: TurnHost {
         snapshot.executors = configuration.executorSettings
         if snapshot.operations.count > DaemonLimits.operationsInTheLoop { upkeep.muchWasFreed() }
         let configured = configuration.workerCount
-        // A user's choice stands until something else is configured.
+        // The number that a user chose is kept until another one is configured.
         let chosen = snapshot.workers.flatMap { $0.insteadOf == configured ? $0.count : nil }
         let now = Moment.now()
         turns.recorder?.begin(copy snapshot, workers: chosen ?? configured, at: now)
@@ -173,7 +177,7 @@ extension Daemon: TurnHost {
 
     func storageFailed() {
         notifyStatus()
-        // The runner keeps exits until they are acknowledged, and tells them again on the next connection.
+        // The runner keeps exits until they are acknowledged, and reports them again on the next connection.
         conditions.stopAll()
         runner.flush()
         runner.disconnect()

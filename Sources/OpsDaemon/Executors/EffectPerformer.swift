@@ -4,7 +4,7 @@ internal import OpsStore
 internal import OpsSystem
 internal import OpsSystemd
 
-/// Performs the effects of a committed turn, one after the other. All of them may be repeated.
+/// Performs the effects of a committed turn, one after the other. Each may be repeated.
 final class EffectPerformer {
     /// Socket of opsd.
     private let socket: String
@@ -38,7 +38,7 @@ final class EffectPerformer {
 
     func perform(_ effects: [Effect]) {
         readingAtOnce(effects.count) {
-            // Once the disk has failed, what is left is ordered again by the rules as the disk knows them.
+            // After a failure of the disk, the restored scheduler emits the remaining effects again.
             for effect in effects where turns.outage == nil { perform(effect) }
         }
         runner.flush()
@@ -81,7 +81,7 @@ final class EffectPerformer {
     }
 
     private func launch(_ attempt: AttemptID, _ slot: Int32) {
-        // Without a runner the order is given again when one has connected.
+        // Without a runner the launch is repeated when one has connected.
         guard runner.isConnected else { return }
         launch(attempt, slot) { try $0.composed(attempt, slot) }
     }
@@ -96,7 +96,7 @@ final class EffectPerformer {
         } catch let error as StoreError {
             turns.enterOutage(error)
         } catch let error as SystemError {
-            // The directory of its log, or its user: the operation cannot start, and says why.
+            // The directory of its log or its user is missing: the operation cannot start, and its cause says why.
             cannotStart(attempt, error)
         } catch {
             cannotStart(attempt, SystemError("\(error)", errno: SystemError.invalid))
@@ -105,7 +105,7 @@ final class EffectPerformer {
 
     private func launchAfterReading(_ attempt: AttemptID, _ slot: Int32) {
         readResults(of: attempt) { [unowned self] results in
-            // It is launched once more where there is another runner or scheduler by now.
+            // If the runner or the scheduler has been replaced meanwhile, the launch is repeated.
             guard turns.outage == nil, runner.isConnected,
                 turns.ask({ $0.isExecuting(attempt) }) == true
             else { return }
@@ -178,8 +178,8 @@ final class EffectPerformer {
             try executors.send(request, to: name)
         } catch let error as StoreError where error.kind == .interrupted {
             readResults(of: attempt) { [unowned self] results in
-                // It is submitted once more after the next greeting. The executor has been told of a cancellation, and
-                // reports an attempt that it does not know as gone.
+                // The submission is repeated after the next greeting. A cancellation was sent to the executor, which
+                // reports an unknown attempt as gone.
                 guard turns.outage == nil, executors.isConnected(name),
                     turns.ask({ $0.isExecuting(attempt) && !$0.isCancelling(attempt.operation) }) == true
                 else { return }

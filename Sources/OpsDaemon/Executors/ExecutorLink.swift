@@ -3,7 +3,7 @@ internal import OpsExecutor
 internal import OpsSystem
 internal import OpsSystemd
 
-/// Connection to one executor beside the runner: commands out, reports in. While it is down, operations of this
+/// Connection to one executor other than the runner: commands out, reports in. While it is down, operations of this
 /// executor stay ready, and attempts in flight continue.
 final class ExecutorLink {
     private let configuration: ExecutorConfiguration
@@ -22,7 +22,7 @@ final class ExecutorLink {
     private var peerVersion: UInt16 = 0
     /// Updates of attempts, kept until the greeting has listed their states.
     private var updates: [AttemptID: OperationUpdate] = [:]
-    /// Last error of a start, so that each is logged once.
+    /// Error of the last start, so that each error is logged once.
     private var lastError = ""
 
     /// True if the executor has greeted and takes attempts.
@@ -76,7 +76,7 @@ final class ExecutorLink {
         }
     }
 
-    /// Starts the program. One that is missing is an executor that is not connected.
+    /// Starts the program. If it is missing, the executor stays unconnected.
     private func start() {
         do throws(SystemError) {
             try starter.startIfNeeded()
@@ -97,7 +97,7 @@ final class ExecutorLink {
         drop()
     }
 
-    /// Leaves an executor that is no longer configured, or configured otherwise.
+    /// Disconnects from an executor that is no longer configured, or whose configuration has changed.
     func end() {
         stopOwn()
         let wasConnected = isConnected
@@ -159,7 +159,7 @@ final class ExecutorLink {
                 switch try descriptor?.write(output.rest) {
                 case .moved(let count): output.drop(count)
                 case .wouldBlock: return try source?.setInterest([.readable, .writable]) ?? ()
-                // Its last reports are still to be read; after them comes the end.
+                // Its last reports are still to be read; the end of the connection follows them.
                 case .ended, nil: output = OutputBuffer()
                 }
             }
@@ -211,7 +211,8 @@ final class ExecutorLink {
 
     private func greet(_ greeting: ExecutorGreeting) {
         guard LaunchProtocol.understands(greeting.version) else {
-            return handleLoss("it speaks version \(greeting.version) of the protocol, this opsd \(LaunchProtocol.version)")
+            return handleLoss(
+                "it speaks version \(greeting.version) of the protocol, this opsd \(LaunchProtocol.version)")
         }
         delay = Self.firstDelay
         lastError = ""

@@ -3,7 +3,7 @@ internal import OpsExecutor
 internal import OpsSystem
 internal import OpsSystemd
 
-/// Connections to all executors beside the runner.
+/// Connections to all executors other than the runner.
 final class ExecutorLinks {
     private let state: String
     private let configurationPath: String
@@ -24,7 +24,7 @@ final class ExecutorLinks {
         self.log = log
     }
 
-    /// Connects to the executors that are configured now, and leaves those that no longer are.
+    /// Connects to the configured executors, and disconnects from those that are no longer configured.
     func configure(_ configured: [ExecutorConfiguration]) {
         for (name, link) in links where !configured.contains(where: { $0.name == name }) {
             link.end()
@@ -62,7 +62,7 @@ final class ExecutorLinks {
     /// Wall instant of the last change of a connection.
     func since(_ name: String) -> Int64 { links[name]?.since ?? startedAt }
 
-    /// Sends a launch; throws what the attempt fails of where it is larger than a frame.
+    /// Sends a launch; throws the cause of failure of an attempt that is larger than a frame.
     func send(_ request: LaunchRequest, to name: String) throws(SystemError) { try links[name]?.send(launch: request) }
 
     func send(_ command: ExecutorCommand, to name: String) { links[name]?.send(command) }

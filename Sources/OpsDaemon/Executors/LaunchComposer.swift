@@ -5,10 +5,10 @@ internal import OpsSystem
 internal import OpsSystemd
 internal import OpsWire
 
-/// The results that an operation is given; nil: they are of more bytes than a process can be given.
+/// The results that an operation gets from its dependencies; nil if they have more bytes than a process can get.
 typealias ResultsOfDependencies = [DependencyResult]?
 
-/// Puts together what the runner needs to start an attempt: texts of the store, and what opsd adds.
+/// Composes what the runner needs to start an attempt: stored texts, and what opsd adds.
 final class LaunchComposer {
     let socket: String
     let logs: Logs
@@ -16,7 +16,7 @@ final class LaunchComposer {
     let store: Store
     let history: History
     let authorization: Authorization
-    /// Operations of one submission share their texts: the last ones are kept taken apart.
+    /// The last decoded environment: operations of one submission share their texts.
     private var lastEnvironment: (text: String, entries: StringMap, words: CStringArray) = ("", StringMap(), [])
     private var lastDetails: (text: String, details: Details)?
 
@@ -29,8 +29,8 @@ final class LaunchComposer {
         self.authorization = authorization
     }
 
-    /// Throws an error of kind `interrupted` where it takes long to read the results of the dependencies; then they are
-    /// `given` next time.
+    /// Composes a launch. Throws an error of kind `interrupted` if reading the results of the dependencies takes long;
+    /// the caller reads them elsewhere and passes them as `given`.
     func launch(
         _ attempt: AttemptID, slot: Int32, _ policy: Policy, _ texts: LaunchTexts, namesSlot: Bool,
         given: ResultsOfDependencies? = nil, units: [UnitVariable] = [], attemptInRun: Int32 = 1,
@@ -49,7 +49,7 @@ final class LaunchComposer {
             request.environment.append("OPS_UNITS_\(Self.variableName(unit.category))=\(unit.value)")
             if let export = unit.export { request.environment.append("\(export)=\(unit.value)") }
         }
-        // A runner of today says it itself, since it may choose it.
+        // A current runner sets the variable itself, since it may choose the slot.
         if namesSlot { request.environment.append("OPS_SLOT=\(slot)") }
         let results = texts.hasDependencies ? try words(given ?? results(for: attempt.operation, texts)) : []
         try requireRoom(for: request, and: results)
@@ -120,7 +120,7 @@ final class LaunchComposer {
         }
     }
 
-    /// Under what the journal keeps its output.
+    /// Returns the identifier of an operation's output in the journal.
     static func journalIdentifier(of operation: OperationID) -> String { "opsd-\(operation.rawValue)" }
 
     /// Returns the variables OPS_*, which only opsd may set.
@@ -139,7 +139,7 @@ final class LaunchComposer {
         return TraceContext.parent(trace: trace, span: span)
     }
 
-    /// Leaves out the variables that opsd exports for this launch: the first of two would count.
+    /// Removes the variables that opsd sets for this launch: of two the first would count.
     private func environment(
         _ texts: LaunchTexts, _ details: Details, replacing exported: [String]
     ) throws -> CStringArray {
@@ -179,7 +179,7 @@ final class LaunchComposer {
         return ["HOME": account.home, "USER": account.name, "LOGNAME": account.name, "SHELL": account.shell]
     }
 
-    /// Returns the file with the value of a secret. Without credentials it is one that is not there.
+    /// Returns the path of the file with the value of a secret. Without credentials no such file exists.
     private static func path(of secret: Secret) -> String {
         switch secret.source {
         case .file(let path): path
@@ -195,7 +195,7 @@ final class LaunchComposer {
         }
     }
 
-    /// Returns the user whose results an operation is given; nil: it is given those of everybody.
+    /// Returns the user whose results an operation may get; nil: those of all users.
     func reader(_ texts: LaunchTexts) -> UInt32? { authorization.isPrivileged(user: texts.uid) ? nil : texts.uid }
 
     /// Returns OPS_RESULT_<NAME> and OPS_OUTPUTS_<NAME> for each dependency whose results the owner of the operation may
@@ -233,7 +233,7 @@ final class LaunchComposer {
 
     fileprivate static let pointerSize = 8
 
-    /// Upper case; anything but letters and digits becomes `_`.
+    /// Returns a name in upper case, with `_` for everything but letters and digits.
     static func variableName(_ name: String) -> String {
         String(
             decoding: name.utf8.map { byte -> UInt8 in
@@ -245,7 +245,7 @@ final class LaunchComposer {
             }, as: UTF8.self)
     }
 
-    /// Returns the user that the runner must become; nil where it is that user already.
+    /// Returns the user that the runner must become; nil if it is that user already.
     private func launchUser(_ texts: LaunchTexts, _ details: Details) throws -> LaunchRequest.User? {
         guard authorization.daemonUser == 0 else { return nil }
         let user = try runUser(texts, details)
@@ -272,16 +272,16 @@ final class LaunchComposer {
 }
 
 extension CStringArray {
-    /// Bytes that they take at the start of a process.
+    /// Bytes that the strings take at the start of a process.
     fileprivate var sizeInProcess: Int { bytes.count + count * LaunchComposer.pointerSize }
 }
 
-/// A JSON array of strings, as the store keeps commands.
+/// Reads a JSON array of strings, as the store keeps commands.
 func stringArray(_ text: String) throws(InvalidParameter) -> [String] {
     try scan(text.utf8) { scanner throws(InvalidParameter) in try [String](from: &scanner) }
 }
 
-/// A JSON object of strings, as the store keeps environments.
+/// Reads a JSON object of strings, as the store keeps environments.
 func stringMap(_ text: String) throws(InvalidParameter) -> StringMap {
     try scan(text.utf8) { scanner throws(InvalidParameter) in try StringMap(from: &scanner) }
 }

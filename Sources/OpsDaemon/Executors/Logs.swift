@@ -5,14 +5,15 @@ internal import OpsSystem
 final class Logs {
     let state: String
     var directory: String { state + "/logs" }
-    /// The directory that was asked for last, and the one that was made last: neighbours share them.
+    /// The last directory that was looked up, and the last one that was made: operations with neighbouring ids share
+    /// them.
     private var latest: (thousand: Int64, directory: String) = (-1, "")
     private var made = ""
 
     init(state: String) { self.state = state }
 
     enum Stream: Equatable {
-        /// Both streams, or of a split attempt standard output.
+        /// Both streams; standard output alone if an attempt has separate streams.
         case output
         case error
     }
@@ -41,14 +42,14 @@ final class Logs {
     func makeDirectory(for operation: OperationID) throws(SystemError) {
         let directory = directory(of: operation)
         if directory == made { return }
-        // The directory above is private, too: the one above that can be passed through.
+        // The directory above is private too; other users can pass through the one above that.
         try Files.makeDirectories(self.directory, mode: 0o700)
         try Files.makeDirectories(directory, mode: 0o700)
         made = directory
     }
 
-    /// Moves the logs and outputs of operations that are not stored out of reach: where a backup was restored, or the database moved
-    /// away, ids are given again. Returns the directory that has them now; nil: there were none.
+    /// Moves the logs and outputs of operations that are not stored to another directory: after a backup was restored,
+    /// or the database was moved away, ids are given again. Returns that directory; nil if there were none.
     func setAside(from next: OperationID) throws(SystemError) -> String? {
         let outputs = try setAside(from: next, in: outputs)
         return try setAside(from: next, in: directory) ?? outputs
@@ -77,12 +78,12 @@ final class Logs {
         return aside
     }
 
-    /// The id in `12.1.log`.
+    /// Returns the id of the operation in a file name such as `12.1.log`.
     private static func operation(ofFile name: String) -> Int64? {
         name.split(separator: ".").first.flatMap { Int64($0) }
     }
 
-    /// Returns the output directory if something is in it: its removal may take long.
+    /// Removes the logs of an attempt. Returns its output directory if it is not empty: its removal may take long.
     func remove(_ attempt: AttemptID) throws(SystemError) -> DirectoryTree? {
         for log in [path(attempt), path(attempt, .error)] {
             try Files.remove(log)

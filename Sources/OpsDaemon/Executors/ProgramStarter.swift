@@ -5,7 +5,7 @@ final class ProgramStarter {
     private let name: String
     private let arguments: [String]
     private let configured: String
-    /// A start that has not ended yet.
+    /// Process of a start that has not ended yet.
     private var starting: Int32?
 
     /// `configured`: the path of the program; empty: beside opsd, then in PATH.
@@ -20,7 +20,8 @@ final class ProgramStarter {
 
     func startIfNeeded() throws(SystemError) {
         guard !isStartedByOthers else { return }
-        // Once it has ended it detached, or failed and said why on its standard error: another try follows either way.
+        // After its end the program has detached, or it has failed and printed the reason. Another start follows in
+        // both cases.
         if let starting, Children.isRunning(starting) { return }
         starting = nil
         starting = try spawn(try find(), arguments)
@@ -46,10 +47,10 @@ final class ProgramStarter {
         return Environment.all.filter { entry in !ours.contains { entry.hasPrefix($0 + "=") } }
     }
 
-    /// Starts it as from a new shell: it inherits no descriptor, signal disposition or session.
+    /// Starts the program as from a new shell: it inherits no descriptor, signal disposition or session.
     private func spawn(_ path: String, _ arguments: [String]) throws(SystemError) -> Int32 {
         var spawn = Spawn(arguments: [path] + arguments, environment: CStringArray(Self.environment))
-        // Until it is in the background it says on our standard error what went wrong.
+        // Until the program is in the background it reports errors on the standard error of opsd.
         let standardError = try Descriptor.duplicate(of: 2)
         spawn.standardError = .descriptor(standardError.rawValue)
         do throws(SpawnError) {

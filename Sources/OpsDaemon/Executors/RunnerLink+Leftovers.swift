@@ -3,8 +3,8 @@ internal import OpsStore
 
 extension RunnerLink {
     /// Removes processes kept by `leftovers: leave` from the inventory: they are not tracked once their operation has
-    /// ended. If opsd died before it told the runner of that end, the runner still reports them, and the scheduler,
-    /// which no longer knows the attempt, would kill them as strangers.
+    /// ended. If opsd died before it acknowledged that end, the runner still reports them, and the scheduler, which no
+    /// longer knows the attempt, would kill them.
     func leaveAlone(_ inventory: inout Inventory) {
         guard let core = turns.core else { return }
         for case (let attempt, .exited(let exit)) in inventory.entries where !core.isExecuting(attempt) {

@@ -12,7 +12,7 @@ final class RunnerLink {
     private let loop: EventLoop
     let log: DaemonLog
     private let socketPath: String
-    /// Socket of opsd, which processes know it by.
+    /// Socket of opsd, which processes get in their environment.
     private let opsdSocket: String
     private let greeted: () -> Void
     private let starter: ProgramStarter
@@ -25,12 +25,12 @@ final class RunnerLink {
     private var isWanted = false
     /// Updates of attempts, kept until the greeting has listed their states.
     private var updates: [AttemptID: OperationUpdate] = [:]
-    /// One token for each staged launch: the side that takes it decides whether the launch begins.
+    /// One token for each staged launch: the side that consumes it decides whether the launch starts.
     private var tokens: Tokens?
-    /// Staged launches that the runner has not reported, and the number of tokens that opsd has taken from them.
+    /// Staged launches that the runner has not reported, and the number of their tokens that opsd has consumed.
     private var staged: [AttemptID] = []
     private var takenBack = 0
-    /// Reports that concern no attempt wait while staged launches are revoked.
+    /// True while staged launches are revoked: reports that concern no attempt wait.
     private var isRevoking = false
     private var putOff: [ExecutorReport] = []
 
@@ -82,7 +82,7 @@ final class RunnerLink {
             "opsd-runner", at: configuration.runner, arguments: ["--state", configuration.state, "--detach"])
     }
 
-    /// Processes beside the operations.
+    /// Helper processes, which the runner starts too.
     private(set) lazy var helpers = HelperProcesses(
         loop: loop, log: log, runner: self, socket: opsdSocket, wakeUp: { [turns] in turns.wakeUp() })
 
@@ -107,14 +107,14 @@ final class RunnerLink {
             let shared = try Tokens()
             var hello: [UInt8] = []
             ExecutorCommand.hello(version: LaunchProtocol.version).append(to: &hello, for: peerVersion)
-            // Into the empty buffer of a new connection it goes whole or not at all.
+            // The empty buffer of a new connection takes the whole greeting or nothing.
             guard case .moved = try connected.write(hello[...], passing: shared.descriptor) else {
                 throw SystemError("greet the runner", errno: SystemError.invalid)
             }
             descriptor = consume connected
             tokens = consume shared
         } catch {
-            // Nobody listens: the usual case of a first start.
+            // No runner listens, as usual at a first start.
             do throws(SystemError) {
                 try starter.startIfNeeded()
             } catch {
@@ -166,7 +166,7 @@ final class RunnerLink {
         if isWanted { connectLater() }
     }
 
-    /// Ends a runner that opsd has started, when it has no operations left.
+    /// Ends the runner if opsd has started it and it has no operations left.
     func stopOwn() {
         guard isConnected, !starter.isStartedByOthers else { return }
         send(.stop(grace: 0))
@@ -200,7 +200,7 @@ final class RunnerLink {
                 switch try descriptor?.write(output.rest) {
                 case .moved(let count): output.drop(count)
                 case .wouldBlock: return try source?.setInterest([.readable, .writable]) ?? ()
-                // Its last reports are still to be read; after them comes the end.
+                // Its last reports are still to be read; the end of the connection follows them.
                 case .ended, nil: output = OutputBuffer()
                 }
             }
@@ -271,7 +271,7 @@ final class RunnerLink {
     /// Sends a staged launch, with the token that permits it.
     func stage(_ launch: LaunchRequest, after: [AttemptID]) throws(SystemError) {
         guard descriptor != nil else { return }
-        // The token first counts when the order has left.
+        // The token counts only after the command was sent.
         try send(bounded: .stage(launch, after: after.map { Attempt($0) }))
         do throws(SystemError) {
             try tokens?.add()
@@ -281,7 +281,7 @@ final class RunnerLink {
         staged.append(AttemptID(launch.attempt))
     }
 
-    /// Takes back all tokens, and reads the reports of launches that the runner started before. No launch is staged
+    /// Consumes all tokens, and reads the reports of launches that the runner started before. No launch is staged
     /// afterwards.
     func revokeStaged() {
         consumeTokens()
@@ -302,7 +302,7 @@ final class RunnerLink {
         takenBack = 0
     }
 
-    /// Tells the runner to drop its staged launches. Their tokens are taken first, so that it starts none of them
+    /// Tells the runner to drop its staged launches. Their tokens are consumed first, so that it starts none of them
     /// meanwhile; `revokeStaged` has done that already, unless the scheduler revoked them by itself.
     func dropStaged() {
         consumeTokens()
@@ -328,9 +328,11 @@ final class RunnerLink {
 
     private func greet(_ greeting: ExecutorGreeting) {
         guard LaunchProtocol.understands(greeting.version) else {
-            return handleLoss("it speaks version \(greeting.version) of the protocol, this opsd \(LaunchProtocol.version)")
+            return handleLoss(
+                "it speaks version \(greeting.version) of the protocol, this opsd \(LaunchProtocol.version)")
         }
-        // Not at the connection: a runner that accepts it and hangs up is asked at growing intervals.
+        // The delay is reset only after a greeting: a runner that accepts connections and closes them is tried at
+        // growing intervals.
         delay = Self.firstDelay
         pid = greeting.pid
         peerVersion = greeting.version

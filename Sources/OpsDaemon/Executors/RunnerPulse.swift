@@ -3,8 +3,9 @@ internal import OpsSystemd
 
 /// Detects when opsd-runner stops answering, and when it answers again.
 ///
-/// A connection that waits for its greeting is a question, and so is a ping. opsd sends a ping when it has received nothing
-/// for a while, and an operation executes or a client asks for the status: so it does not wake an idle machine.
+/// A connection that waits for its greeting counts as a question, and so does a ping. opsd sends a ping if it has
+/// received nothing for a while and an operation executes, or a client asks for the status. So it does not wake an idle
+/// machine.
 final class RunnerPulse {
     private let log: DaemonLog
     private let isNeeded: () -> Bool
@@ -18,7 +19,7 @@ final class RunnerPulse {
     private var silentSince: Int64?
     private var waiting: [() -> Void] = []
 
-    /// `isNeeded`: the runner has processes to look after. `giveUp` is called once for each silence.
+    /// `isNeeded`: returns whether the runner has processes. `giveUp` is called once for each silence.
     init(
         _ loop: EventLoop, _ log: DaemonLog, isNeeded: @escaping () -> Bool, ping: @escaping () -> Void,
         giveUp: @escaping () -> Void
@@ -34,7 +35,7 @@ final class RunnerPulse {
 
     private var isSilent: Bool { silentSince != nil }
 
-    /// Nanoseconds for which the runner has not answered; `nil`: it answers.
+    /// Nanoseconds since the first unanswered question; nil if the runner answers.
     var silence: Int64? { silentSince.map { Clock.read().monotonic - $0 } }
 
     /// Records that the runner has to answer: a connection waits for its greeting, or a ping was sent.

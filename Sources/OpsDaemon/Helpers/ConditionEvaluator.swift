@@ -5,16 +5,17 @@ internal import OpsSystem
 internal import OpsSystemd
 internal import OpsWire
 
-/// Finds out whether the conditions of operations are true. The scheduler says of which, and how many at once.
+/// Evaluates the conditions of operations. The scheduler decides of which ones, and of how many at once.
 ///
-/// What could hang (a path on a dead server, a peer, a command) is asked by a helper as the operation's own user, so
-/// a user learns nothing through opsd that they could not see themselves, and the loop never waits.
+/// A test that could hang (a path on a dead server, a peer, a command) is made by a helper process with the rights of
+/// the operation's user. So users learn nothing through opsd that they could not see themselves, and the loop never
+/// waits.
 final class ConditionEvaluator {
     private final class Evaluation {
         let operation: OperationID
         let token: Int64
         let conditions: [Condition]
-        /// Monotonic instant at which what has not answered counts as false.
+        /// Monotonic instant at which conditions without a result count as false.
         let deadline = Clock.read().monotonic + Limits.evaluation
         var index = 0
         var helper: Attempt?
@@ -71,10 +72,12 @@ final class ConditionEvaluator {
         for operation in running.keys.sorted() { stop(operation) }
     }
 
-    /// A runner has connected: what waited for one, or was lost with the last, is asked now.
+    /// Continues the evaluations that wait for a runner, or whose helper was lost with the last one.
     func resumeWithRunner() {
         for operation in running.keys.sorted() {
-            if let evaluation = running[operation], evaluation.helper == nil, !evaluation.isReading { proceed(evaluation) }
+            if let evaluation = running[operation], evaluation.helper == nil, !evaluation.isReading {
+                proceed(evaluation)
+            }
         }
     }
 
@@ -185,8 +188,8 @@ final class ConditionEvaluator {
     }
 
     private static let usualTimeout: Int64 = 10_000_000_000
-    /// Exits with 0 if a file is missing, or an output older than an input, and with 1 if not. Without separators of words
-    /// an unquoted variable is only expanded as a pattern. A pattern of inputs may match nothing.
+    /// Script that exits with 0 if a file is missing or an output is older than an input, and else with 1. IFS is
+    /// empty, so that an unquoted variable is only expanded as a pattern. A pattern of inputs may match nothing.
     private static let newer = """
         IFS=; shopt -s nullglob globstar; count=$1; shift; newest=
         for pattern in "${@:1:count}"; do
@@ -219,12 +222,12 @@ final class ConditionEvaluator {
             [unowned self, unowned evaluation] result in
             self.ended(evaluation, result, detail, falseStatus: falseStatus)
         }
-        // Without a runner it waits for one: see `resumeWithRunner`.
+        // Without a runner the evaluation waits for one: see `resumeWithRunner`.
         evaluation.helper = helper
         return .asked
     }
 
-    /// `falseStatus`: the only exit status beside 0 that is an answer; nil: each is.
+    /// `falseStatus`: the exit status that means false; nil: every status but 0.
     private func ended(
         _ evaluation: Evaluation, _ result: HelperResult, _ detail: String, falseStatus: Int32?
     ) {
@@ -237,18 +240,18 @@ final class ConditionEvaluator {
         case .code(let status): return giveUp(evaluation, "it cannot be found out: exit status \(status)")
         case .signal: return giveUp(evaluation, "\(detail): no answer in time")
         case .cannotStart(_, let errno): return giveUp(evaluation, "\(detail): \(SystemError.text(errno))")
-        // It is asked again when a runner is there.
+        // `resumeWithRunner` starts the helper again.
         case .lost: return
         }
         proceed(evaluation)
     }
 
-    /// There is no answer.
+    /// Ends an evaluation without a result.
     private func giveUp(_ evaluation: Evaluation, _ detail: String) {
         finish(evaluation, .isUnknown(index: Int32(evaluation.index), detail: detail))
     }
 
-    /// One answer; false: it was the last.
+    /// Records the result of one condition. Returns false if it ends the evaluation.
     private func recordAnswer(of evaluation: Evaluation, isTrue: Bool, _ detail: String) -> Bool {
         guard isTrue else {
             finish(evaluation, .isFalse(index: Int32(evaluation.index), detail: detail))
@@ -273,7 +276,8 @@ final class ConditionEvaluator {
         turns.record(.conditionsAnswered(operation, token: token, bounded))
     }
 
-    /// Details become causes, which are stored, listed and told to observers: a command may be of 2 MiB.
+    /// Shortens a detail. Details become causes, which are stored, listed and passed to observers, and a command may
+    /// have 2 MiB.
     private static func bounded(_ detail: String) -> String {
         guard detail.utf8.count > DaemonLimits.subjectLength else { return detail }
         let start = String.UnicodeScalarView(detail.unicodeScalars.prefix(DaemonLimits.subjectLength))

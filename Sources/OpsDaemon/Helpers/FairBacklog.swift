@@ -1,5 +1,5 @@
-/// Work of several users for a few slots. A slot goes to the user who has the fewest of them, so that one user's thousand
-/// orders delay another's first one by no more than the end of one order.
+/// Work of several users for a few slots. A slot goes to the waiting user who has the fewest, so that a thousand
+/// elements of one user delay the first one of another by no more than one element.
 struct FairBacklog<Element> {
     private struct Line {
         var waiting = Backlog<Element>()
@@ -7,7 +7,7 @@ struct FairBacklog<Element> {
     }
 
     private var lines: [UInt32: Line] = [:]
-    /// Users with waiting orders, in the order in which they are served among equals.
+    /// Users with waiting elements, in the order in which they are served among equals.
     private var users: [UInt32] = []
     private let slots: Int
     private(set) var running = 0
@@ -27,7 +27,7 @@ struct FairBacklog<Element> {
         users.append(users.remove(at: index))
     }
 
-    /// Takes the next order and a slot for it; `nil` if none waits or no slot is free.
+    /// Removes and returns the next element, and allocates a slot for it; nil if none waits or no slot is free.
     mutating func start() -> (element: Element, user: UInt32)? {
         guard running < slots,
             let index = users.indices.min(by: { load(of: users[$0]) < load(of: users[$1]) })
@@ -40,7 +40,7 @@ struct FairBacklog<Element> {
         return (element, user)
     }
 
-    /// Gives the slot of an order back.
+    /// Releases the slot of an element.
     mutating func end(of user: UInt32) {
         running -= 1
         lines[user]?.running -= 1

@@ -3,8 +3,8 @@ internal import OpsStore
 internal import OpsSystem
 internal import OpsSystemd
 
-/// Follows graphs that have observers, and has each observer run once: at the first failure, and at the end. A retry after
-/// the end begins again.
+/// Follows graphs that have observers, and lets each observer run once: at the first failure, and at the end. After a
+/// retry of a finished graph they run again.
 final class GraphObservation {
     private let turns: Turns
     private let store: Store
@@ -13,9 +13,9 @@ final class GraphObservation {
     private let loop: EventLoop
     private let log: DaemonLog
     private var watched: [GraphID: Watched] = [:]
-    /// Graphs that may have come to one of the moments.
+    /// Graphs that may have reached one of the moments.
     private var touched: Set<GraphID> = []
-    /// Observers that have run, which is not stored yet.
+    /// Observers that have run, whose run is not stored yet.
     private var ran: [GraphID: Set<GraphObservers.Moment>] = [:]
     private lazy var check = DeferredWork(loop) { [unowned self] in self.look() }
     private lazy var alarm = Alarm(loop, log) { [unowned self] in self.look() }
@@ -27,13 +27,13 @@ final class GraphObservation {
         /// Observers that wait or run.
         var ordered: Set<GraphObservers.Moment> = []
 
-        /// Returns whether an observer is there and neither has run nor is ordered.
+        /// Returns whether there is an observer that neither has run nor waits to run.
         func owes(_ moment: GraphObservers.Moment) -> Bool {
             graph.observers.command(moment) != nil && !graph.told.contains(moment) && !ordered.contains(moment)
         }
     }
 
-    /// Nanoseconds before another attempt, where the storage is unavailable.
+    /// Nanoseconds until the next attempt while the storage is unavailable.
     private static let patience: Int64 = 1_000_000_000
 
     init(
@@ -62,7 +62,7 @@ final class GraphObservation {
         watched[graph] = Watched(graph: row, left: row.since == 0 ? row.count : 0)
     }
 
-    /// Notices ends of operations, after their commit.
+    /// Handles finishes of operations, after their commit.
     func receive(_ reports: [Report]) {
         do throws(StoreError) {
             for graph in store.popObservedGraphs() where watched[graph] == nil { try watch(graph) }
@@ -117,7 +117,7 @@ final class GraphObservation {
         let isOver = progress.unfinished == 0
         if isOver, entry.owes(.finish) { order(.finish, &entry, progress.failed ?? first) }
         watched[graph] = entry
-        // Without an observer of the end the graph is done with once that of the failure has run.
+        // Without an observer of the end, nothing more is to be done once that of the failure has run.
         if isOver, entry.ordered.isEmpty, entry.graph.observers.finish == nil {
             try store.setTold([.finish], of: graph)
             watched[graph] = nil

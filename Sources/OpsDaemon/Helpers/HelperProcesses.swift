@@ -3,15 +3,15 @@ internal import OpsExecutor
 internal import OpsSystem
 internal import OpsSystemd
 
-/// Small processes beside the operations: what conditions ask and observers do. The runner starts them like attempts,
-/// so they have the operation's user, directory and environment, and their trees can be ended. Nothing of them is
-/// stored.
+/// Small processes beside the operations: tests of conditions, and observers. The runner starts them like attempts, so
+/// they have the user, directory and environment of the operation, and their trees can be ended. The store knows
+/// nothing of them.
 final class HelperProcesses {
     private struct Helper {
         /// User of its processes; nil: it was started by an earlier opsd.
         var uid: UInt32?
         var result: HelperResult?
-        /// Deadline; nil: it has been told to end, if a runner was connected.
+        /// Instant at which the helper is terminated; nil if it was terminated already.
         var deadline: Int64?
         let end: (HelperResult) -> Void
     }
@@ -21,11 +21,11 @@ final class HelperProcesses {
     private unowned let runner: RunnerLink
     private let wakeUp: () -> Void
     private var running: [Attempt: Helper] = [:]
-    /// Helpers of a runner that is gone, whose processes may live on: the next runner kills them.
+    /// Helpers of a lost runner, whose processes may still run: the next runner kills them.
     private var orphans: [Attempt: UInt32?] = [:]
     private let socket: String
     private var lastNumber: Int32 = 0
-    /// For the first deadline: there are a dozen helpers at most.
+    /// Alarm of the earliest deadline. There are a dozen helpers at most.
     private lazy var alarm = Alarm(loop, log) { [unowned self] in self.endOverdue() }
 
     init(loop: EventLoop, log: DaemonLog, runner: RunnerLink, socket: String, wakeUp: @escaping () -> Void) {
@@ -38,7 +38,8 @@ final class HelperProcesses {
 
     var isIdle: Bool { running.isEmpty }
 
-    /// Starts one; `end` is called once, unless it is stopped or this throws. Nil: there is no runner.
+    /// Starts a helper. `end` is called once, unless the helper is stopped or this throws. Returns nil if there is no
+    /// runner.
     func start(
         _ request: LaunchRequest, timeout: Int64, end: @escaping (HelperResult) -> Void
     ) throws(SystemError) -> Attempt? {
@@ -55,14 +56,14 @@ final class HelperProcesses {
         return attempt
     }
 
-    /// Ends it, process and all, and forgets the caller that waited.
+    /// Terminates a helper, whose `end` is not called any more.
     func stop(_ attempt: Attempt) {
         guard let helper = running[attempt] else { return }
         running[attempt] = Helper(uid: helper.uid, result: helper.result, end: { _ in })
         terminate(attempt)
     }
 
-    /// While the connection is down nothing is sent; `runnerConnected` repeats it.
+    /// Terminates a helper. Without a connection nothing is sent; `runnerConnected` repeats it.
     private func terminate(_ attempt: Attempt) {
         running[attempt]?.deadline = nil
         runner.send(.terminate(attempt, grace: Self.grace))
@@ -79,7 +80,7 @@ final class HelperProcesses {
 
     private func setAlarm() { alarm.set(at: running.values.compactMap(\.deadline).min()) }
 
-    /// Returns true if the helper has been told to end.
+    /// Returns whether a helper was terminated.
     func isEnding(_ attempt: Attempt) -> Bool { running[attempt].map { $0.deadline == nil } ?? false }
 
     private static let grace: Int64 = 1_000_000_000

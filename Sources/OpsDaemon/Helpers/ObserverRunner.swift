@@ -4,14 +4,14 @@ internal import OpsStore
 internal import OpsSystem
 internal import OpsWire
 
-/// Runs observers: after the change is durable, outside the pool, a few at once, each for a bounded time.
-/// They never change an outcome. A `finish` observer is owed until it has run, across a crash too.
+/// Runs observers after their change is durable: outside the pool, a few at once, each for a bounded time. They never
+/// change an outcome. A `finish` observer that a crash has prevented runs after the restart.
 final class ObserverRunner {
     enum Occasion: Hashable {
         case start
         case produce(OperationID)
         case finish(run: Int32)
-        /// A moment of the graph that the operation is in.
+        /// A moment of the operation's graph.
         case graph(GraphID, GraphObservers.Moment)
     }
 
@@ -49,11 +49,11 @@ final class ObserverRunner {
     private let configuration: () -> Configuration
     private let graphObserverEnded: (GraphObservers.Moment, GraphID) -> Void
     private var orders = FairBacklog<Order>(slots: DaemonLimits.observersAtOnce)
-    /// Orders that wait or run and are given again after an outage.
+    /// Observers that wait or run, and that are requested again after an outage.
     private var owed: Set<Order> = []
 
-    /// `configuration`: the present one. `graphObserverEnded` is called when an observer of a graph has run, or where there
-    /// is none to run.
+    /// `configuration`: returns the present one. `graphObserverEnded` is called when an observer of a graph has run, or
+    /// if there is none to run.
     init(
         turns: Turns, history: History, composer: LaunchComposer, runner: RunnerLink, log: DaemonLog,
         configuration: @escaping () -> Configuration,
@@ -74,7 +74,7 @@ final class ObserverRunner {
         let order = Order(operation: operation, occasion: occasion)
         if order.kind == .finished, !owed.insert(order).inserted { return }
         do throws(StoreError) {
-            // An operation that is not there any more has no observer: see `begin`.
+            // An operation that was removed has no observer: see `begin`.
             let owner = try history.owners(of: [order.operation])[order.operation]
             orders.append(order, of: owner ?? 0)
         } catch {
@@ -84,7 +84,7 @@ final class ObserverRunner {
         startNext()
     }
 
-    /// Starts what waits, as far as there are slots and a runner.
+    /// Starts waiting observers if there are free slots and a runner.
     func startNext() {
         while runner.isConnected, let (order, user) = orders.start() {
             do {
@@ -152,7 +152,7 @@ final class ObserverRunner {
         return true
     }
 
-    /// The commands of opsd.conf for this end.
+    /// Returns the commands of opsd.conf for this finish.
     private func configured(_ order: Order, _ record: OperationRecord) -> [[String]] {
         guard order.kind == .finished, !record.isGroup else { return [] }
         let configuration = configuration()
@@ -160,8 +160,8 @@ final class ObserverRunner {
         return commands.filter { !$0.isEmpty }.map { ["/bin/sh", "-c", $0] }
     }
 
-    /// The commands, one after the other, each with the event on standard input: through a shell that knows it from its
-    /// environment, without a file or a pump.
+    /// Returns the arguments of a shell that runs the commands one after the other, each with the event on standard
+    /// input. The shell has the event in its environment, so that neither a file nor a second process is needed.
     private static func arguments(_ commands: [[String]]) -> [String] {
         let feed = "printf '%s\\n' \"$OPS_EVENT\" | "
         if commands.count == 1 { return ["/bin/sh", "-c", feed + "\"$@\"", "opsd-observer"] + commands[0] }
@@ -179,7 +179,7 @@ final class ObserverRunner {
     private func ended(_ order: Order, of user: UInt32, _ result: HelperResult) {
         switch result {
         case .code(0): break
-        // The runner went: it is not known to have run, and runs again.
+        // The runner was lost, so the observer may not have run, and runs again.
         case .lost: return orders.append(order, of: user)
         case .code, .signal, .cannotStart:
             log.warning("observer of \(order.subject) ended with \(result)")
@@ -196,7 +196,7 @@ final class ObserverRunner {
         }
     }
 
-    /// The event as `watch --json` prints it, with what the observed operation is.
+    /// Returns the event as `watch --json` prints it, with the present values of the operation.
     private func event(_ order: Order) throws -> String {
         guard let record = try history.recordAlone(of: order.operation) else { return "{}" }
         var row =

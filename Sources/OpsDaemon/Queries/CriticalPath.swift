@@ -2,10 +2,10 @@ internal import OpsCore
 internal import OpsStore
 internal import OpsSystem
 
-/// The chain of operations, each of which waited for the one before, whose run times add up to the most.
+/// The chain of operations with the largest sum of run times, each of which waited for the one before.
 ///
-/// Every operation has two points, its start and its end. A child starts after its group has and the group ends after
-/// its children, so what waits for a group waits for the slowest in it.
+/// Every operation has two points, its start and its end. A child starts after its group, and the group ends after its
+/// children. So an operation that waits for a group waits for the slowest child.
 struct CriticalPath {
     private var ids: [OperationID] = []
     private var runs: [Int64] = []
@@ -24,7 +24,7 @@ struct CriticalPath {
 
     mutating func add(_ edge: Snapshot.Edge) { edges.append(edge) }
 
-    /// Plain operations in their order, and nanoseconds.
+    /// Returns the operations of the chain without groups, in order, and its length in nanoseconds.
     func longest() -> ([OperationID], Int64) {
         let steps = points()
         var missing = [Int32](repeating: 0, count: steps.count)
@@ -37,7 +37,7 @@ struct CriticalPath {
         while taken < free.count {
             let point = free[taken]
             taken += 1
-            // From the start of an operation to its end it takes its time.
+            // The run time of an operation lies between its start and its end.
             let reached = point % 2 == 0 ? best[point].clampedSum(runs[point / 2]) : best[point]
             if point % 2 == 1, last < 0 || best[point] > best[last] { last = point }
             for next in steps[point] {

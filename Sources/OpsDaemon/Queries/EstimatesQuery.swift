@@ -12,9 +12,9 @@ struct EstimatesQuery: Query {
 
     private let input: GraphInput
     private let graph: String?
-    /// The newest operation that there was.
+    /// The newest operation at the beginning of the query.
     private let newest: Int64
-    /// Names in the order of their first operations, and how many of them were looked up.
+    /// Names in the order of their first operations, and the number of those that were looked up.
     private var names: [String] = []
     private var namesAsked = 0
     private var ofNames: [String: Int64] = [:]
@@ -22,7 +22,7 @@ struct EstimatesQuery: Query {
     private var ofPrograms: [Program: [Int64]] = [:]
     private var scanned: Int64 = 0
 
-    /// Milliseconds that an operation takes of which nothing is known.
+    /// Estimate in milliseconds of an operation of which nothing is known.
     private static let unknown: Int64 = 1000
     private static let namesInStep = 20
     private static let operationsInStep: Int64 = 200

@@ -1,7 +1,7 @@
 internal import OpsCore
 internal import OpsStore
 
-/// Number of finished operations: read by the load, then updated by each commit.
+/// Number of finished operations. It is read when the database is opened, then updated by each commit.
 struct FinishedCount {
     private var count: Int?
 
@@ -31,6 +31,6 @@ struct FinishedCount {
     /// Subtracts removed operations.
     mutating func remove(_ number: Int) { if let count { self.count = count - number } }
 
-    /// Something else changed it: the operations are counted again.
+    /// Forgets the number, which something else has changed: the operations are counted again.
     mutating func forget() { count = nil }
 }

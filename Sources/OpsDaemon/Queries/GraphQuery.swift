@@ -2,7 +2,7 @@ internal import OpsCore
 internal import OpsStore
 internal import OpsWire
 
-/// A graph as a picture needs it: the bytes of the whole answer, for they take as long as to read it.
+/// Reads a graph for a picture, and makes the bytes of the whole answer: to make them takes as long as to read it.
 struct GraphQuery: Query {
     private let name: String
     private var reply: GraphReply?
@@ -10,14 +10,14 @@ struct GraphQuery: Query {
 
     init(_ name: String) { self.name = name }
 
-    /// With the bytes of the answer that is made of it.
+    /// Bytes of the nodes, and of the answer that is made of them.
     var heldBytes: Int {
         guard let reply else { return 0 }
         return reply.nodes.count * (MemoryLayout<NodeRow>.stride + 200)
             + reply.edges.count * (MemoryLayout<EdgeRow>.stride + 60)
     }
 
-    /// Nodes of a graph that anybody can look at, and edges between them.
+    /// Maximum number of nodes in the answer, and of edges: a larger graph is unreadable.
     private static let nodes = 100_000
     private static let edges = 1_000_000
 

@@ -2,7 +2,7 @@ internal import OpsCore
 internal import OpsStore
 internal import OpsWire
 
-/// The next rows of a list.
+/// Reads the next rows of a list.
 struct ListQuery: Query {
     struct Answer: Sendable {
         var rows: [OperationRow]
@@ -17,7 +17,7 @@ struct ListQuery: Query {
     private let isReversed: Bool
     private let rows: OperationRows
     private var made: [OperationRow] = []
-    /// Number of the ids whose rows are made.
+    /// Number of ids whose rows are made.
     private var done = 0
 
     /// Operations whose rows are made in one step: they may have very many dependencies.
@@ -59,7 +59,7 @@ struct ListQuery: Query {
     }
 }
 
-/// The ids of a selection, in the order of its cursor.
+/// Reads the ids of a selection, in the order of its cursor.
 struct SelectionQuery: Query {
     private var cursor: SelectionCursor
     private let limit: Int

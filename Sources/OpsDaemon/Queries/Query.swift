@@ -1,14 +1,14 @@
 internal import OpsCore
 internal import OpsStore
 
-/// A question for which much of the database may have to be read: answered a little at a time, in the loop or outside it.
+/// A query that may read much of the database. It is answered in small steps, in the loop or outside it.
 protocol Query: Sendable {
     associatedtype Answer: Sendable
 
-    /// Reads on, for about a millisecond; nil: there is more to read.
+    /// Reads for about a millisecond. Returns nil if there is more to read.
     mutating func proceed(_ history: History) throws -> Answer?
 
-    /// Bytes of what was found so far, which its user's budget is charged with; about 0 where that is bounded.
+    /// Bytes of the results so far, with which the budget of the user is charged; about 0 if they are bounded.
     var heldBytes: Int { get }
 }
 
@@ -16,7 +16,7 @@ extension Query {
     var heldBytes: Int { 0 }
 }
 
-/// A question that is answered in one step. What it reads is bounded, or grows with one operation alone.
+/// A query that is answered in one step. It reads a bounded amount, or one that grows with a single operation.
 struct SingleStep<Answer: Sendable>: Query {
     let read: @Sendable (History) throws -> Answer
 
@@ -27,15 +27,15 @@ struct SingleStep<Answer: Sendable>: Query {
 
 /// Time limits of one query, in nanoseconds.
 struct QueryLimits: Sendable {
-    /// Before queries of others have their turn.
+    /// Maximum length of one slice, after which queries of other users have their turn.
     var slice: Int64 = 10_000_000
-    /// All in all. What takes longer is refused.
+    /// Maximum time of a query in all; a longer one is refused.
     var total: Int64 = 10_000_000_000
-    /// In one turn of the loop, for all queries together; beyond that they are answered outside it.
+    /// Maximum time of all queries in one turn of the loop; further ones are answered outside it.
     var inLoop: Int64 = 4_000_000
 }
 
-/// A query had to be given up.
+/// A query took longer than its limit.
 struct QueryTooLong: Error {
     let limit: Int64
 

@@ -3,8 +3,8 @@ internal import OpsStore
 internal import OpsSystem
 internal import OpsSystemd
 
-/// Answers queries. What takes a moment is read in the loop; everything else beside it, where users take turns, slice by
-/// slice, and so do the queries of one user: who asks little waits for one slice of each who asks much.
+/// Answers queries. Short ones are read in the loop, all others outside it. There users take turns, slice by slice, and
+/// so do the queries of one user: a user with a short query waits for at most one slice of each other user.
 final class QueryQueue {
     private let history: History
     /// Path of the database.
@@ -16,7 +16,7 @@ final class QueryQueue {
     private var waiting = FairBacklog<Entry>(slots: 1)
     private var users: [UInt32: Int] = [:]
     private var isStarting = false
-    /// Nanoseconds of this turn in which queries were answered in the loop.
+    /// Nanoseconds that queries have taken in this turn of the loop.
     private var spent: Int64 = 0
 
     private struct Entry {
@@ -37,35 +37,35 @@ final class QueryQueue {
         reader = QueryReader(limits)
     }
 
-    /// The next turn has time for queries again.
+    /// Lets the next turn answer queries again.
     func turnEnded() { spent = 0 }
 
-    /// Answers a query now, or later: the client's next call waits for it.
+    /// Answers a query now or later. The next call of the client waits for it.
     func ask<Q: Query>(
         _ query: Q, of exchange: Exchange, then answer: @escaping (Result<Q.Answer, any Error>) -> Void
     ) {
         var query = query
         let start = Clock.read().monotonic
         let before = spent
-        // An answer may ask on: its time is part of this.
+        // An answer may make further queries: their time is part of this.
         defer { spent = before + Clock.read().monotonic - start }
         if let result = answerInLoop(&query, exchange.caller.user, from: start) { return answer(result) }
         begin(query, of: exchange, then: answer)
     }
 
-    /// Answers a query like the other function; a failure, of the query or of `answer`, is the reply.
+    /// Answers a query in the same way. An error of the query or of `answer` becomes the reply.
     func ask<Q: Query>(_ exchange: Exchange, _ query: Q, then answer: @escaping (Q.Answer) throws -> Void) {
         ask(query, of: exchange) { [fail] result in
             do { try answer(result.get()) } catch { fail(exchange, error) }
         }
     }
 
-    /// Encodes a long answer outside the loop, when it is its user's turn.
+    /// Encodes a long answer outside the loop, in the turn of its user.
     func encode(
         _ exchange: Exchange, _ make: @escaping @Sendable () -> [UInt8], then send: @escaping ([UInt8]) -> Void
     ) {
         begin(SingleStep { _ in make() }, of: exchange) { result in
-            // Nothing is read, so nothing fails but to open the database.
+            // Nothing is read, so only the opening of the database can fail.
             switch result {
             case .success(let bytes): send(bytes)
             case .failure(let error): self.fail(exchange, error)
@@ -81,11 +81,11 @@ final class QueryQueue {
         add(Transferred(query), used: 0, charged: exchange.share.bytes, exchange, answer)
     }
 
-    /// Nil: it takes longer than this turn has time for. `query` has got as far as it did.
+    /// Returns nil if the query takes longer than this turn has time for. `query` keeps its progress.
     private func answerInLoop<Q: Query>(
         _ query: inout Q, _ user: UInt32, from start: Int64
     ) -> Result<Q.Answer, any Error>? {
-        // Queries of one user are answered in about their order.
+        // Queries of one user are answered roughly in order.
         guard spent < limits.inLoop, users[user] == nil else { return nil }
         let end = start + limits.inLoop - spent
         repeat {
@@ -153,7 +153,7 @@ final class QueryQueue {
     }
 
     private func startNext() {
-        // Without a thread, the end of one slice starts the next.
+        // Without a side thread, the end of one slice starts the next.
         guard !isStarting else { return }
         isStarting = true
         defer { isStarting = false }
@@ -165,14 +165,15 @@ final class QueryQueue {
             waiting.end(of: user)
             leave(entry.exchange)
         }
-        // A reader that stays would keep the log from being cut, and the last to close the database from being the store.
+        // A reader that stays open would prevent the log from being shortened, and the store from being the last to
+        // close the database.
         if waiting.running == 0 { thread.run({ [reader] in reader.close() }, then: {}) }
     }
 }
 
-/// The reading end of the queue: a connection of its own, for as long as there is something to read.
+/// The reader of the queue. It has its own connection to the database while there is something to read.
 ///
-/// Unchecked: it is used by the jobs of one thread alone, which come one after the other.
+/// Unchecked: only the jobs of one thread use it, one after the other.
 private final class QueryReader: @unchecked Sendable {
     private let limits: QueryLimits
     private var history: History?
@@ -207,7 +208,7 @@ private final class QueryReader: @unchecked Sendable {
         } catch let error as StoreError where error.kind == .interrupted {
             return .over(.failure(QueryTooLong(limit: limits.total)))
         } catch {
-            // A connection may keep failing after one error of the store.
+            // After an error of the store a connection may continue to fail.
             if error is StoreError { close() }
             return .over(.failure(error))
         }

@@ -2,19 +2,19 @@ internal import OpsCore
 internal import OpsStore
 internal import OpsWire
 
-/// Reads what a retry brings back. Others may bring back or end operations on which that rests while it is read; then it
-/// is read once more.
+/// Reads the operations that a retry returns. If others retry or finish operations on which the result depends
+/// meanwhile, it is read again.
 struct RetryQuery: Query {
     struct Answer: Sendable {
         var selected: Selected
         var revived: Revival
-        /// The event up to which nothing has changed on which the answer rests.
+        /// The event up to which nothing has changed on which the answer depends.
         var sequence: Int64
         var foundations: Set<OperationID>
 
         var heldBytes: Int { selected.heldBytes + revived.heldBytes + foundations.count * 2 * 16 }
 
-        /// Returns true if facts on which the answer rests have changed since.
+        /// Returns true if facts on which the answer depends have changed since.
         func isStale(_ history: History) throws(StoreError) -> Bool {
             let events = try history.events(after: sequence, limit: RetryQuery.events)
             if events.count == RetryQuery.events { return true }
@@ -36,11 +36,11 @@ struct RetryQuery: Query {
         answer?.heldBytes ?? (targets.heldBytes + (selected?.heldBytes ?? 0) + (reader?.heldBytes ?? 0))
     }
 
-    /// Number of events that are looked at in one step.
+    /// Number of events that one step examines.
     private static let events = 1000
     private static let mostAttempts = 4
 
-    /// `owner`: whose operations `downstream` may reach; nil: everybody's.
+    /// `owner`: the user whose operations `downstream` may reach; nil: all users.
     init(_ targets: TargetsQuery, downstream: Bool, of owner: UInt32?) {
         makeTargets = targets
         self.targets = targets
@@ -65,7 +65,7 @@ struct RetryQuery: Query {
         return try answer.flatMap { try caughtUp($0, history) }
     }
 
-    /// Goes through the events since the reading began.
+    /// Examines the events since the reading began.
     private mutating func caughtUp(_ answer: Answer, _ history: History) throws -> Answer? {
         let events = try history.events(after: answer.sequence, limit: Self.events)
         guard try !history.concern(events, answer.foundations) else {

@@ -3,7 +3,7 @@ internal import OpsWire
 
 /// Schedules with their last runs, a few at a time.
 struct ScheduleListQuery: Query {
-    /// A schedule as it was when it was asked for.
+    /// The state of a schedule at the time of the query.
     struct Listed: Sendable {
         let id: Int64
         let row: ScheduleRow

@@ -2,28 +2,29 @@ internal import OpsCore
 internal import OpsSystem
 internal import OpsSystemd
 
-/// Answers questions to the scheduler. Those to a large one take long: they are answered one after the other, in each turn
-/// of the loop as many as a few milliseconds allow, and users take turns.
+/// Answers questions to the scheduler. Questions to a large one take long: they are answered one after the other, in
+/// each turn of the loop as many as a few milliseconds allow. Users take turns.
 final class SchedulerQueries {
     private let turns: Turns
     private let loop: EventLoop
     private let fail: (Exchange, any Error) -> Void
-    /// One slot: a question that is answered from a copy of the scheduler holds it, so there is one copy at a time.
+    /// Waiting questions. The only slot is held by a question that is answered from a copy of the scheduler, so there
+    /// is one copy at a time.
     private var waiting = FairBacklog<Question>(slots: 1)
     private let thread: SideWork
-    /// Brings the loop back to the questions that wait.
+    /// Continues with the waiting questions in the next turn.
     private lazy var work = DeferredWork(loop) { [unowned self] in self.proceed() }
     private var isAnswering = false
-    /// Nanoseconds of this turn in which questions were answered.
+    /// Nanoseconds that questions have taken in this turn.
     private var spent: Int64 = 0
 
     private struct Question {
         let exchange: Exchange
-        /// Answers; it calls what it is given when it no longer needs the slot.
+        /// Answers the question, and calls `done` when the slot is no longer needed.
         let answer: (_ done: @escaping () -> Void) -> Void
     }
 
-    /// Nanoseconds of a turn in which questions are answered, but for the first.
+    /// Nanoseconds of a turn in which questions are answered after the first one.
     private let inATurn: Int64
 
     init(
@@ -37,7 +38,7 @@ final class SchedulerQueries {
         self.inATurn = inATurn
     }
 
-    /// Answers in the loop.
+    /// Answers a question in the loop.
     func ask(_ exchange: Exchange, _ answer: @escaping () throws -> Void) {
         add(exchange) { [unowned self] done in
             do { try answer() } catch { self.fail(exchange, error) }
@@ -72,7 +73,7 @@ final class SchedulerQueries {
         }
     }
 
-    /// The next turn has time for questions again.
+    /// Lets the next turn answer questions again.
     func turnEnded() {
         spent = 0
         guard !waiting.isEmpty, waiting.running == 0 else { return }

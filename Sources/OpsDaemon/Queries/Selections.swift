@@ -5,13 +5,13 @@ internal import OpsWire
 /// Operations that a request named.
 struct Selected: Sendable {
     var ids: [OperationID]
-    /// One operation, named by its id or its name: that it cannot be changed is an error then.
+    /// True if one operation was named by its id or its name: then it is an error if it cannot be changed.
     var isSingle: Bool
-    /// The states and the queue that were selected by, if any were: both may have changed since.
+    /// States and queue of the selection, if it names any. Those of an operation may have changed since.
     var states: Set<OperationState>?
     var queue: String?
 
-    /// With room for the same ids in the request that is made of them.
+    /// Bytes of the ids, and of the request that is made of them.
     var heldBytes: Int { 2 * ids.count * MemoryLayout<OperationID>.stride }
 
     init(ids: [OperationID], isSingle: Bool) {
@@ -19,8 +19,8 @@ struct Selected: Sendable {
         self.isSingle = isSingle
     }
 
-    /// Returns those that have not ended and still are as they were selected. One that was named stays, for its own
-    /// refusal.
+    /// Returns the operations that are unfinished and still match the selection. An operation that was named stays, and
+    /// is refused by itself.
     func present(in core: Scheduler) -> [OperationID] {
         if isSingle { return ids }
         return ids.filter { id in
@@ -30,8 +30,8 @@ struct Selected: Sendable {
     }
 }
 
-/// Finds what clients name in the store: operations by id, range or name, graphs, and whole selections. Queues are the
-/// scheduler's: `Turns.requireQueue` has looked at them before.
+/// Finds in the store what clients name: operations by id, range or name, graphs, and whole selections. The scheduler
+/// knows the queues: `Turns.requireQueue` has checked them before.
 struct Selections {
     private let history: History
 
@@ -39,7 +39,7 @@ struct Selections {
 
     // MARK: One thing
 
-    /// `12`, `build`, `build@g3`, `build@nightly`.
+    /// Returns the operation that a reference names: `12`, `build`, `build@g3`, `build@nightly`.
     func operation(_ ref: String) throws -> OperationID {
         // A name may begin with a hyphen.
         if !ref.hasPrefix("-"), let number = Int64(ref) {
@@ -60,7 +60,7 @@ struct Selections {
     /// Returns the user who submitted an operation.
     func owner(of id: OperationID) throws -> UInt32 { try history.owners(of: [id])[id] ?? 0 }
 
-    /// All that is stored of it.
+    /// Returns everything that is stored of an operation.
     func record(_ ref: String) throws -> OperationRecord {
         guard let record = try history.record(of: operation(ref)) else {
             throw ControlError.notFound(kind: "operation", name: ref, nearest: nil)
@@ -68,13 +68,13 @@ struct Selections {
         return record
     }
 
-    /// An operation, where a name alone means one of this graph.
+    /// Returns an operation; a name without a graph means an operation of `graph`.
     func operation(_ ref: String, inOrOutside graph: GraphID?) throws -> OperationID {
         guard let graph, Int64(ref) == nil, !ref.utf8.contains(UInt8(ascii: "@")) else { return try operation(ref) }
         return try operation("\(ref)@g\(graph.rawValue)")
     }
 
-    /// `g7`, `7` or a name.
+    /// Returns the graph that a reference names: `g7`, `7` or a name.
     func graph(_ ref: String) throws -> GraphID {
         if let id = GraphID(reference: ref), try history.firstOperation(of: id) != nil { return id }
         guard let id = try history.newestGraph(named: ref) else {
@@ -99,12 +99,12 @@ struct Selections {
 
     /// Returns the beginnings of the names to which a mistyped name is compared.
     private static func beginnings(of name: String) -> [String] { [String(name.prefix(2)), String(name.prefix(1))] }
-    /// Number of rows of each.
+    /// Number of candidates for each beginning.
     private static let candidates = 500
 
     // MARK: Many
 
-    /// In the words of the store; nil: nothing was selected at all.
+    /// Translates a selection for the store; nil if it selects nothing at all.
     func query(_ selection: OpsWire.Selection?) throws -> OpsStore.Selection? {
         guard let selection else { return nil }
         try selection.checkBounds()
@@ -127,7 +127,7 @@ struct Selections {
             let standings = try state.split(separator: ",", omittingEmptySubsequences: false).flatMap {
                 try Self.standings(String($0))
             }
-            // One state is looked up by its index, and asked again when the operations are changed.
+            // A single state is found by its index, and checked again when the operations are changed.
             if standings.count == 1, case .state(let state)? = standings.first {
                 query.state = state
             } else {
@@ -152,7 +152,7 @@ struct Selections {
         return isEmpty ? nil : query
     }
 
-    /// A reference, or `10-20`.
+    /// Returns the ids that a reference or a range such as `10-20` names.
     private func range(_ ref: String) throws -> ClosedRange<Int64> {
         let ends = ref.split(separator: "-", omittingEmptySubsequences: false)
         if ends.count == 2, let first = Int64(ends[0]), let last = Int64(ends[1]) {
@@ -165,7 +165,7 @@ struct Selections {
         return id...id
     }
 
-    /// Returns the ways to stand that a word means: a state, an outcome, or a word that `opsctl` displays.
+    /// Returns the standings that a word means: a state, an outcome, or a word that `opsctl` displays.
     private static func standings(_ word: String) throws -> [Standing] {
         switch word {
         case "held": return [.held]
@@ -192,7 +192,7 @@ struct Selections {
             kind: "outcome", name: word, nearest: Nearest.name(to: word, among: outcomes.keys.sorted()))
     }
 
-    /// `skipped` selects what was not needed, too: that is its outcome.
+    /// Outcomes by their names. `skipped` includes operations that were not needed.
     private static let outcomes: [String: Outcome] = {
         var words: [String: Outcome] = ["not needed": .notNeeded, "notNeeded": .notNeeded]
         for outcome in Outcome.allCases where outcome != .notNeeded { words[OutcomeName(outcome).rawValue] = outcome }
@@ -215,14 +215,14 @@ struct Selections {
 }
 
 extension OpsWire.Selection {
-    /// Refs and nothing that narrows them.
+    /// True if it has references and nothing that narrows them.
     var isOnlyRefs: Bool {
         graph == nil && queue == nil && state == nil && outcome == nil && (labels?.entries ?? []).isEmpty && user == nil
     }
 }
 
 extension Turns {
-    /// Refuses a queue that is not there.
+    /// Refuses a queue that does not exist.
     func requireQueue(_ name: String?) throws(ControlError) {
         guard let name, !hasQueue(name) else { return }
         throw .notFound(kind: "queue", name: name, nearest: nearestQueue(to: name))
@@ -231,7 +231,7 @@ extension Turns {
     /// Returns true if an operation is in a queue, or was when it ended.
     func isOperation(_ id: OperationID, inQueue name: String) throws(StoreError) -> Bool {
         if let queue = core?.queue(of: id) { return queue == name }
-        // It has ended in the commit that brought it.
+        // The operation has finished in the commit that submitted it.
         var query = OpsStore.Selection()
         query.ids = [id.rawValue...id.rawValue]
         query.queue = name

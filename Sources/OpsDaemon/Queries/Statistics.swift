@@ -6,7 +6,7 @@ internal import OpsWire
 struct Statistics {
     private var states: [OperationState: Int] = [:]
     private var outcomes: [Outcome: Int] = [:]
-    /// Nanoseconds between being ready and the start, and between start and end.
+    /// Nanoseconds from ready to the start, and from the start to the end.
     private var waits: [Int64] = []
     private var runs: [Int64] = []
     private var firstStart = Int64.max
@@ -63,7 +63,7 @@ struct Statistics {
     private func percentiles(_ values: [Int64]) -> JSONValue {
         guard !values.isEmpty else { return .null }
         let sorted = values.sorted()
-        // The smallest value that so large a share of all does not exceed.
+        // The smallest value that this share of all values does not exceed.
         let at: (Double) -> JSONValue = { share in
             .double(seconds(sorted[max(0, Int((share * Double(sorted.count)).rounded(.up)) - 1)]))
         }
@@ -74,7 +74,7 @@ struct Statistics {
         ])
     }
 
-    /// Returns the mean without the sum, which no integer holds of 110,000 days in nanoseconds.
+    /// Returns the mean without computing the sum, which overflows after 110,000 days in nanoseconds.
     private func mean(_ values: [Int64]) -> Int64 {
         let count = Int64(values.count)
         return values.reduce(0) { $0 + $1 / count } + values.reduce(0) { $0 + $1 % count } / count

@@ -2,7 +2,7 @@ internal import OpsCore
 internal import OpsStore
 internal import OpsWire
 
-/// Counts, times and use of the pool, over what was selected.
+/// Reads counts, times and use of the pool for the selected operations.
 struct StatisticsQuery: Query {
     private var cursor: SelectionCursor
     private var statistics = Statistics()

@@ -2,12 +2,12 @@ internal import OpsCore
 internal import OpsStore
 internal import OpsWire
 
-/// References looked up a few at a time, in their order.
+/// Looks up references, a few at a time, in order.
 struct ReferencesQuery: Query {
     typealias Found = Result<OperationID, ControlError>
 
     private let references: [String]
-    /// A name alone means an operation of this graph.
+    /// Graph in which a name without a graph is looked up.
     private let graph: GraphID?
     /// Number of unknown references after which no more are looked up: the search for a name like an unknown one costs as
     /// much as a thousand that are known.
@@ -40,13 +40,13 @@ struct ReferencesQuery: Query {
     }
 }
 
-/// Asks the store what a submission must know of it: an earlier one with the same key, and the operations it names.
+/// Reads what a submission needs from the store: an earlier one with the same key, and the operations that it names.
 struct SubmissionQuery: Query {
     struct Answer: Sendable {
         var earlier: KeyedSubmission?
-        /// The names of the operations of `earlier`, where they are asked for.
+        /// Names of the operations of `earlier`, if the client wants them.
         var names: [OperationID: String] = [:]
-        /// As many of the references as were looked up.
+        /// The references that were looked up.
         var targets: [ReferencesQuery.Found] = []
         /// Outcomes of the targets that had finished.
         var finished: [OperationID: FinishedFact] = [:]

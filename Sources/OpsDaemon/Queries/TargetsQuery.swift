@@ -2,12 +2,12 @@ internal import OpsCore
 internal import OpsStore
 internal import OpsWire
 
-/// The operations that a request is about: those that were selected and, where the request changes something, those of
-/// them that the caller may change. One that was named and is another user's is refused.
+/// Reads the operations that a request is about: the selected ones and, if the request changes something, only those
+/// that the caller may change. An operation of another user that was named is refused.
 struct TargetsQuery: Query {
     private let selection: OpsWire.Selection
     private let wanted: Wanted
-    /// Nil: nothing is changed.
+    /// Nil if the request changes nothing.
     private let authorization: Authorization?
     private let caller: Caller
     /// Cursors of the selections still to be read, the next first; nil before the first read.
@@ -18,7 +18,7 @@ struct TargetsQuery: Query {
 
     enum Wanted {
         case unfinished
-        /// Finished and, unless they were named, not succeeded.
+        /// Finished operations; if they were not named, only those that did not succeed.
         case unsuccessful
         case all
     }
@@ -82,7 +82,8 @@ struct TargetsQuery: Query {
     }
 }
 
-/// The target of `Suspend` and `Resume`: the daemon, a queue, a graph, or chosen operations; each for those who may.
+/// Reads the target of `Suspend` and `Resume`: the daemon, a queue, a graph, or operations. Refuses a target that the
+/// caller may not change.
 struct LevelQuery: Query {
     enum Target: Sendable {
         case level(Level)

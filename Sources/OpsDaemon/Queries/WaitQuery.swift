@@ -2,13 +2,13 @@ internal import OpsCore
 internal import OpsStore
 internal import OpsWire
 
-/// The beginning of a `Wait`: operations that are finished, those that are not, and the event up to which that holds.
+/// The beginning of a `Wait`: finished operations, unfinished ones, and the event up to which that is true.
 struct WaitStart: Sendable {
     var scope: WaitScope
-    /// Ends in the order in which they are told; one of them where any one is waited for.
+    /// Finished operations in the order in which they are reported; only one if the wait ends with any of them.
     var ended: [OperationID]
     var unreported: Set<OperationID>
-    /// Operations that have ended last in any other way than well.
+    /// Operations whose last outcome was not a success.
     var unsuccessful: Set<OperationID>
     var waitsForAny: Bool
     var sequence: Int64
@@ -16,7 +16,7 @@ struct WaitStart: Sendable {
     /// Memory of a wait while it is unfinished, in bytes.
     var heldBytes: Int { scope.heldBytes + ended.count * 8 + (unreported.count + unsuccessful.count) * 2 * 16 }
 
-    /// Takes in what has happened since. `isIn` says whether an operation is in a queue.
+    /// Applies later reports. `isIn` returns whether an operation is in a queue.
     mutating func apply(_ reports: [Report], isIn: (OperationID, String) throws(StoreError) -> Bool) throws {
         for report in reports {
             guard report.sequence == sequence + 1 else {
@@ -35,14 +35,14 @@ struct WaitStart: Sendable {
     }
 }
 
-/// Finds the operations that a `Wait` is about, and how those of them have ended that have.
+/// Finds the operations that a `Wait` is about, and the outcomes of finished ones.
 struct WaitQuery: Query {
     private let selection: OpsWire.Selection
     private let waitsForAny: Bool
     private var targets: TargetsQuery
     private var sequence: Int64?
     private var level: Level?
-    /// The unsuccessful operations of a queue, as far back as is remembered.
+    /// The unsuccessful operations of a queue that are still stored.
     private var unsuccessful: SelectionCursor?
     private var selected: [OperationID]?
     private var count = 0
@@ -53,7 +53,7 @@ struct WaitQuery: Query {
         start?.heldBytes ?? (targets.heldBytes + (selected?.count ?? 0) * 8 + outcomes.count * 2 * 16)
     }
 
-    /// Number of events that are looked at in one step.
+    /// Number of events that one step examines.
     static let events = 1000
 
     init(_ selection: OpsWire.Selection, any: Bool, _ caller: Caller) {
@@ -80,8 +80,8 @@ struct WaitQuery: Query {
         return nil
     }
 
-    /// Selects the operations of a graph or a queue whose ends count, so that the answer does not depend on the time of
-    /// the question. Succeeded operations of a queue are not read: they may be all that the machine ever did.
+    /// Selects the operations of a graph or a queue whose finishes count, so that the answer does not depend on the
+    /// time of the request. Succeeded operations of a queue are not read, since they may be very many.
     private mutating func select(_ history: History) throws {
         if sequence == nil {
             sequence = try history.lastSequence()
@@ -117,7 +117,7 @@ struct WaitQuery: Query {
             waitsForAny: waitsForAny, sequence: sequence ?? 0)
     }
 
-    /// Goes through the events since the reading began, but for the last few, which are the loop's.
+    /// Applies the events since the reading began, except for the last few, which the loop applies.
     private mutating func catchUp(_ history: History) throws -> WaitStart? {
         let events = try history.events(after: start?.sequence ?? 0, limit: Self.events)
         try start?.apply(events) { (id, queue) throws(StoreError) in
@@ -130,13 +130,13 @@ struct WaitQuery: Query {
     }
 }
 
-/// Reads the ends of operations, in the order given.
+/// Reads the finishes of operations, in the given order.
 struct EndedQuery: Query {
     private let ids: [OperationID]
     private var count = 0
     private var rows: [EndedRow] = []
 
-    /// With the answer that is made of them.
+    /// Bytes of the rows, and of the answer that is made of them.
     var heldBytes: Int { ids.count * 8 + rows.count * 2 * MemoryLayout<EndedRow>.stride }
 
     init(_ ids: [OperationID]) { self.ids = ids }

@@ -2,13 +2,14 @@ internal import OpsCore
 internal import OpsSystem
 internal import OpsWire
 
-/// Answers "what would it wait for then" from a copy: the rules are a value, and trying them changes nothing.
+/// Answers what an operation would wait for after some events. They are handled by a copy of the scheduler, which is a
+/// value, so nothing changes.
 struct WhatIf {
     let turns: Turns
-    /// The operations that the words name.
+    /// Operations by the references that the words contain.
     let found: [String: OperationID]
 
-    /// Events that the words stand for: `cancel 7`, `finish 7`, `fail 7`, `resume [7]`, `suspend [7]`,
+    /// Returns the events that the words stand for: `cancel 7`, `finish 7`, `fail 7`, `resume [7]`, `suspend [7]`,
     /// `workers 4`, `limit QUEUE 4`, `capacity CATEGORY 3`, `priority 7 50`, several with `;` between.
     func events(_ words: String) throws -> [Event] {
         try Self.sentences(words).map { try event($0.verb, $0.rest) }
@@ -37,7 +38,7 @@ struct WhatIf {
     static func simulate(_ events: [Event], _ core: consuming Scheduler) throws(Rejection) -> Scheduler {
         for event in events {
             let now = Moment.now()
-            // In the copy too, and what the event before it has led to may have filled it again.
+            // The event before may have staged launches in the copy.
             _ = core.handle(.stagingRevoked(started: 0), at: now)
             if case .failure(let rejection) = core.handle(event, at: now) { throw rejection }
             simulateOutcome(event, &core, now)
@@ -90,7 +91,7 @@ struct WhatIf {
         ])
     }
 
-    /// The end of an executing operation, as if its process had ended; of a waiting one, its cancelling.
+    /// Returns the event by which the process of an executing operation ends.
     private func finish(_ ref: String, failed: Bool) throws -> Event {
         let id = try operation(ref)
         guard let executing = turns.core?.executing.first(where: { $0.id == id }), executing.attempt > 0 else {
@@ -100,7 +101,7 @@ struct WhatIf {
         return .exited(AttemptID(id, executing.attempt), exit, treeIsGone: true)
     }
 
-    /// Ends what the event asked to end, and lets the rules decide.
+    /// Reports the ends of all attempts that the event has terminated, and lets the rules decide.
     private static func simulateOutcome(_ event: Event, _ core: inout Scheduler, _ now: Moment) {
         let commands = core.endTurn(at: now).effects
         for command in commands {

@@ -1,7 +1,7 @@
 internal import OpsCore
 internal import OpsStore
 
-/// The graphs of which all operations are selected.
+/// Finds the graphs of which all operations are selected.
 struct WholeGraphsQuery: Query {
     private var targets: TargetsQuery
     private var ids: [OperationID]?

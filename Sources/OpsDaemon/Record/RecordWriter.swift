@@ -13,7 +13,7 @@ final class RecordWriter {
 
     init(directory: String) { self.directory = directory }
 
-    /// Writes the items, and returns the length of the present file. A file that cannot be written is cut off after its
+    /// Writes the items, and returns the length of the present file. If writing fails, the file is cut off after its
     /// last whole turn.
     func write(_ items: [TurnRecorder.Item]) throws -> Int {
         var bytes: [UInt8] = []
@@ -38,7 +38,7 @@ final class RecordWriter {
             _ = try file?.writeAll(bytes)
             length += bytes.count
         } catch {
-            // The reader cuts off what cannot be cut off here either.
+            // If this fails too, the reader ignores the incomplete end.
             try? file?.truncate(to: Int64(length))
             file = nil
             throw error

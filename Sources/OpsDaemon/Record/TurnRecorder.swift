@@ -3,10 +3,10 @@ internal import OpsRecord
 internal import OpsSystem
 internal import OpsSystemd
 
-/// Gathers what the scheduler is told and answers, and lets a thread beside the loop write it.
+/// Gathers the events of the scheduler and its answers, and lets a side thread write them.
 ///
-/// The loop only appends values to lists. A file begins with the state of the scheduler: the stored one where opsd starts
-/// or has had an outage, else a copy of the scheduler between two turns.
+/// The loop only appends values to lists. A file begins with the state of the scheduler: the stored one after a start
+/// of opsd or an outage, else a copy of the scheduler between two turns.
 final class TurnRecorder {
     /// Part of a record, in the order of the file.
     enum Item {
@@ -43,7 +43,7 @@ final class TurnRecorder {
         writer = RecordWriter(directory: directory)
     }
 
-    /// Keeps this number of turns from now on, also after writing has failed; none if it is 0.
+    /// Records turns from now on and keeps this number of them, also if writing has failed before; 0 ends the record.
     func keep(_ turns: Int) {
         turnsPerFile = max(1, (turns + RecordLimits.fullFiles - 1) / RecordLimits.fullFiles)
         if turns == 0 { return end() }
@@ -59,7 +59,7 @@ final class TurnRecorder {
 
     // MARK: Turns
 
-    /// The scheduler is made from stored state: a new file begins.
+    /// Begins a new file for a scheduler that is made from stored state.
     func begin(_ snapshot: Snapshot, workers: Int32, at now: Moment) {
         guard !isOff else { return }
         inputs = []
@@ -67,20 +67,20 @@ final class TurnRecorder {
         begin(.stored(snapshot, workers: workers, at: now))
     }
 
-    /// The scheduler has handled an event.
+    /// Records an event that the scheduler has handled.
     func add(_ event: Event, at now: Moment, _ result: Result<Acceptance, Rejection>) {
         guard hasBegun else { return }
         inputs.append(TurnInput(event, at: now))
         results.append(result)
     }
 
-    /// The scheduler has completed a turn.
+    /// Records the end of a turn.
     func complete(_ end: TurnEnd, _ transition: Transition, scheduler: () -> Scheduler?) {
         complete(
             CompletedTurn(inputs: [], results: [], end: end, transition: transition), scheduler: scheduler)
     }
 
-    /// The scheduler has completed a turn whose last inputs were handled outside the loop.
+    /// Records the end of a turn whose last events were handled outside the loop.
     func complete(_ turn: CompletedTurn, scheduler: () -> Scheduler?) {
         turns += 1
         guard !isOff else { return }
@@ -94,7 +94,7 @@ final class TurnRecorder {
         inputs = []
         results = []
         let isFull = turnsInFile >= turnsPerFile || bytesInFile >= RecordLimits.bytesInFile
-        // After a gap the writer catches up first.
+        // After a gap the writer first finishes what it has.
         guard hasBegun ? isFull : gathered.isEmpty && !isWriting, let scheduler = scheduler() else { return }
         begin(.running(scheduler))
     }

@@ -6,22 +6,22 @@ internal import OpsSystemd
 struct Caller: Equatable, Sendable {
     let user: UInt32
     let group: UInt32
-    /// Looked up once for a connection; nil if the user database does not have the user.
+    /// Account of the user, looked up once for a connection; nil if the user database does not have it.
     let account: Account?
 
     /// The login name, or the number where there is none.
     var name: String { account?.name ?? "\(user)" }
 }
 
-/// Decides what a caller may; nothing else in opsd does.
+/// Decides what a caller may do. No other code of opsd does.
 ///
-/// root and the daemon's own user may everything. All other users may submit as themselves, see all but the environments,
-/// logs and results of others, and change only their own.
+/// root and the daemon's own user may do everything. All other users may submit as themselves, see everything but the
+/// environments, logs and results of others, and change only their own operations.
 struct Authorization: Sendable {
-    /// The user opsd runs as.
+    /// The user that opsd runs as.
     let daemonUser: UInt32
 
-    /// The words of a refusal.
+    /// Reason of a refusal, as text.
     struct Refusal: Error, Equatable {
         let message: String
     }
@@ -30,13 +30,13 @@ struct Authorization: Sendable {
     var privilegedUsers: Set<UInt32> { [0, daemonUser] }
     func isPrivileged(user: UInt32) -> Bool { user == 0 || user == daemonUser }
 
-    /// Cancel, edit, retry, finish, suspend one operation.
+    /// Returns whether a caller may change an operation: cancel, edit, retry, finish, suspend it.
     func mayChange(_ caller: Caller, ownedBy owner: UInt32) -> Bool { isPrivileged(caller) || caller.user == owner }
 
-    /// Logs, environments, results.
+    /// Returns whether a caller may read the log, environment and results of an operation.
     func mayRead(_ caller: Caller, ownedBy owner: UInt32) -> Bool { isPrivileged(caller) || caller.user == owner }
 
-    /// Queues, categories, the pool, the daemon as a whole, housekeeping.
+    /// Refuses a change of queues, categories, the pool or the daemon, and housekeeping, to ordinary users.
     func requirePrivilege(_ caller: Caller, to what: String) throws(Refusal) {
         guard isPrivileged(caller) else {
             throw Refusal(message: "only root and the daemon's own user may \(what); you are \(caller.name)")
@@ -55,10 +55,11 @@ struct Authorization: Sendable {
         }
     }
 
-    /// Returns the user that an operation runs as which names one: the caller, unless root names another. A user's own
-    /// daemon can only be that user. `account` is the account of that name; nil is returned where there is no such user.
+    /// Returns the user for an operation that names one: only root may name another than the caller, and a user's own
+    /// daemon only that user. `account` is the account of the name. Returns nil if there is no such user.
     func runUser(_ caller: Caller, named wanted: String, account: Account?) throws(Refusal) -> Details.RunUser? {
-        // Users are told apart by their uids: the number of a caller without account may be the name of an account.
+        // Users are distinguished by their uids: the uid of a caller without an account may be the name of another
+        // account.
         let isNumberOfCaller = account == nil && caller.account == nil && wanted == caller.name
         let user =
             isNumberOfCaller
@@ -73,8 +74,8 @@ struct Authorization: Sendable {
         return user
     }
 
-    /// Going ahead of everybody else, and taking limits off, is for the privileged: priorities above `high` (4), and
-    /// a negative `nice`.
+    /// Refuses ordinary users what would put them before all others: priorities above `high` (4), and a negative
+    /// `nice`.
     func requireStanding(_ caller: Caller, priority: Int, nice: Int?) throws(Refusal) {
         if isPrivileged(caller) { return }
         if priority > Limits.ordinaryPriority {

@@ -1,13 +1,13 @@
 internal import OpsCore
 internal import OpsWire
 
-/// Refuses what a client says at more length than is kept of its kind.
+/// Refuses a text of a client that is longer than its limit.
 func requireRoom(for text: String?, of what: String, atMost limit: Int) throws(ControlError) {
     if let text, text.utf8.count > limit { throw .tooLarge(what: what, limit: limit) }
 }
 
-extension SubmissionOrder {
-    /// Its operations are bounded where they are read.
+extension SubmissionOptions {
+    /// Checks the lengths of texts. Operations are checked where they are read.
     func checkBounds() throws(ControlError) {
         try requireRoom(for: name, of: "the name of a graph", atMost: Limits.nameBytes)
         if let name, let complaint = NameSyntax.complaint(aboutGraph: name) {

@@ -1,7 +1,7 @@
 internal import OpsCore
 internal import OpsWire
 
-/// An edit of chosen operations, before it is laid over what each of them has.
+/// An edit of operations, before it is merged with the keys of each of them.
 struct Edits: Sendable {
     /// A key that does not apply to its operation.
     struct Refusal: Error {

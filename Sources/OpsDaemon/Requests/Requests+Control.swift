@@ -4,12 +4,12 @@ internal import OpsWire
 
 /// Verbs that change selected operations: the store finds them outside the loop, and the scheduler changes them in it.
 extension Requests {
-    /// Asks the store, then changes something: the client's next call waits for both.
+    /// Queries the store, then changes something. The next call of the client waits for both.
     func change<Q: Query>(_ exchange: Exchange, after query: Q, _ body: @escaping (Q.Answer) throws -> Void) {
         ask(exchange, query) { [unowned self] answer in try self.change(exchange) { try body(answer) } }
     }
 
-    /// Puts a change to the scheduler of those operations that still are as they were selected.
+    /// Requests a change of those operations that still match the selection.
     private func change(
         _ selected: Selected, _ exchange: Exchange,
         _ makeEvent: @escaping @Sendable ([OperationID], Scheduler) throws -> Event,
@@ -50,12 +50,12 @@ extension Requests {
         }
     }
 
-    /// Answers with the operations that are cancelled or on the way there: not with those that have just ended by
+    /// Answers with the operations that are cancelled or being cancelled, but not with those that have just finished by
     /// themselves.
     private func replyCancelled(_ ids: [OperationID], _ touched: Int, _ exchange: Exchange) {
         guard touched < ids.count else { return reply(ids, touched, exchange) }
         queries.ask(CancelledQuery(ids), of: exchange) { [unowned self] result in
-            // The cancellation is stored; where the store cannot be read now, all that were named are told.
+            // The cancellation is stored. If the store cannot be read now, the answer contains all selected operations.
             if case .success(let cancelled) = result {
                 self.reply(cancelled, touched, exchange)
             } else {
@@ -136,7 +136,7 @@ extension Requests {
         }
     }
 
-    /// Lays edited keys over what each operation has.
+    /// Changes keys of operations and keeps their other keys.
     func set(_ request: SetRequest, _ exchange: Exchange) throws {
         let edit: OperationEdit
         do throws(GraphRefusal) { edit = try OperationEdit(request.changes, now: Moment.now().wall) } catch {
@@ -155,12 +155,12 @@ extension Requests {
         }
     }
 
-    /// Puts a change to the scheduler; that it is stored is all there is to answer.
+    /// Requests a change. The answer is empty, and is sent when the change is stored.
     func put(_ event: Event, _ exchange: Exchange) {
         turns.request(event, of: exchange) { _ in exchange.reply(Nothing()) }
     }
 
-    /// The same, where the answer counts what it touched.
+    /// Requests a change. The answer contains the number of changed operations.
     private func putCounting(_ event: Event, _ exchange: Exchange) {
         turns.request(event, of: exchange) { Self.reply($0, exchange) }
     }

@@ -1,7 +1,7 @@
 internal import OpsCore
 internal import OpsWire
 
-/// Executors beside the runner.
+/// Executors other than the runner.
 extension Requests {
     func listExecutors(_ exchange: Exchange) throws {
         exchange.reply(.with { $0.executors = executorRows() } as ListExecutorsReply)

@@ -45,7 +45,8 @@ extension Requests {
             then: { bytes in exchange.reply(.with { $0.bytes = bytes } as BackupReply) })
     }
 
-    /// Returns the size of the copy. An error there does not concern the database: its destination may be bad or full.
+    /// Makes a backup and returns its size. An error does not concern the database: the destination may be invalid or
+    /// full.
     private static func backUp(
         _ history: History, to path: String, replacesAnything: Bool
     ) throws(ControlError) -> Int64 {

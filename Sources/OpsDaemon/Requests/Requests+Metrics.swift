@@ -5,8 +5,8 @@ internal import OpsWire
 
 /// Numbers for monitoring.
 extension Requests {
-    /// Brings the counters up to date a little in each turn, and answers with them once they are stored: a number that was
-    /// told never goes back. While the disk takes nothing, the numbers of the last time are the answer.
+    /// Updates the counters a little in each turn, and answers with them once they are stored, so that a reported
+    /// number never decreases. During an outage the last stored numbers are the answer.
     func metrics(_ exchange: Exchange) throws {
         if untilSchedulesAreLoaded(exchange, { [unowned self] in try metrics(exchange) }) { return }
         guard turns.outage == nil else { return storedMetrics(exchange) }

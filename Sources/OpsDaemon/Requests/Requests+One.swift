@@ -3,7 +3,7 @@ internal import OpsExecutor
 internal import OpsStore
 internal import OpsWire
 
-/// Verbs that change one operation, which is named.
+/// Verbs that change one operation, which the request names.
 extension Requests {
     func finish(_ request: FinishRequest, _ exchange: Exchange) throws {
         try requireRoom(for: request.message, of: "a message", atMost: Limits.textBytes)

@@ -3,7 +3,7 @@ internal import OpsStore
 internal import OpsSystem
 internal import OpsWire
 
-/// Verbs that look and change nothing.
+/// Verbs that read and change nothing.
 extension Requests {
     func list(_ request: ListRequest, _ exchange: Exchange) throws {
         try resolve(request.selection, exchange) { [unowned self] query in
@@ -137,7 +137,7 @@ extension Requests {
         reply.state = StateName(explanation.state ?? .finished)
         let text = ReasonText(
             label: turns.label, instantText: InstantText.format,
-            // A courtesy: without the database its number must do.
+            // Without the database the number of the condition is used.
             condition: { [history] in try? history.condition($0, of: id) },
             runnerSilence: runner.silence)
         reply.waitingFor = explanation.reasons.map { reason in

@@ -85,7 +85,7 @@ extension Requests {
         let edit = try categoryEdit(request)
         turns.request(.setCategory(request.name, edit), of: exchange) { [unowned self] _ in
             var reply = SetCategoryReply()
-            // A category that was just given a capacity exists.
+            // The category exists now, since its capacity was set.
             reply.category = turns.core?.categoryStanding(of: request.name).map(CategoryRow.init) ?? CategoryRow()
             exchange.reply(reply)
         }
@@ -172,7 +172,7 @@ extension Requests {
         put(.setWorkers(Int32(request.workers), insteadOf: configuration().workerCount), exchange)
     }
 
-    /// Names of queues and categories are what names of operations are.
+    /// Refuses a name of a queue or category that could not be the name of an operation.
     private func checkName(_ name: String, of what: String) throws(ControlError) {
         guard NameSyntax.isName(name) else {
             throw invalid(
@@ -181,7 +181,7 @@ extension Requests {
         }
     }
 
-    /// One problem of a request.
+    /// Returns the error for one problem of a request.
     func invalid(_ key: String, _ message: String) -> ControlError {
         .invalidOperation([
             .with {

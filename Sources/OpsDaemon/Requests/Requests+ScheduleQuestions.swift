@@ -85,7 +85,7 @@ extension Requests {
         guard instants.count <= Backfill.mostInstants else {
             throw invalid("to", "there are more than \(Backfill.mostInstants) instants; write an earlier one")
         }
-        // Turns later; a call that follows is answered after it.
+        // The answer comes several turns later. A further call is answered after it.
         exchange.pauseReading()
         schedules.backfill(schedule, instants, isSerial: isSerial) { result in
             switch result {
@@ -116,6 +116,6 @@ extension Requests {
 }
 
 extension UnixTime {
-    /// RFC 3339 in UTC, as the wire has it.
+    /// RFC 3339 in UTC, as on the wire.
     var text: String { InstantText.format(nanoseconds ?? .max) }
 }

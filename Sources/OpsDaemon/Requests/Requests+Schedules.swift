@@ -5,7 +5,7 @@ internal import OpsSystem
 internal import OpsSystemd
 internal import OpsWire
 
-/// Schedules: who may change them is who may change their runs.
+/// Schedules: a caller who may change the runs of a schedule may change the schedule.
 extension Requests {
     func addSchedule(_ request: AddScheduleRequest, _ exchange: Exchange) throws {
         guard NameSyntax.isName(request.name) else {
@@ -47,7 +47,7 @@ extension Requests {
         var stored = StoredSchedule(
             uid: caller.user, user: caller.name, gid: caller.account?.gid ?? caller.group, name: request.name,
             definition: definition.text, addedAt: now)
-        // The present boot was before the schedule.
+        // The present boot came before the schedule, so `@reboot` does not run for it.
         stored.position.boot = schedules.boot
         let schedule: Schedule
         if request.dryRun == true {

@@ -2,7 +2,7 @@ internal import OpsCore
 internal import OpsStore
 internal import OpsWire
 
-/// Counts, times and use of the pool, over what was selected.
+/// Counts, times and use of the pool for the selected operations.
 extension Requests {
     func stats(_ request: StatsRequest, _ exchange: Exchange) throws {
         let workers = Int(turns.core?.workers ?? 0)

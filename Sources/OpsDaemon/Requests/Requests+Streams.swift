@@ -2,7 +2,7 @@ internal import OpsCore
 internal import OpsStore
 internal import OpsWire
 
-/// Verbs whose answers go on.
+/// Verbs with several replies.
 extension Requests {
     func wait(_ request: WaitRequest, _ exchange: Exchange) throws {
         var timeout: Int64?
@@ -27,7 +27,7 @@ extension Requests {
         }
     }
 
-    /// Takes in the last few events that the query has not seen: they are in the store, and are not published again.
+    /// Applies the last few events that the query has not read. They are in the store, and are not published again.
     private func caughtUp(_ start: WaitStart) throws -> WaitStart {
         var start = start
         while true {
@@ -38,7 +38,7 @@ extension Requests {
     }
 
     func watch(_ request: WatchRequest, _ exchange: Exchange) throws {
-        // From now on, however long it takes to find out which operations are selected.
+        // Events count from now on, however long the selection of operations takes.
         guard let last = turns.core?.lastSequence else { throw turns.unavailable }
         let since = request.since ?? last
         guard since <= last else {
@@ -68,7 +68,7 @@ extension Requests {
     }
 
     private func log(_ request: LogRequest, of id: OperationID, _ exchange: Exchange) throws {
-        // In the loop, as events are told from now on.
+        // Read in the loop, since later events are received from now on.
         guard let record = try history.brief(of: id) else {
             throw ControlError.notFound(kind: "operation", name: request.ref, nearest: nil)
         }

@@ -6,9 +6,9 @@ internal import OpsWire
 /// Submissions: whole, or in parts on one connection.
 extension Requests {
     func submit(_ request: SubmitRequest, _ exchange: Exchange) throws {
-        let order = SubmissionOrder(request.terms)
-        try order.checkBounds()
-        let decoding = SubmissionDecoding(order, exchange, requests: self)
+        let options = SubmissionOptions(request.terms)
+        try options.checkBounds()
+        let decoding = SubmissionDecoding(options, exchange, requests: self)
         decoding.add(request.operations.bytes)
         decoding.proceed()
     }
@@ -18,15 +18,15 @@ extension Requests {
             throw ControlError.wrongState(
                 id: nil, message: "a submission has begun on this connection; commit it first")
         }
-        let order = SubmissionOrder(request)
-        try order.checkBounds()
-        exchange.connection.parts = SubmissionParts(order, of: exchange.connection.user)
+        let options = SubmissionOptions(request)
+        try options.checkBounds()
+        exchange.connection.parts = SubmissionParts(options, of: exchange.connection.user)
         turns.afterCommit { exchange.reply(Nothing()) }
     }
 
     func add(_ request: AddOperationsRequest, _ exchange: Exchange) throws {
         guard let parts = exchange.connection.parts else { throw Self.noParts }
-        // The message is counted with the parts from here on.
+        // From here on the parts count the memory of the message.
         exchange.share.set(0)
         guard parts.add(request.operations.bytes) else { throw giveUpParts(exchange) }
         let reply: () -> Void = { exchange.reply(.with { $0.count = parts.count } as AddOperationsReply) }
@@ -61,7 +61,7 @@ extension Requests {
         }
     }
 
-    /// Drops a submission for which there is no room: what follows on the connection is not taken for the rest of it.
+    /// Drops a submission for which there is no room. Later messages on the connection are not part of it.
     private func giveUpParts(_ exchange: Exchange) -> ControlError {
         exchange.connection.parts = nil
         return exchange.connection.user.budget.refusal
@@ -70,7 +70,7 @@ extension Requests {
     func commit(_ exchange: Exchange) throws {
         guard let parts = exchange.connection.parts else { throw Self.noParts }
         exchange.connection.parts = nil
-        let decoding = SubmissionDecoding(parts.order, exchange, requests: self, decoder: parts.decoder)
+        let decoding = SubmissionDecoding(parts.options, exchange, requests: self, decoder: parts.decoder)
         decoding.proceed()
     }
 
@@ -79,9 +79,10 @@ extension Requests {
 
     // MARK: Whole
 
-    /// An empty key is most likely a variable that was not set: what else has none would be taken for the same.
-    private static func requireWords(_ order: SubmissionOrder) throws(ControlError) {
-        for (key, word) in [("key", order.key), ("unlessActive", order.unlessActive)] where word?.isEmpty == true {
+    /// Refuses an empty key, which most likely comes from a variable that was not set: all such submissions would count
+    /// as the same.
+    private static func requireWords(_ options: SubmissionOptions) throws(ControlError) {
+        for (key, word) in [("key", options.key), ("unlessActive", options.unlessActive)] where word?.isEmpty == true {
             let problem = Problem.with {
                 $0.key = key
                 $0.message = "must not be empty"
@@ -90,55 +91,56 @@ extension Requests {
         }
     }
 
-    /// The graph is read and sound in itself: look up what it refers to, and ask the scheduler.
-    func handle(_ input: GraphInput, _ order: SubmissionOrder, _ exchange: Exchange) throws {
-        try Self.requireWords(order)
-        let keys = try Self.keys(input, order)
-        guard !keys.isEmpty || !input.externals.isEmpty || turns.wantsEstimates(input, order) else {
-            if putOff(exchange, { [unowned self] in try self.handle(input, order, exchange) }) { return }
+    /// Processes a graph that was read without problems: looks up what it refers to, and submits it.
+    func handle(_ input: GraphInput, _ options: SubmissionOptions, _ exchange: Exchange) throws {
+        try Self.requireWords(options)
+        let keys = try Self.keys(input, options)
+        guard !keys.isEmpty || !input.externals.isEmpty || turns.wantsEstimates(input, options) else {
+            if putOff(exchange, { [unowned self] in try self.handle(input, options, exchange) }) { return }
             if turns.outage != nil { throw turns.unavailable }
-            let builder = try builder(input, order, exchange.caller)
-            return try submit(builder, input, order, exchange)
+            let builder = try builder(input, options, exchange.caller)
+            return try submit(builder, input, options, exchange)
         }
-        // Keys, names and finished dependencies are asked of the store, which must know what this turn brought.
-        try change(exchange) { [unowned self] in try self.lookUp(keys, input, order, exchange) }
+        // Keys, names and finished dependencies are looked up in the store, which must first contain the results of
+        // this turn.
+        try change(exchange) { [unowned self] in try self.lookUp(keys, input, options, exchange) }
     }
 
     private func lookUp(
-        _ keys: [SubmissionQuery.Key], _ input: GraphInput, _ order: SubmissionOrder, _ exchange: Exchange
+        _ keys: [SubmissionQuery.Key], _ input: GraphInput, _ options: SubmissionOptions, _ exchange: Exchange
     ) throws {
         let user = exchange.caller.user
-        let builder = try builder(input, order, exchange.caller)
+        let builder = try builder(input, options, exchange.caller)
         let references = ReferencesQuery(
             input.externals, in: try builder.joinedGraph(history), mostUnknown: Limits.problems)
         let next = turns.core?.nextOperationID ?? OperationID(0)
         let estimates =
-            turns.wantsEstimates(input, order)
-            ? EstimatesQuery(input, graph: order.name, newest: OperationID(next.rawValue - 1)) : nil
-        let query = SubmissionQuery(keys: keys, of: user, wantsNames: order.wantsList, references, estimates)
+            turns.wantsEstimates(input, options)
+            ? EstimatesQuery(input, graph: options.name, newest: OperationID(next.rawValue - 1)) : nil
+        let query = SubmissionQuery(keys: keys, of: user, wantsNames: options.wantsList, references, estimates)
         change(exchange, after: query) { [unowned self] answer in
             let texts = keys.map(\.text)
             if answer.earlier == nil, !texts.isEmpty,
                 try history.hasSubmission(keys: texts, uid: user, from: next)
             {
-                // Another submission with the key has come meanwhile.
-                return try self.lookUp(keys, input, order, exchange)
+                // Another submission with the same key has arrived meanwhile.
+                return try self.lookUp(keys, input, options, exchange)
             }
-            if let earlier = answer.earlier { return self.answer(earlier, answer.names, order, exchange) }
+            if let earlier = answer.earlier { return self.answer(earlier, answer.names, options, exchange) }
             // The answer may be out of date: the scheduler checks it again.
-            var builder = try self.builder(input, order, exchange.caller)
+            var builder = try self.builder(input, options, exchange.caller)
             builder.apply(answer)
-            try self.submit(builder, input, order, exchange)
+            try self.submit(builder, input, options, exchange)
         }
     }
 
     private func submit(
-        _ builder: SubmissionBuilder, _ input: GraphInput, _ order: SubmissionOrder, _ exchange: Exchange
+        _ builder: SubmissionBuilder, _ input: GraphInput, _ options: SubmissionOptions, _ exchange: Exchange
     ) throws {
         let names = SubmissionNames(input)
         let accept: (Acceptance) -> Void = { [unowned self] acceptance in
             guard case .submitted(let graph, let first, let count) = acceptance else { return }
-            self.reply(graph, first, count, order, exchange, names: { names[$0] })
+            self.reply(graph, first, count, options, exchange, names: { names[$0] })
         }
         guard input.operations.count + input.edges.count <= DaemonLimits.operationsInTheLoop else {
             let moved = Transferred(builder)
@@ -149,16 +151,16 @@ extension Requests {
                     var builder = moved.consume()
                     try builder.refreshFacts({ try History.open(path: path) }, contains: core.contains)
                     let texts = try builder.build()
-                    return LargeRequest(event: .submit(texts.submission), texts: texts, isTrial: order.isDryRun)
+                    return LargeRequest(event: .submit(texts.submission), texts: texts, isTrial: options.isDryRun)
                 }, then: accept)
         }
         var builder = builder
         try builder.refreshFacts({ history }, contains: { id in turns.ask { $0.contains(id) } ?? false })
         let texts = try builder.build()
         let event = Event.submit(texts.submission)
-        if order.isDryRun {
+        if options.isDryRun {
             guard turns.core?.counts.isMoreThanTheLoopTakes == true else {
-                return try tryOut(event, names, order, exchange)
+                return try tryOut(event, names, options, exchange)
             }
             return turns.requestBeside(
                 exchange, names: { names[Int($0)] },
@@ -169,26 +171,26 @@ extension Requests {
 
     /// Answers a submission; a long list is encoded outside the loop.
     private func reply(
-        _ graph: GraphID, _ first: OperationID, _ count: Int, _ order: SubmissionOrder, _ exchange: Exchange,
+        _ graph: GraphID, _ first: OperationID, _ count: Int, _ options: SubmissionOptions, _ exchange: Exchange,
         isExisting: Bool = false, names: @escaping @Sendable (Int) -> String?
     ) {
         let make: @Sendable () -> [UInt8] = {
-            var reply = Self.reply(graph, first, count, order, names: names)
+            var reply = Self.reply(graph, first, count, options, names: names)
             reply.existing = isExisting
             return Reply.frame(reply)
         }
-        guard order.wantsList, count > DaemonLimits.operationsInTheLoop else { return exchange.reply(frame: make()) }
+        guard options.wantsList, count > DaemonLimits.operationsInTheLoop else { return exchange.reply(frame: make()) }
         queries.encode(exchange, make) { exchange.reply(frame: $0) }
     }
 
     private static func reply(
-        _ graph: GraphID, _ first: OperationID, _ count: Int, _ order: SubmissionOrder, names: (Int) -> String?
+        _ graph: GraphID, _ first: OperationID, _ count: Int, _ options: SubmissionOptions, names: (Int) -> String?
     ) -> SubmitReply {
         var reply = SubmitReply()
         reply.graph = graph.reference
         reply.first = first.rawValue
         reply.count = count
-        if order.wantsList {
+        if options.wantsList {
             reply.operations = (0..<count).map { place in
                 .with {
                     $0.id = first.rawValue + Int64(place)
@@ -202,13 +204,13 @@ extension Requests {
 
     /// Submits to a copy of the scheduler and returns its answer.
     private func tryOut(
-        _ event: Event, _ names: SubmissionNames, _ order: SubmissionOrder, _ exchange: Exchange
+        _ event: Event, _ names: SubmissionNames, _ options: SubmissionOptions, _ exchange: Exchange
     ) throws {
         var copy = turns.core
         _ = copy?.handle(.stagingRevoked(started: 0), at: .now())
         switch copy?.handle(event, at: .now()) {
         case .success(.submitted(let graph, let first, let count)):
-            let reply = Self.reply(graph, first, count, order, names: { names[$0] })
+            let reply = Self.reply(graph, first, count, options, names: { names[$0] })
             turns.afterCommit { exchange.reply(reply) }
         case .failure(let rejection): throw turns.translate(rejection, names: { names[Int($0)] })
         case .success, nil: throw turns.unavailable
@@ -217,20 +219,20 @@ extension Requests {
 
     // MARK: Idempotency
 
-    /// Returns the keys of which an earlier submission of the caller may have one.
-    private static func keys(_ input: GraphInput, _ order: SubmissionOrder) throws -> [SubmissionQuery.Key] {
+    /// Returns the keys by which an earlier submission of the caller is looked up.
+    private static func keys(_ input: GraphInput, _ options: SubmissionOptions) throws -> [SubmissionQuery.Key] {
         var keys: [SubmissionQuery.Key] = []
-        if let key = try order.key(of: input) { keys.append((key, isActive: false)) }
-        if let key = order.unlessActive { keys.append((key, isActive: true)) }
+        if let key = try options.key(of: input) { keys.append((key, isActive: false)) }
+        if let key = options.unlessActive { keys.append((key, isActive: true)) }
         return keys
     }
 
     private func answer(
-        _ earlier: KeyedSubmission, _ names: [OperationID: String], _ order: SubmissionOrder, _ exchange: Exchange
+        _ earlier: KeyedSubmission, _ names: [OperationID: String], _ options: SubmissionOptions, _ exchange: Exchange
     ) {
         turns.afterCommit { [unowned self] in
             self.reply(
-                earlier.graph, earlier.first, earlier.count, order, exchange, isExisting: true,
+                earlier.graph, earlier.first, earlier.count, options, exchange, isExisting: true,
                 names: { names[OperationID(earlier.first.rawValue + Int64($0))] })
         }
     }

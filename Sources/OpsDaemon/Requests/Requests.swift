@@ -4,13 +4,13 @@ internal import OpsSystem
 internal import OpsSystemd
 internal import OpsWire
 
-/// One message, read.
+/// A message of a client, decoded.
 private struct Incoming: Sendable {
     var call: Call
-    /// Nil: it is for the service that describes the interface.
+    /// The request; nil if the call is for the service that describes the interface.
     let request: Result<ControlRequest?, any Error>
 
-    /// Throws if it is not a call. A call that is not understood gets an error as its answer.
+    /// Decodes a message; throws if it is not a call. An invalid request is kept as an error, which becomes the answer.
     init(_ frame: [UInt8]) throws(JSONError) {
         let call = try Call(frame: frame)
         self.call = call
@@ -20,10 +20,10 @@ private struct Incoming: Sendable {
     }
 }
 
-/// Takes the clients' calls apart and answers them: one file for each group of verbs, one function for each.
+/// Decodes the calls of clients and answers them: one file for each group of verbs, one function for each verb.
 ///
-/// A call that only looks waits for the end of the turn, when store and scheduler agree. One that changes something
-/// goes to the scheduler at once, after what it must know of the store has been settled.
+/// A call that only reads waits for the end of the turn, when store and scheduler agree. One that changes something is
+/// passed to the scheduler at once; if it needs data of the store, the turn is committed first.
 final class Requests {
     let turns: Turns
     let store: Store
@@ -42,7 +42,7 @@ final class Requests {
     let configuration: () -> Configuration
     let statusReply: () throws(StoreError) -> StatusReply
     /// Starts the check of a submission.
-    let builder: (GraphInput, SubmissionOrder, Caller) throws -> SubmissionBuilder
+    let builder: (GraphInput, SubmissionOptions, Caller) throws -> SubmissionBuilder
     /// Thread that parses large messages.
     let parsing: SideWork
     /// Thread that reads much of the database.
@@ -57,7 +57,7 @@ final class Requests {
         executors: ExecutorLinks, schedules: Schedules, retention: Retention, publisher: Publisher, logs: Logs,
         fileWatch: FileWatch, loop: EventLoop, log: DaemonLog, configuration: @escaping () -> Configuration,
         statusReply: @escaping () throws(StoreError) -> StatusReply,
-        builder: @escaping (GraphInput, SubmissionOrder, Caller) throws -> SubmissionBuilder
+        builder: @escaping (GraphInput, SubmissionOptions, Caller) throws -> SubmissionBuilder
     ) {
         self.turns = turns
         self.store = store
@@ -79,7 +79,7 @@ final class Requests {
         reading = SideWork(loop: loop, log: log)
     }
 
-    /// The next turn has time for queries again.
+    /// Lets the next turn answer queries again.
     func turnEnded() {
         queries.turnEnded()
         schedulerQueries.turnEnded()
@@ -117,14 +117,14 @@ final class Requests {
         }
     }
 
-    /// After what the same client asked before.
+    /// Answers a call with an error, after earlier calls of the same client.
     func fail(_ exchange: Exchange, _ error: any Error) {
         turns.afterCommit { [unowned self] in self.answer(exchange, error) }
     }
 
-    /// A refusal in the words of the interface.
+    /// Sends an error as the interface defines it.
     private func answer(_ exchange: Exchange, _ error: any Error) {
-        // A fault of the daemon, which must not end it for everybody.
+        // A fault of the daemon, which must not end it for all clients.
         guard !exchange.isOver else {
             return log.error("\(exchange.call.method): failed after its answer: \(error)")
         }
@@ -152,13 +152,14 @@ final class Requests {
         }
     }
 
-    /// The same, where the answer may go on: the client's next call is not taken before that is known.
+    /// Runs a read whose answer may have several replies, once this turn is on disk. The next call of the client waits
+    /// until that is known.
     private func readOn(_ exchange: Exchange, _ body: @escaping () throws -> Void) {
         exchange.pauseReading()
         read(exchange, body)
     }
 
-    /// Asks the store, in the loop or beside it, then answers in the loop.
+    /// Queries the store, in the loop or outside it, then answers in the loop.
     func ask<Q: Query>(_ exchange: Exchange, _ query: Q, then answer: @escaping (Q.Answer) throws -> Void) {
         queries.ask(exchange, query, then: answer)
     }
@@ -167,7 +168,7 @@ final class Requests {
         OperationRows(authorization: authorization, reader: reader, outputs: logs.outputs)
     }
 
-    /// Puts a selection in the words of the store; nil: nothing was selected at all.
+    /// Translates a selection for the store; nil if it selects nothing at all.
     func resolve(
         _ selection: OpsWire.Selection?, _ exchange: Exchange, then body: @escaping (OpsStore.Selection?) throws -> Void
     ) throws {
@@ -193,7 +194,7 @@ final class Requests {
             })
     }
 
-    /// Runs a change that first asks the store, which must then know all that the scheduler does.
+    /// Runs a change that first queries the store, which must contain everything that the scheduler knows.
     func change(_ exchange: Exchange, _ body: @escaping () throws -> Void) throws {
         if putOff(exchange, { [unowned self] in try self.change(exchange, body) }) { return }
         if turns.outage != nil { throw turns.unavailable }

@@ -11,7 +11,7 @@ extension Schedule {
         let isBoot: Bool
     }
 
-    /// Events that count from somewhere, and the last that has its record.
+    /// Instants from which events count, and the last one with a record.
     struct EventState {
         /// Instant at which the last run ended, or of the last event with a record; nil: there was none.
         var base: UnixTime?
@@ -48,14 +48,13 @@ extension Schedule {
         return nextOfCalendar.map { min($0, start) } ?? start
     }
 
-    /// Returns whether an instant has come that has no record, be its delay under way or not.
+    /// Returns whether an instant without a record has passed, even if its delay has not.
     func hasCome(by now: UnixTime) -> Bool {
         if let event = nextEvent, ledger.start(of: event.nominal) <= now { return true }
         return ledger.nextNominal.map { $0 <= now } ?? false
     }
 
-    /// Notes the end of a run.
-    /// - Parameter end: Nanoseconds since 1970.
+    /// Records the end of a run. - Parameter end: Nanoseconds since 1970.
     func ended(at end: Int64, now: UnixTime) {
         let floor = UnixTime(flooringNanoseconds: end)
         let ceiling = UnixTime(seconds: floor.seconds + (floor.nanoseconds == end ? 0 : 1))

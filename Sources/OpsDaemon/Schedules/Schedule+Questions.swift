@@ -24,7 +24,7 @@ extension Schedule {
     func pastInstants(_ from: UnixTime, through: UnixTime, limit: Int) -> [UnixTime] {
         let policy = definition.policy
         let first = max(from, policy.from ?? from)
-        // Later ones are due, or will be: the calendar runs them.
+        // Later instants are due now or later: the calendar runs them.
         let last = min(min(through, ledger.position.accounted), policy.until ?? .latest)
         var found: [UnixTime] = []
         var position = UnixTime(seconds: first.seconds - 1)

@@ -16,7 +16,7 @@ final class Schedule {
     var unfinished: [ScheduleInstant] = []
     /// Graphs of finished runs that are kept, the oldest first; nil: not read yet.
     var keptGraphs: [GraphID]?
-    /// Number of records since the oldest were last removed. Nobody has counted those before the start of the daemon.
+    /// Number of records since the oldest were last removed. Those before the start of the daemon are not known.
     var recordsSinceRemoval = RunFinish.recordsBetweenRemovals
     /// Boot of the machine in which `@reboot` has run.
     var boot: String?
@@ -24,9 +24,9 @@ final class Schedule {
     var events = EventState()
     /// Instant and number of the latest record of a trigger.
     var lastTrigger = (at: UnixTime.earliest, number: Int64(0))
-    /// Instants of an absence are left for the next turn.
+    /// True if instants of an absence are left for the next turn.
     var isBehind = false
-    /// A run is being committed.
+    /// True while a run is being committed.
     var isCommitting = false
     /// The latest run.
     var latest: ScheduleInstant?

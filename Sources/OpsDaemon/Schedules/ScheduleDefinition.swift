@@ -22,8 +22,8 @@ struct ScheduleDefinition {
     private static let usuallyKept = 50
     private static let mostKept = 10_000
 
-    /// Reads a request. `zone` is filled in where the request names none, so that the stored one always does.
-    /// - Parameter start: Instant from which `every` counts, unless the request says `from`.
+    /// Reads a request. If it names no zone, the zone of the machine is filled in, so that the stored definition always
+    /// names one. - Parameter start: Instant from which `every` counts, unless the request says `from`.
     init(_ request: AddScheduleRequest, start: UnixTime, _ zones: ZoneReader = ZoneReader()) throws {
         var request = request
         let name = request.zone ?? ZoneFiles.machine
@@ -192,7 +192,7 @@ extension ScheduleDefinition {
 
     func zoneName(of recurrence: Recurrence) -> String? { recurrence.expression.zoneName ?? request.zone }
 
-    /// Time zones whose rules it depends on.
+    /// Time zones on whose rules the definition depends.
     var zoneNames: Set<String> { Set(recurrences.all.compactMap(zoneName)) }
 
     /// The definition as it is stored.

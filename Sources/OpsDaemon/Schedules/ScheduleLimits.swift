@@ -11,12 +11,13 @@ enum ScheduleLimits {
     private static let goneFiles = 100_000
     private static let goneFilesOfUser = 1_000_000
 
-    /// Returns the maximum number of records of each schedule of a user who has so many.
+    /// Returns the maximum number of records of each schedule of a user with this number of schedules.
     static func records(ofEach schedules: Int) -> Int {
         max(fewestRecords, min(records, recordsOfUser / max(schedules, 1)))
     }
 
-    /// Returns the maximum number of stored files that are gone, of each trigger of a user who has so many.
+    /// Returns the maximum number of stored files that are gone, of each trigger of a user with this number of
+    /// triggers.
     static func goneFiles(ofEach triggers: Int) -> Int { min(goneFiles, goneFilesOfUser / max(triggers, 1)) }
 }
 
@@ -28,8 +29,8 @@ struct RunAllowance {
 
     private var minutes: [UInt32: (start: Int64, runs: Int)] = [:]
 
-    /// Notes a run, and returns true; false if the user has had all runs of this minute.
-    /// - Parameter now: Monotonic instant, in nanoseconds.
+    /// Counts a run of a user and returns true. Returns false if the user has had all runs of this minute. - Parameter
+    /// now: Monotonic instant, in nanoseconds.
     mutating func consumeRun(of user: UInt32, at now: Int64) -> Bool {
         guard let current = minutes[user], now - current.start < Self.minute else {
             minutes[user] = (now, 1)
@@ -40,7 +41,7 @@ struct RunAllowance {
         return true
     }
 
-    /// Returns the monotonic instant at which a user who has had all runs may start another; nil: at once.
+    /// Returns the monotonic instant at which a user may start the next run; nil if it may start at once.
     func rest(of user: UInt32, at now: Int64) -> Int64? {
         guard let current = minutes[user], current.runs >= Self.runsInAMinute else { return nil }
         let end = current.start + Self.minute

@@ -12,7 +12,7 @@ extension Schedules {
         if let latest { schedule.events.base = min(UnixTime(seconds: latest), now) }
         if let run = records.first(where: { $0.result == .run && $0.graph != nil }) {
             let state = try history.run(of: run)
-            // The graph is gone, and its end with it.
+            // The graph was removed, and its end with it.
             if !state.isUnfinished { schedule.ended(at: state.finishedAt ?? run.at, now: now) }
         }
     }

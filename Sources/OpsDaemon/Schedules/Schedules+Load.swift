@@ -4,14 +4,14 @@ internal import OpsStore
 internal import OpsSystem
 internal import OpsSystemd
 
-/// The start of the daemon with stored schedules: it works while thousands of them are read, a few at a time.
+/// State while stored schedules are loaded. The daemon works while thousands of them are read, a few at a time.
 struct ScheduleLoading {
     /// Schedules that are still to be read, the last of which is next.
     var rest: [StoredSchedule]
-    /// Start of the daemon: instants before it may have been missed, all others come in time.
+    /// Start of the daemon. Only instants before it may have been missed.
     let arrival: UnixTime
     let zones = ZoneReader()
-    /// Requests about schedules.
+    /// Requests about schedules, which wait until all are loaded.
     var waiting: [() -> Void] = []
 }
 
@@ -27,7 +27,7 @@ extension Schedules {
         try loadSome()
     }
 
-    /// Goes on where loading was put off.
+    /// Continues to load schedules.
     func loadOn() {
         guard loading != nil, turns.outage == nil, turns.longTurn == nil else { return }
         turns.commitBeforeReading()

@@ -46,7 +46,7 @@ extension Schedules {
         } catch let error as StoreError {
             throw error
         } catch {
-            // The instant stays due while the store takes nothing.
+            // During an outage the instant stays due.
             if turns.outage != nil { throw error }
             let reason = self.reason(error)
             log.warning("schedule \(schedule.name) of \(schedule.stored.user): a run was refused: \(reason)")
@@ -116,25 +116,25 @@ extension Schedules {
         let definition = schedule.definition
         let scheduled = definition.local(nominal)
         let before = definition.recurrences.previous(before: nominal).map(definition.local)
-        var order = SubmissionOrder()
-        order.name = schedule.name
-        order.capture = definition.request.capture
-        order.orderText = definition.request.order
-        order.observers = definition.request.observers?.bytes
-        order.variables = [ReservedVariables.scheduledAt: scheduled]
-        if let before { order.variables.lay([ReservedVariables.scheduledBefore: before]) }
+        var options = SubmissionOptions()
+        options.name = schedule.name
+        options.capture = definition.request.capture
+        options.orderText = definition.request.order
+        options.observers = definition.request.observers?.bytes
+        options.variables = [ReservedVariables.scheduledAt: scheduled]
+        if let before { options.variables.lay([ReservedVariables.scheduledBefore: before]) }
         var (file, event) = ("", "")
         if let trigger, case .path? = definition.trigger {
             file = trigger
-            order.variables.lay([ReservedVariables.triggerFile: trigger])
+            options.variables.lay([ReservedVariables.triggerFile: trigger])
         } else if let trigger {
             event = trigger
-            order.variables.lay([ReservedVariables.triggerEvent: trigger])
+            options.variables.lay([ReservedVariables.triggerEvent: trigger])
         }
         let text = RunText([
             "scheduled": scheduled, "scheduledBefore": before ?? "", "file": file, "event": event,
         ])
-        var texts = try self.texts(of: definition, order, text, isSerial: isSerial, owner: try owner(of: schedule))
+        var texts = try self.texts(of: definition, options, text, isSerial: isSerial, owner: try owner(of: schedule))
         texts.scheduled = write
         let cancelled = try runs.flatMap { try history.unfinishedOperations(of: $0) }
         try turns.submit(texts, for: DecidedInstants(schedule.name, from: nominal, count: 1), then: answer)
@@ -146,7 +146,7 @@ extension Schedules {
     func owner(of schedule: Schedule) throws -> Caller {
         let stored = schedule.stored
         let account = try Account.withUID(stored.uid, formerName: stored.user)
-        // A user without account could add it: then the number is the name.
+        // A user without an account may have added the schedule: then the uid is the name.
         guard account != nil || stored.user == "\(stored.uid)" else {
             throw ScheduleDefinition.problem("user", "there is no user \(stored.user) any more")
         }
@@ -155,15 +155,16 @@ extension Schedules {
 
     /// Checks a graph as at its submission.
     func check(_ definition: ScheduleDefinition, _ caller: Caller) throws {
-        var order = SubmissionOrder()
-        order.capture = definition.request.capture
-        order.orderText = definition.request.order
-        order.observers = definition.request.observers?.bytes
+        var options = SubmissionOptions()
+        options.capture = definition.request.capture
+        options.orderText = definition.request.order
+        options.observers = definition.request.observers?.bytes
         let now = definition.local(UnixTime(flooringNanoseconds: Moment.now().wall))
         let text = RunText(["scheduled": now, "scheduledBefore": now, "file": "/file", "event": "event"])
         let isSerial = definition.policy.overlap.isSerial
-        let texts = try texts(of: definition, order, text, isSerial: isSerial, owner: caller)
-        // A copy of a large scheduler takes longer than the loop may be held up; the first run is refused then.
+        let texts = try texts(of: definition, options, text, isSerial: isSerial, owner: caller)
+        // Copying a large scheduler would block the loop. A graph that is not accepted is refused at its first run
+        // then.
         guard var copy = turns.core else { throw turns.unavailable }
         guard !copy.counts.isMoreThanTheLoopTakes else { return }
         _ = copy.handle(.stagingRevoked(started: 0), at: .now())
@@ -171,30 +172,31 @@ extension Schedules {
     }
 
     private func texts(
-        of definition: ScheduleDefinition, _ order: SubmissionOrder, _ text: RunText, isSerial: Bool,
+        of definition: ScheduleDefinition, _ options: SubmissionOptions, _ text: RunText, isSerial: Bool,
         owner: Caller
     ) throws -> SubmissionTexts {
         let request = definition.request
         let defaults = text.fill(try Self.labelled(request))
         let operations = text.fill(request.operations.bytes)
-        var order = order
-        order.observers = order.observers.map(text.fill)
+        var options = options
+        options.observers = options.observers.map(text.fill)
         var input = try decode(operations, defaults)
-        guard isSerial else { return try build(input, order, owner) }
+        guard isSerial else { return try build(input, options, owner) }
         let category = "schedule/\(owner.name)/\(request.name)"
-        // A category is held by one operation: runs of several are a group, which holds it until all have finished.
+        // One operation must hold the category. A run with several operations becomes a group, which holds it until all
+        // have finished.
         if input.operations.count(where: { $0.parent < 0 }) > 1 {
             input = try decode(RunText.group(category, around: operations), defaults)
         }
-        var texts = try build(input, order, owner)
+        var texts = try build(input, options, owner)
         texts.hold(category)
         return texts
     }
 
-    private func build(_ input: GraphInput, _ order: SubmissionOrder, _ owner: Caller) throws -> SubmissionTexts {
-        var builder = try builder(input, order, owner)
-        if turns.wantsEstimates(input, order), let next = turns.core?.nextOperationID {
-            var query = EstimatesQuery(input, graph: order.name, newest: OperationID(next.rawValue - 1))
+    private func build(_ input: GraphInput, _ options: SubmissionOptions, _ owner: Caller) throws -> SubmissionTexts {
+        var builder = try builder(input, options, owner)
+        if turns.wantsEstimates(input, options), let next = turns.core?.nextOperationID {
+            var query = EstimatesQuery(input, graph: options.name, newest: OperationID(next.rawValue - 1))
             while builder.estimates == nil { builder.estimates = try query.proceed(history) }
         }
         return try builder.build()

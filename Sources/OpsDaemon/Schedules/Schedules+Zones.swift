@@ -15,14 +15,14 @@ extension Schedules {
     }
 
     private func watchZone(_ name: String) {
-        // Without its watch a file is read with the instants of schedules.
+        // A file without a watch is read again at instants of schedules.
         let token = try? fileWatch.watchFiles(of: ZoneName.folder + "/" + name) { [unowned self] in
             zonesChanged.set(after: Self.settling)
         }
         zoneWatches[name] = .some(token)
     }
 
-    /// A file that was replaced has another watch.
+    /// Watches replaced files again: their old watches have ended.
     private func renewZoneWatches() {
         for (name, token) in zoneWatches {
             if let token { fileWatch.cancel(token) }
@@ -37,7 +37,7 @@ extension Schedules {
         zonesReadAt = now.monotonic
         var read: [String: ZoneRules?] = [:]
         let instant = UnixTime(flooringNanoseconds: now.wall)
-        // Due instants are decided by the rules by which they came.
+        // Due instants are decided by the old rules, which made them due.
         for schedule in all where !schedule.isCommitting && schedule.nextStart ?? .latest > instant {
             let definition = schedule.definition
             let hasChanged = try definition.recurrences.all.contains { recurrence in

@@ -15,7 +15,7 @@ final class Schedules {
     let loop: EventLoop
     let log: DaemonLog
     /// Starts the check of a run's submission.
-    let builder: (GraphInput, SubmissionOrder, Caller) throws -> SubmissionBuilder
+    let builder: (GraphInput, SubmissionOptions, Caller) throws -> SubmissionBuilder
     private(set) var all: [Schedule] = []
     var backfills: [Backfill] = []
     /// Present until all stored schedules have been loaded.
@@ -33,7 +33,7 @@ final class Schedules {
     private var clockWatch: ClockWatch?
     private var hasTriedToWatchClock = false
     private var allowance = RunAllowance()
-    /// Earliest instant at which a schedule needs a decision; `isStale`: it is looked for at the end of the turn.
+    /// Earliest instant at which a schedule needs a decision. If `isStale`, it is determined at the end of the turn.
     private var next: UnixTime?
     private var isStale = false
     /// Changes of schedules that wait until due instants have been decided, a few in each turn.
@@ -45,7 +45,7 @@ final class Schedules {
     }
     /// Monotonic instant at which the time zone files were last read.
     var zonesReadAt = Clock.read().monotonic
-    /// Watches of the files of time zones, by name; nil where there is none to watch.
+    /// Watches of the files of time zones, by name; nil for a file that cannot be watched.
     var zoneWatches: [String: FileWatch.Token?] = [:]
     private(set) lazy var zonesChanged = Alarm(loop, log) { [unowned self] in
         self.zonesReadAt = .min
@@ -72,7 +72,7 @@ final class Schedules {
         turns: Turns, store: Store, history: History, authorization: Authorization, helpers: HelperProcesses,
         fileWatch: FileWatch, state: String, loop: EventLoop, log: DaemonLog,
         removeGraphs: @escaping ([GraphID]) -> Void,
-        builder: @escaping (GraphInput, SubmissionOrder, Caller) throws -> SubmissionBuilder
+        builder: @escaping (GraphInput, SubmissionOptions, Caller) throws -> SubmissionBuilder
     ) {
         self.turns = turns
         self.store = store
@@ -151,7 +151,7 @@ final class Schedules {
         refresh()
     }
 
-    /// Returns the schedule of a name: the caller's own, or the only one of that name. `NAME@USER` names that of a user.
+    /// Returns the schedule with a name: that of the caller, or the only one. `NAME@USER` names the schedule of a user.
     func find(_ reference: String, for uid: UInt32) throws(ControlError) -> Schedule {
         let parts = reference.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let name = parts[0]
@@ -171,7 +171,7 @@ final class Schedules {
 
     // MARK: - When they start
 
-    /// Notes that the next instant may have changed.
+    /// Requests that the next instant is determined again.
     func refresh() {
         isStale = true
         turns.wakeUp()
@@ -201,7 +201,7 @@ final class Schedules {
         watchClock()
     }
 
-    /// Returns the instant of a schedule's next decision, or of the end of a minute in which its user has had all runs.
+    /// Returns the instant of a schedule's next decision, or the end of the minute if its user has had all runs of it.
     private func nextLook(at schedule: Schedule) -> UnixTime? {
         guard let start = schedule.nextStart, !allowance.isEmpty else { return schedule.nextStart }
         let now = Moment.now()
@@ -209,7 +209,8 @@ final class Schedules {
         return max(start, UnixTime(flooringNanoseconds: now.wall + rest - now.monotonic + 999_999_999))
     }
 
-    /// Notes a run that is about to start. Returns false if its user has had all runs of this minute: it stays due.
+    /// Counts a run that is about to start. Returns false if its user has had all runs of this minute; then the run
+    /// stays due.
     func mayRun(_ schedule: Schedule) -> Bool {
         let user = schedule.stored.uid
         return authorization.isPrivileged(user: user)
@@ -244,14 +245,14 @@ final class Schedules {
         } catch let error as StoreError {
             turns.enterOutage(error)
         } catch {
-            // An outage has been told of.
+            // An outage has been logged already.
             if turns.outage == nil { log.error("schedules: \(error)") }
         }
         refresh()
     }
 
-    /// Decides and stores what has come before the schedule changes: the new definition knows nothing of it.
-    /// - Returns: False if there is more than one turn decides.
+    /// Decides and stores due instants before the schedule changes: the new definition may not have them. - Returns:
+    /// False if there is more than one turn decides.
     private func decideDue(_ schedule: Schedule, at now: UnixTime) throws -> Bool {
         turns.commitBeforeReading()
         let end = Clock.read().monotonic + Self.longestDeciding
@@ -283,7 +284,7 @@ final class Schedules {
                     return
                 }
             case .run(let nominal, let cancelling):
-                // A change waits for no minute.
+                // A change does not wait for the next minute.
                 guard endingDelays || mayRun(schedule) else { return }
                 let runs = cancelling ? schedule.unfinished : []
                 if try start(schedule, at: nominal, cancelling: runs) { return }

@@ -62,7 +62,7 @@ final class TriggerWatch {
 
     private func watch() {
         guard token == nil, let directory = trigger.directory else { return }
-        // The directory may appear later, or not be readable: then files are found by the regular looks alone.
+        // The directory may be missing or unreadable. Then only the regular checks find files.
         token = try? triggers.fileWatch.watchFiles(of: directory) { [unowned self] in self.wake() }
     }
 
@@ -80,7 +80,7 @@ final class TriggerWatch {
         let now = Clock.read().monotonic
         var next = now + trigger.pause
         if case .path(_, let settle, _, _) = trigger, settle > 0 {
-            // The store knows which keys have no run: it has found those of the last check again.
+            // The store has returned all keys without a run, also those of the last check.
             ready = []
             var found: [String: (identity: String, since: Int64)] = [:]
             for key in keys {

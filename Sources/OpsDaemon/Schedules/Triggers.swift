@@ -133,7 +133,7 @@ final class Triggers {
                 let keys = trigger.read(bytes, isComplete: isComplete)
                 let history = try History.open(path: database)
                 var found = Comparison(new: try history.newKeys(among: keys, of: id, limit: Self.keysInALook + 1))
-                // A list that was cut does not tell which files are gone.
+                // An incomplete list does not show which files are gone.
                 if let kept, bytes.count < Self.mostOutput {
                     found.gone = try history.goneKeys(
                         of: id, present: Set(keys.map(\.key)), beyond: kept, limit: Self.keysInALook)
@@ -156,13 +156,13 @@ final class Triggers {
         }
     }
 
-    /// Removes keys of files that are gone, unless the store is busy: then the next look finds them.
+    /// Removes keys of files that are gone, unless the store is busy: then the next check finds them.
     private func forgetGone(_ keys: [String], of schedule: Schedule) {
         guard !keys.isEmpty, turns.outage == nil, turns.longTurn == nil, turns.core != nil else { return }
         do throws(StoreError) { try store.forget(keys, of: schedule.id) } catch { turns.enterOutage(error) }
     }
 
-    /// Result of a look.
+    /// Result of a check.
     private struct Comparison {
         var new: [TriggerKey]
         /// Keys of files that are gone, beyond the number that is kept.

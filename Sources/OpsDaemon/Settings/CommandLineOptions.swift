@@ -8,12 +8,12 @@ public struct CommandLineOptions: Sendable {
     public private(set) var wantsVersion = false
     public private(set) var wantsCheck = false
 
-    /// A word that cannot be understood.
+    /// An invalid argument.
     public struct Misuse: Error, Equatable, CustomStringConvertible {
         public let description: String
     }
 
-    /// Takes `--option value` and `--option=value`.
+    /// Parses arguments of the forms `--option value` and `--option=value`.
     public init(_ words: [String]) throws(Misuse) {
         var rest = words[...]
         while let word = rest.popFirst() {

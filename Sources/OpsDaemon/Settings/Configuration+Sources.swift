@@ -27,12 +27,12 @@ extension Configuration {
         return configuration
     }
 
-    /// As root the system's directories, else the user's own.
+    /// Returns the defaults: directories of the system for root, else those of the user.
     private static func defaults() throws(ConfigurationError) -> Configuration {
         if Identity.uid == 0 { return Configuration(state: "/var/lib/opsd", socket: "/run/opsd/control.sock") }
         let home = Environment["HOME"] ?? ""
         let state = Environment["XDG_STATE_HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? "\(home)/.local/state"
-        // Without a runtime directory the socket must be named.
+        // Without a runtime directory the configuration must name the socket.
         let socket = Environment["XDG_RUNTIME_DIR"].flatMap { $0.isEmpty ? nil : "\($0)/opsd/control.sock" } ?? ""
         return Configuration(state: "\(state)/opsd", socket: socket)
     }
@@ -50,7 +50,7 @@ extension Configuration {
         return "\(directory)/opsd.conf"
     }
 
-    /// The file, where there is one, and its drop-ins in the order of their names.
+    /// Returns the file, if it exists, and its drop-ins in the order of their names.
     private static func files(_ file: String, isRequired: Bool) throws(ConfigurationError) -> [String] {
         var paths: [String] = []
         if isRequired || Files.exists(file) { paths.append(file) }
@@ -77,7 +77,7 @@ extension Configuration {
         try apply(text, from: path)
     }
 
-    /// Lays the settings of one INI text over what is there.
+    /// Applies the settings of an INI text, which replace earlier ones.
     mutating func apply(_ text: String, from path: String) throws(ConfigurationError) {
         let parsed: IniText
         do throws(IniText.Malformed) {
@@ -106,7 +106,7 @@ extension Configuration {
         return words.first == "executor" && words.count == 2 ? String(words[1]) : nil
     }
 
-    /// Paths of the command line count from where opsd was started.
+    /// Makes paths of the command line absolute: they are relative to the directory in which opsd was started.
     private static func absolute(_ key: String, _ value: String) -> String {
         guard key == "state" || key == "socket", !value.hasPrefix("/"), !value.isEmpty else { return value }
         return "\(Files.currentDirectory)/\(value)"

@@ -2,7 +2,7 @@ internal import OpsCore
 internal import OpsSystem
 internal import OpsWire
 
-/// Everything an administrator can decide; what is not said has its default here.
+/// Everything that an administrator can configure, with its default.
 struct Configuration: Equatable, Sendable {
     /// Treatment of executing operations on SIGTERM.
     enum OnStop: String, CaseIterable, Sendable { case keep, drain, cancel }
@@ -23,7 +23,7 @@ struct Configuration: Equatable, Sendable {
 
     var state: String
     var socket: String
-    /// Nil: the number of CPUs, unless one was stored by `SetWorkers`.
+    /// Number of workers; nil: the number of processors, unless `SetWorkers` has stored another.
     var workers: Int32?
     /// Number of workers: the configured one, or that of the processors.
     var workerCount: Int32 { workers ?? Machine.processors }
@@ -37,24 +37,26 @@ struct Configuration: Equatable, Sendable {
     var keepFor: Int64? = 30 * 86_400 * 1_000_000_000
     /// Number of finished operations that are kept; nil: all.
     var keepAtMost: Int64?
-    /// Bytes of one attempt's log before its oldest part is dropped; 0: all are kept.
+    /// Maximum number of bytes of an attempt's log, beyond which its oldest part is dropped; 0: no limit.
     var logLimit: Int64 = 256 << 20
-    /// Bytes of all logs before those of the oldest finished operations are removed; 0: all are kept.
+    /// Maximum number of bytes of all logs, beyond which those of the oldest finished operations are removed; 0: no
+    /// limit.
     var logTotal: Int64 = 10 << 30
     /// Commands that are run, as the submitter, for every operation that has finished or failed; empty: none.
     var onFinish = ""
     var onFailure = ""
-    /// Without clients and unfinished operations it ends after this time, where systemd listens; nil: never.
+    /// Time without clients and unfinished operations after which opsd exits, if systemd listens on the socket; nil:
+    /// never.
     var exitWhenIdle: Int64?
     var connections = 4096
     var connectionsPerUser = 512
-    /// Bytes that are buffered for the clients of one user.
+    /// Maximum number of bytes that are buffered for the clients of one user.
     var bufferedPerUser: Int64 = 256 << 20
-    /// Unfinished operations that one ordinary user may have.
+    /// Maximum number of unfinished operations of one ordinary user.
     var operationsPerUser = 1_000_000
     /// Number of turns that are recorded for a replay; 0: none.
     var record = 0
-    /// Executors beside the runner, in the order of their first mention.
+    /// Executors other than the runner, in the order of their first mention.
     var executors: [ExecutorConfiguration] = []
 
     init(state: String, socket: String) {
@@ -63,7 +65,7 @@ struct Configuration: Equatable, Sendable {
     }
 }
 
-/// A setting that cannot be taken, and where it stands.
+/// An invalid setting, and its place in the configuration.
 struct ConfigurationError: Error, Equatable, CustomStringConvertible {
     let place: String
     let message: String
@@ -71,14 +73,14 @@ struct ConfigurationError: Error, Equatable, CustomStringConvertible {
 }
 
 extension Configuration {
-    /// The options of the command line and the keys of `[opsd]` alike.
+    /// Keys of the section `[opsd]`, which are options of the command line too.
     static let keys = [
         "state", "socket", "workers", "on-stop", "log-level", "group", "runner", "keep-for", "keep-at-most",
         "log-limit", "log-total", "on-finish", "on-failure", "exit-when-idle", "connections", "connections-per-user",
         "buffered-per-user", "operations-per-user", "record",
     ]
 
-    /// Lays one setting over what is there.
+    /// Applies one setting.
     mutating func set(_ key: String, to value: String, at place: String) throws(ConfigurationError) {
         let refuse: (String) -> ConfigurationError = { ConfigurationError(place: place, message: "\(key): \($0)") }
         switch key {
@@ -124,7 +126,7 @@ extension Configuration {
         }
     }
 
-    /// The ends that the configured commands are for.
+    /// Observers that the configured commands stand for.
     var observersOfAll: Observers {
         var observers: Observers = []
         if !onFinish.isEmpty { observers.insert(.finish) }
@@ -132,7 +134,7 @@ extension Configuration {
         return observers
     }
 
-    /// The settings as a configuration file would have them.
+    /// The settings as text of a configuration file.
     var text: String {
         let values: KeyValuePairs<String, String> = [
             "state": state, "socket": socket, "workers": workers.map(String.init) ?? "the number of CPUs",

@@ -26,8 +26,8 @@ final class DaemonLog {
         Program.writeError("opsd: \(message)")
     }
 
-    /// Whatever our own level: the journal keeps priorities apart. `false`: it is being restarted, while systemd keeps
-    /// standard error.
+    /// Writes to the journal at any level, since the journal filters by priority. Returns false if the journal is being
+    /// restarted; systemd keeps standard error meanwhile.
     func writeToJournal(
         _ level: Configuration.LogLevel, _ message: String, _ fields: [(name: String, value: String)]
     ) -> Bool {

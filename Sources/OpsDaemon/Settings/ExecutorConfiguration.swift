@@ -1,12 +1,12 @@
 internal import OpsCore
 internal import OpsWire
 
-/// Settings of an executor beside the runner: a section `[executor NAME]`.
+/// Settings of an executor other than the runner: a section `[executor NAME]`.
 struct ExecutorConfiguration: Equatable, Sendable {
     enum Kind: String, CaseIterable, Sendable {
         case slurm, transfer
 
-        /// Program that is started where no service manager does.
+        /// Program that opsd starts unless a service manager does.
         var program: String { "opsd-\(rawValue)" }
     }
 
@@ -53,7 +53,7 @@ struct ExecutorConfiguration: Equatable, Sendable {
             }
     }
 
-    /// Lays one setting over what is there.
+    /// Applies one setting.
     mutating func set(_ key: String, to value: String, at place: String) throws(ConfigurationError) {
         let refuse: (String) -> ConfigurationError = { ConfigurationError(place: place, message: "\(key): \($0)") }
         switch key {
@@ -86,7 +86,7 @@ struct ExecutorConfiguration: Equatable, Sendable {
         }
     }
 
-    /// The section as a configuration file would have it.
+    /// The section as text of a configuration file.
     var text: String {
         let values: KeyValuePairs<String, String> = [
             "kind": kind?.rawValue ?? "", "window": "\(window)", "interval": DurationText.format(interval),
@@ -98,7 +98,7 @@ struct ExecutorConfiguration: Equatable, Sendable {
 }
 
 extension Configuration {
-    /// Lays one setting of a section `[executor NAME]` over what is there.
+    /// Applies one setting of a section `[executor NAME]`.
     mutating func set(executor name: String, _ key: String, to value: String, at place: String)
         throws(ConfigurationError)
     {

@@ -21,7 +21,7 @@ final class BufferBudget {
     }
 }
 
-/// The part of a budget that one thing takes; it is given back with this object.
+/// The part of a budget that one thing uses. It is released with this object.
 final class BufferShare {
     private let budget: BufferBudget
     private(set) var bytes = 0
@@ -41,7 +41,8 @@ final class BufferShare {
         return true
     }
 
-    /// The same without a question: for what was counted elsewhere before, or is small and must be said.
+    /// Replaces the reserved number of bytes without a check: for bytes that were counted elsewhere before, and for
+    /// small replies that must be sent.
     func set(_ bytes: Int) {
         budget.used += bytes - self.bytes
         self.bytes = bytes

@@ -16,10 +16,10 @@ struct ConnectedUsers {
 
     var all: some Collection<User> { users.values }
 
-    /// The user of a caller, who may be new.
+    /// Returns the user of a caller, who may be new.
     mutating func user(of caller: Caller, _ limits: ConnectionLimits, isPrivileged: Bool) -> User {
         if let user = users[caller.user] { return user }
-        // A message that is still being read outlives its connection: only then is a user forgotten.
+        // A user is removed only without connections and buffers: a message that is being read outlives its connection.
         users = users.filter { $0.value.connections > 0 || $0.value.budget.used > 0 }
         let budget = BufferBudget(of: caller.name, limit: limits.bytes(isPrivileged: isPrivileged))
         let user = User(budget, isPrivileged: isPrivileged)

@@ -16,18 +16,18 @@ final class Connection {
     /// Part of the user's budget that these two hold.
     private let share: BufferShare
     private var isWaitingForFlush = false
-    /// The call whose replies go on; it produces while the output has room.
+    /// The stream of a call with several replies. It makes replies while the output has room.
     private(set) var stream: (any ReplyStream)?
-    /// Calls taken whose answer waits for the end of the turn.
+    /// Number of handled calls whose answers wait for the end of the turn.
     private var unanswered = 0
     private var isHandling = false
     /// The unfinished call, or the large message being read, that delays the next call.
     private var holder: AnyObject?
-    /// The last reply of all, when the owed ones have been made.
+    /// Reply that is sent after all others, before the connection closes.
     private var finalReply: [UInt8]?
-    /// The last look at the input found a message, so another may be behind it.
+    /// True if the last read found a message, so that another may follow it.
     private var mayHoldMore = false
-    /// The client will send no more, but may still read.
+    /// True if the client sends no more, but may still read.
     private var inputHasEnded = false
     private(set) var isClosed = false
     /// A submission that comes in parts.
@@ -36,7 +36,7 @@ final class Connection {
     }
     /// Arrival of an incomplete message, if there is one.
     private var incompleteSince: Int64?
-    /// The last time that some of the answers were taken that wait, if any do.
+    /// Instant at which the client last read some of the waiting answers, if there are any.
     private var unreadSince: Int64?
 
     init(_ descriptor: consuming Descriptor, caller: Caller, user: ConnectedUsers.User, server: Server) {
@@ -55,10 +55,10 @@ final class Connection {
         }
     }
 
-    /// True if another reply may be made without piling up.
+    /// True if the output has room for another reply.
     var hasRoom: Bool { output.count < DaemonLimits.outputBytes }
     var hasDrained: Bool { output.isEmpty }
-    /// The first of what the client is to move on, and since when it has not.
+    /// The oldest thing that the client has to continue, and the instant since which it has not.
     var idle: (since: Int64, Idleness)? {
         var owed: [(since: Int64, Idleness)] = []
         if let incompleteSince { owed.append((incompleteSince, .incompleteMessage)) }
@@ -74,14 +74,14 @@ final class Connection {
         if readiness.contains(.writable) { flush() }
         guard !isClosed else { return }
         if readiness.contains(.readable) && !inputHasEnded {
-            // Bytes that came before the end count: there may be nothing but a one-way call.
+            // Bytes before the end count: they may be a one-way call.
             read()
         } else if readiness.contains(.hungUp) || readiness.contains(.error) {
             close()
         }
     }
 
-    /// Takes what has come, if anything has.
+    /// Reads the bytes that have arrived.
     func read() {
         var bytes: [UInt8] = []
         do {
@@ -134,7 +134,7 @@ final class Connection {
         closeIfDone()
     }
 
-    /// A message that cannot be read ends the input: where the next one begins is not known.
+    /// Refuses an invalid message, which ends the input: the beginning of the next message is unknown.
     func refuse(_ reply: [UInt8]) {
         inputHasEnded = true
         mayHoldMore = false
@@ -151,7 +151,7 @@ final class Connection {
         send(reply)
     }
 
-    /// No further call is taken until `letGo` of the same.
+    /// Stops handling calls until `resumeReading(for:)` with the same holder.
     func pauseReading(for holder: AnyObject) { self.holder = holder }
 
     /// Releases the connection for a holder. Does nothing for a holder that holds nothing.
@@ -162,19 +162,19 @@ final class Connection {
         if !isClosed { server.continueLater(self) }
     }
 
-    /// One more call whose answer is to come, or one less.
+    /// Counts a call whose answer is outstanding; `answered` counts it no longer.
     func expectAnswer() { unanswered += 1 }
 
     func answered() {
         precondition(unanswered > 0, "every call is answered once")
         unanswered -= 1
         parts?.touch()
-        // It stopped at the limit, and one-way calls bring no flush that would go on.
+        // Handling had stopped at the limit, and one-way calls cause no flush that would continue it.
         if unanswered == DaemonLimits.unanswered - 1, mayHoldMore { server.continueLater(self) }
         sendFinalReply()
     }
 
-    /// A client that closed its sending half is served until all it asked is answered.
+    /// Closes the connection of a client that sends no more once all its calls are answered.
     private func closeIfDone() {
         guard inputHasEnded, unanswered == 0, holder == nil, output.isEmpty, !mayHoldMore else { return }
         close()
@@ -189,7 +189,7 @@ final class Connection {
         return true
     }
 
-    /// Bytes of a reply; they leave at the end of the turn.
+    /// Queues the bytes of a reply, which are sent at the end of the turn.
     func send(_ bytes: [UInt8]) {
         guard !isClosed else { return }
         output.append(bytes)
@@ -200,7 +200,7 @@ final class Connection {
         }
     }
 
-    /// Writes what the kernel takes, then lets a stream go on.
+    /// Writes as much as the kernel accepts, then lets a stream continue.
     func flush() {
         isWaitingForFlush = false
         defer { share.set(held) }
@@ -237,7 +237,8 @@ final class Connection {
         guard let source, !isClosed else { return }
         var interest: Readiness = []
         if !output.isEmpty { interest.insert(.writable) }
-        // While a call goes on only the reader's departure is of interest, and a little of what it sends ahead.
+        // While a stream continues, only the end of the connection matters, and a few calls that the client sends
+        // ahead.
         if !inputHasEnded && hasRoom && unanswered < DaemonLimits.unanswered
             && decoder.buffered <= Limits.frameBytes && (holder == nil || decoder.buffered == 0)
         {
@@ -263,8 +264,8 @@ final class Connection {
         server.resumeLater(stream)
     }
 
-    /// The reason goes as far as the kernel takes it: a client that does not read gets none. Nor does one that waits for
-    /// an answer, which it would take this for.
+    /// Closes the connection with an error as the last reply, as far as the kernel accepts it. A client that waits for
+    /// an answer gets none: it would mistake the error for its answer.
     func close(saying error: ControlError) {
         if unanswered == 0 { send(Reply.frame(error)) }
         flush()
@@ -282,18 +283,19 @@ final class Connection {
         share.set(0)
         let ended = stream
         stream = nil
-        // The call that goes on keeps this connection, and must not be kept by it: it may never be answered.
+        // An unfinished call keeps this connection alive, so the connection must not keep the call: it may never be
+        // answered.
         holder = nil
         ended?.readerLeft()
         server.forget(self)
     }
 }
 
-/// A call whose replies go on after its turn.
+/// A call with replies after its turn.
 protocol ReplyStream: AnyObject {
-    /// Makes replies while the connection has room; called again when it has room again and this is wanted.
+    /// Makes replies while the connection has room. It is called again when there is room again, if `wantsRoom`.
     func resume()
-    /// It stopped because the connection had no room.
+    /// True if the stream has stopped because the connection had no room.
     var wantsRoom: Bool { get }
     /// Called when the client no longer reads.
     func readerLeft()

@@ -3,13 +3,13 @@ internal import OpsWire
 /// Bounds on the clients of the daemon: all together, and those of one user.
 struct ConnectionLimits: Equatable {
     var total: Int
-    /// Number for an ordinary user; root and the daemon's own user have more of both.
+    /// Maximum number of connections of an ordinary user. Privileged users may have more connections and bytes.
     var perUser: Int
     var bytesPerUser: Int64 = 256 << 20
 
-    /// Times as much as an ordinary user has.
+    /// Factor by which the limits of privileged users are larger.
     private static let factorOfPrivileged = 4
-    /// The part of all connections that only root and the daemon's own user get.
+    /// The part of all connections that only root and the daemon's own user can use: one in this number.
     private static let partOfPrivileged = 16
 
     /// Returns the error for a client beyond the limit; nil if it may connect.

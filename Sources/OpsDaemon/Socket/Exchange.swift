@@ -1,13 +1,13 @@
 internal import OpsWire
 
-/// One call of a client, until it is answered for the last time.
+/// One call of a client, until its last reply.
 final class Exchange {
     let call: Call
     let connection: Connection
     /// Part of the user's budget that the message, its decoded form and an unfinished answer hold.
     let share: BufferShare
     private(set) var isOver = false
-    /// It was answered because too much waits for the clients of its user: what else is said is dropped.
+    /// True if the call was refused because too much waits for the clients of its user: further replies are dropped.
     private var isRefused = false
 
     init(_ call: Call, _ share: BufferShare, _ connection: Connection) {
@@ -21,20 +21,20 @@ final class Exchange {
     /// True if the answer is not read.
     var isAbandoned: Bool { connection.isClosed || isRefused }
     var hasRoom: Bool { connection.hasRoom }
-    /// All that was answered so far has left.
+    /// True if all replies so far were sent.
     var hasDrained: Bool { connection.hasDrained }
 
-    /// Lets a stream of this call go on in the next turn.
+    /// Lets a stream of this call continue in the next turn.
     func resumeLater(_ stream: any ReplyStream) { connection.resumeLater(stream) }
 
-    /// The connection's next call is taken only after this one is answered for the last time: answers come in the
-    /// order of the calls, however long one goes on.
+    /// Delays the next call of the connection until the last reply to this one: answers are sent in the order of the
+    /// calls, however long one takes.
     func pauseReading() { connection.pauseReading(for: self) }
 
-    /// The last reply.
+    /// Sends the last reply.
     func reply(_ result: some WireRecord) { reply(frame: Reply.frame(result)) }
 
-    /// The same, as bytes already.
+    /// Sends the last reply, which is encoded already.
     func reply(frame: [UInt8]) {
         if isRefused { return }
         // The memory of the request is released with this call.
@@ -47,7 +47,7 @@ final class Exchange {
         end()
     }
 
-    /// The last reply, or where that is too large a shorter one: something has been changed, and the client must know.
+    /// Sends the last reply, or a shorter one if it is too large: something has been changed, and the client must know.
     func reply(_ result: some WireRecord, orShorter shorter: some WireRecord) {
         if isRefused { return }
         let frame = Reply.frame(result)
@@ -57,10 +57,10 @@ final class Exchange {
         end()
     }
 
-    /// A reply that others follow.
+    /// Sends a reply that others follow.
     func replyAndGoOn(_ result: some WireRecord) { forward(Reply.frame(result, continues: true)) }
 
-    /// A whole message that several clients get alike.
+    /// Sends an encoded message that several clients get.
     func forward(_ frame: [UInt8]) {
         if isAbandoned || connection.sendIfThereIsRoom(frame) { return }
         let stream = connection.stream
@@ -80,7 +80,7 @@ final class Exchange {
         guard share.resize(to: share.bytes + bytes) else { throw connection.user.budget.refusal }
     }
 
-    /// The answer comes in pieces, or late: no other call of the connection is taken until then.
+    /// Answers with a stream. No other call of the connection is handled until its end.
     func goOn(with stream: any ReplyStream) {
         if !isAbandoned { connection.begin(stream, of: self) }
     }

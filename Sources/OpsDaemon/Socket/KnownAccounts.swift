@@ -12,7 +12,7 @@ struct KnownAccounts {
     private static let capacity = 256
     private var entries: [UInt32: Entry] = [:]
 
-    /// `nil`: the database does not have the user.
+    /// Returns the account of a user; nil if the database does not have it.
     mutating func account(
         of user: UInt32, now: Int64, _ ask: (UInt32) throws(SystemError) -> Account?
     ) throws(SystemError) -> Account? {

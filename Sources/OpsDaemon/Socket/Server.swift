@@ -2,7 +2,7 @@ internal import OpsSystem
 internal import OpsSystemd
 internal import OpsWire
 
-/// Accepts clients, counts them, and decides when each is served. What calls mean is `Requests`' matter.
+/// Accepts clients, counts them, and decides when each is served. `Requests` handles their calls.
 final class Server {
     let log: DaemonLog
     private let loop: EventLoop
@@ -63,10 +63,10 @@ final class Server {
 
     private func accept(from socket: ListeningSocket) {
         do {
-            // A bounded number in a row: the others of this turn wait.
+            // A bounded number of clients is accepted at once, so that other work has its turn.
             for _ in 0..<16 {
                 guard let descriptor = try UnixSocket.accept(from: socket.descriptor) else { return }
-                // A failure for one client must not let the others wait.
+                // A failure for one client must not affect the others.
                 do { try welcome(descriptor) } catch { log.warning("a client was not served: \(error)") }
             }
         } catch {
@@ -76,7 +76,7 @@ final class Server {
         }
     }
 
-    /// Takes a client in, or tells it why not.
+    /// Accepts a client, or refuses it with the reason.
     func welcome(_ descriptor: consuming Descriptor) throws(SystemError) {
         let peer = try UnixSocket.peer(of: descriptor)
         let account = try accounts.account(of: peer.uid, now: Clock.read().monotonic, Account.withUID)
@@ -85,7 +85,7 @@ final class Server {
         if let refusal = limits.refusal(
             total: connections.count, ofUser: user.connections, isPrivileged: user.isPrivileged)
         {
-            // One attempt to say so: a client that does not read gets nothing.
+            // One attempt to write: a client that does not read gets nothing.
             _ = try descriptor.write(Reply.frame(refusal)[...])
             return
         }
@@ -93,7 +93,7 @@ final class Server {
         try connection.start(in: clients)
         connections[ObjectIdentifier(connection)] = connection
         users.connect(user)
-        // Most have asked by now: the loop need not be asked whether.
+        // Most clients have sent a call by now, so the loop need not wait for it.
         connection.read()
     }
 
@@ -123,14 +123,14 @@ final class Server {
 
     func flushAtEndOfTurn(_ connection: Connection) { toFlush.append(connection) }
 
-    /// In the next turn: what is put off never keeps this one from ending.
+    /// Continues with a connection in the next turn, so that the present one can end.
     func continueLater(_ connection: Connection) { toContinue.append(connection) }
 
     func resumeLater(_ stream: any ReplyStream) {
         if awaited.insert(ObjectIdentifier(stream)).inserted { toResume.append(stream) }
     }
 
-    /// Once a turn, after its commit: the replies leave, and what was put off comes next.
+    /// Sends the replies of a turn after its commit, then does the work that was put off.
     func flush() {
         flushOutput()
         guard !toContinue.isEmpty || !toResume.isEmpty else { return }
@@ -150,8 +150,8 @@ final class Server {
         serveStreams()
     }
 
-    /// Lets answers go on, each once and all together for a bounded time: a thousand that watch take many turns, and
-    /// a client that asks for something meanwhile waits for one.
+    /// Lets streams continue, each once and all together for a bounded time. A thousand watchers take many turns, and a
+    /// client with a request waits for only one of them.
     private func serveStreams() {
         guard !toResume.isEmpty else { return }
         let end = Clock.read().monotonic + DaemonLimits.streaming
@@ -160,7 +160,7 @@ final class Server {
             served += 1
             awaited.remove(ObjectIdentifier(stream))
             stream.resume()
-            // At once, so that the time it takes counts.
+            // Flushed at once, so that the time counts.
             flushOutput()
             if Clock.read().monotonic >= end { break }
         }
@@ -169,12 +169,12 @@ final class Server {
 
     // MARK: Idle clients
 
-    /// A client has begun to owe something: a message, a submission, the reading of answers.
+    /// Starts the timer of a client that has to complete a message or a submission, or to read answers.
     func watchIdle() {
         if idleAlarm.instant == nil { idleAlarm.set(after: DaemonLimits.idle) }
     }
 
-    /// Ends the connections whose clients have moved nothing for too long, as of `now`.
+    /// Closes the connections of clients that have been idle for too long.
     func closeIdle(at now: Int64) {
         var next: Int64?
         for connection in Array(connections.values) {
@@ -190,7 +190,7 @@ final class Server {
     }
 }
 
-/// Kind of data that an idle client owes.
+/// Kind of data that an idle client has not completed or read.
 enum Idleness: String {
     case incompleteMessage = "half a message for too long"
     case unreadAnswers = "answers were not read for too long"
@@ -207,7 +207,7 @@ enum Idleness: String {
     }
 }
 
-/// A socket that clients connect to.
+/// A socket to which clients connect.
 final class ListeningSocket {
     let descriptor: Descriptor
     init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }

@@ -1,12 +1,12 @@
 internal import OpsSystem
 
-/// The logs and outputs that are removed so that all of them stay within a total: of the users who keep the most, those of
-/// the operations submitted first. A user who writes much loses logs before anybody who writes less.
+/// Chooses the logs and outputs to remove so that all of them stay within a total: from the users who keep the most,
+/// those of the operations submitted first. A user who writes much loses logs before users who write less.
 struct LogTotal: Sendable {
     struct Log: Sendable {
         let operation: Int64
         let path: String
-        /// Together with its times, which are removed with it.
+        /// Bytes of the log, and of its times, which are removed with it.
         let bytes: Int64
         let isOutputs: Bool
 
@@ -22,9 +22,9 @@ struct LogTotal: Sendable {
     let outputs: String
     let limit: Int64
 
-    /// Returns logs, the oldest first, without which the others are within the limit.
+    /// Returns the logs to remove, the oldest first, so that the others are within the limit.
     ///
-    /// `owner`: the user of an operation; `nil`: it is not stored any more.
+    /// `owner`: returns the user of an operation; nil if it is not stored any more.
     func excess(owner: (Int64) throws -> UInt32?) throws -> [Log] {
         var thousands: Set<Int64> = []
         for directory in [logs, outputs] where Files.isDirectory(directory) {
@@ -53,7 +53,7 @@ struct LogTotal: Sendable {
         var rest = limit
         for (place, bytes) in users.sorted().enumerated() {
             let share = rest / Int64(users.count - place)
-            // All that follow keep more.
+            // All users after this one keep more.
             if bytes > share { return share }
             rest -= bytes
         }
@@ -71,7 +71,7 @@ struct LogTotal: Sendable {
         let names = try Files.list(folder)
         let all = Set(names)
         for name in names {
-            // Times without their log are counted and removed like one.
+            // Times without a log are counted and removed like a log.
             if name.hasSuffix(LogTimes.suffix), all.contains(String(name.dropLast(LogTimes.suffix.count))) { continue }
             guard let operation = name.split(separator: ".").first.flatMap({ Int64($0) }) else { continue }
             do throws(SystemError) {
@@ -81,7 +81,7 @@ struct LogTotal: Sendable {
                 let bytes = try areOutputs ? DirectoryTree(path).bytesOnDisk() : Files.bytesOnDisk(of: path)
                 logs.append(Log(operation: operation, path: path, bytes: bytes + more, isOutputs: areOutputs))
             } catch {
-                // Removed meanwhile.
+                // The file was removed meanwhile.
                 guard error.errno == SystemError.noSuchFile else { throw error }
             }
         }

@@ -13,9 +13,9 @@ final class Retention {
     private let configuration: () -> Configuration
     private lazy var alarm = Alarm(loop, log, accuracy: 60_000_000) { [unowned self] in self.begin() }
     private var pruning: Pruning?
-    /// The pruning under way is the one of every hour.
+    /// True if the present pruning is the hourly one.
     private var isHourly = false
-    /// Graphs that go before the others of their age: those of old scheduled runs.
+    /// Graphs that are removed before others of their age: those of old scheduled runs.
     private var unwanted: [GraphID] = []
     /// Number of unwanted graphs that were removed since unused texts were last looked for.
     private var removedAlone = 0
@@ -43,11 +43,11 @@ final class Retention {
     var isPruning: Bool { pruning != nil }
 
     private var isWanted: Bool { keepsLess || configuration().logTotal > 0 }
-    /// True if finished operations are removed.
+    /// True if the configuration limits the finished operations that are kept.
     private var keepsLess: Bool { configuration().keepFor != nil || configuration().keepAtMost != nil }
     private lazy var beside = SideWork(loop: loop, log: log)
 
-    /// Looks once an hour, and soon after the start; never if everything is kept.
+    /// Starts a pruning soon after the start and then each hour, unless everything is kept.
     func schedule() {
         look(after: Self.hour / 60)
     }
@@ -74,7 +74,7 @@ final class Retention {
     private func removeUnwanted() {
         guard pruning == nil, !unwanted.isEmpty, turns.outage == nil else { return }
         removedAlone += unwanted.count
-        // Looking for unused texts costs as much as a look at every graph.
+        // A search for unused texts reads every graph.
         let isThorough = removedAlone >= Self.removalsForATextSearch
         if isThorough { removedAlone = 0 }
         pruning = store.prune(olderThan: .max, only: unwanted.sorted(), keepsTexts: !isThorough)
@@ -96,7 +96,7 @@ final class Retention {
         if isHourly { trimLogs() }
     }
 
-    /// Removes the oldest logs beyond the total that is kept, and looks again in an hour.
+    /// Removes the oldest logs beyond the total that is kept, and again in an hour.
     private func trimLogs() {
         isHourly = false
         look(after: Self.hour)
@@ -126,7 +126,7 @@ final class Retention {
         besides(logs, "logs beyond log-total are not removed") { (log) throws(SystemError) in try log.remove() }
     }
 
-    /// Removes things outside the loop, since it may take long, and logs the first error.
+    /// Removes things outside the loop, since that may take long, and logs the first error.
     private func besides<Thing: Sendable>(
         _ things: [Thing], _ trouble: String, _ remove: @escaping @Sendable (Thing) throws(SystemError) -> Void
     ) {

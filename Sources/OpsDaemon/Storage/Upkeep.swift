@@ -29,7 +29,7 @@ final class Upkeep {
         self.log = log
     }
 
-    /// At the end of each turn.
+    /// Sets the alarm at the end of a turn, if there is something to do.
     func turnEnded() {
         guard turns.longTurn == nil, !isMovingLog, hasFreeMemory || store.wantsTidying,
             alarm.instant == nil, turns.outage == nil
@@ -37,11 +37,12 @@ final class Upkeep {
         goOn(after: Self.quiet)
     }
 
-    /// So much was read or decided at once that what it needed is worth giving back.
+    /// Notes that a large request has freed so much memory that it should be returned to the kernel.
     func muchWasFreed() { hasFreeMemory = true }
 
-    /// After a large request: its own commit could not move the log past those who were not to see it yet, and the
-    /// next one would do it in the loop, half a second after a million operations.
+    /// Moves the write-ahead log into the database after a large request. The commit of the request could not do that,
+    /// because a reader was pinned to the state before it; the next commit would do it in the loop, and take half a
+    /// second after a million operations.
     func longTurnEnded() {
         muchWasFreed()
         guard !isMovingLog, store.hasLongLog else { return }
@@ -56,9 +57,9 @@ final class Upkeep {
             then: { [unowned self] error in
                 isMovingLog = false
                 let moved = { [unowned self] in store.isLogBeingMoved = false }
-                // The store may be lent to the next large request.
+                // The store may be in use by the next large request.
                 if !turns.putOff(moved) { moved() }
-                // A later commit does it, and tells whether the disk is well.
+                // A later commit moves it, and shows if the disk works.
                 if let error { log.warning("the write-ahead log was not moved into the database: \(error)") }
             })
     }
@@ -69,13 +70,13 @@ final class Upkeep {
     }
 
     private func tidy() {
-        // The end of this turn sets the timer again.
+        // The end of this turn sets the alarm again.
         guard turns.outage == nil, turns.longTurn == nil, !isMovingLog, commits == store.commits,
             !turns.turn.isAheadOfStore
         else { return }
         do throws(StoreError) {
             if hasFreeMemory {
-                // Only now: the answer and the events of a large request were the last to be freed.
+                // Memory is returned only now: the answer and the events of a large request are freed last.
                 hasFreeMemory = false
                 try store.forgetPages()
                 isReturningMemory = true
@@ -84,7 +85,7 @@ final class Upkeep {
             }
             if try store.tidy() { goOn(after: 0) }
         } catch {
-            // The next commit tells whether the disk is well.
+            // The next commit shows if the disk works.
             log.warning("unused room not given back: \(error)")
         }
     }

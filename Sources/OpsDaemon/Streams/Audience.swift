@@ -1,13 +1,13 @@
 internal import OpsCore
 internal import OpsStore
 
-/// Watchers of the event stream. Each reads on from its own place when it has room, and the server says whose turn it
-/// is. A block that several watchers read at the same place is made, and kept in memory, once.
+/// Watchers of the event stream. Each continues at its own position when it has room, in an order that the server
+/// decides. A block of events that several watchers read is made, and kept in memory, once.
 final class Audience {
     private let history: History
     private var watchers: [ObjectIdentifier: WatchStream] = [:]
     private var tail = EventTail()
-    /// Block that was read last, with the event before it: most watchers keep step.
+    /// Block that was read last, and the event before it. Most watchers are at the same position.
     private var shared: (after: Int64, block: EventBlock)?
 
     init(history: History) { self.history = history }
@@ -21,11 +21,11 @@ final class Audience {
         shared = nil
     }
 
-    /// Takes in what became durable, and calls those who have read all that was there before.
+    /// Adds durable events, and resumes the watchers that have read all earlier ones.
     func publish(_ reports: [Report]) {
         guard !watchers.isEmpty, let last = reports.last else { return }
         tail.append(reports)
-        // A copy: a watcher may be sent away.
+        // A copy, since a stream may end meanwhile.
         for watcher in Array(watchers.values) { watcher.eventsAvailable(upTo: last.sequence) }
     }
 
@@ -42,7 +42,7 @@ final class Audience {
 
     private func read(after sequence: Int64) throws(StoreError) -> EventBlock? {
         if tail.reaches(sequence) { return tail.block(after: sequence) }
-        // To the next whole batch: those who began at different places soon keep step.
+        // Blocks end at whole batches, so that watchers soon are at the same positions.
         let limit = DaemonLimits.eventsInABatch - Int(sequence % Int64(DaemonLimits.eventsInABatch))
         return EventBlock(try history.events(after: sequence, limit: limit))
     }

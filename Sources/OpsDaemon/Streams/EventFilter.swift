@@ -1,14 +1,14 @@
 internal import OpsCore
 internal import OpsStore
 
-/// Which events a watcher wants: those of the operations it selected.
+/// Selects the events that a watcher wants: those of the operations that it has selected.
 final class EventFilter {
     private let query: OpsStore.Selection
     private let history: History
     /// Answers of the store, for selections that do not change with the state of an operation.
     private var known: [OperationID: Bool] = [:]
 
-    /// In the order of ids and apart from each other.
+    /// Disjoint ranges in the order of ids.
     private let ranges: [ClosedRange<Int64>]
 
     init(_ query: OpsStore.Selection, _ history: History) {
@@ -44,7 +44,7 @@ final class EventFilter {
         one.outcome = nil
         one.outcomes = []
         one.standings = []
-        // If the store cannot be asked now, the event is shown: better one too many than one lost.
+        // If the store cannot be read now, the event is shown: an extra event is better than a lost one.
         let answer = (try? history.select(one, limit: 1).isEmpty == false) ?? true
         if known.count >= Self.kept { known.removeAll(keepingCapacity: true) }
         if query.queue == nil { known[operation] = answer }

@@ -1,7 +1,7 @@
 internal import OpsCore
 internal import OpsWire
 
-/// Events that follow one another, as the messages that watchers get.
+/// Consecutive events, encoded as the messages that watchers get.
 struct EventBlock {
     let reports: [Report]
     /// All their messages, one after the other.
@@ -30,7 +30,7 @@ struct EventBlock {
     var first: Int64 { reports[0].sequence }
     var last: Int64 { reports[reports.count - 1].sequence }
 
-    /// The messages of those events that are admitted.
+    /// Returns the messages of the events that are admitted.
     func bytes(where admits: (Report) -> Bool) -> [UInt8] {
         var chosen: [UInt8] = []
         var start = 0
@@ -42,13 +42,13 @@ struct EventBlock {
     }
 }
 
-/// The newest events, made into messages once however many read them.
+/// The newest events. Each is encoded once, however many watchers read it.
 struct EventTail {
     private var reports: [Report] = []
     private var bytes: [UInt8] = []
     private var ends: [Int] = []
 
-    /// The sequence number of the newest; nil: none is kept.
+    /// Sequence number of the newest event; nil if none is kept.
     var last: Int64? { reports.last?.sequence }
 
     /// Returns true if all events after this one are here.

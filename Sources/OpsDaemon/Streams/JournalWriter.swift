@@ -2,10 +2,10 @@ internal import OpsCore
 internal import OpsStore
 internal import OpsSystem
 
-/// Tells the system's journal of the life of operations, with fields to select by: `journalctl OPS_ID=12`.
-/// Without a journal it is silent but for a line on what was interrupted: `opsctl watch` tells the rest.
+/// Writes events of operations to the journal of the system, with fields to select by: `journalctl OPS_ID=12`. Without
+/// a journal it logs only interrupted operations; `opsctl watch` shows all events.
 final class JournalWriter {
-    /// The ids of systemd/opsd.catalog, which says what each means and what to do.
+    /// Ids of messages. The file systemd/opsd.catalog explains each of them.
     enum Message {
         static let started = "07036c92ae085ff2bff4be54c82b0243"
         static let finished = "269a06c6fa0b5a2cb7769dc63b6d4e95"
@@ -37,7 +37,7 @@ final class JournalWriter {
         guard log.writesToJournal else { return }
         let told = reports.filter { entry($0) != nil }
         if told.isEmpty { return }
-        // A name is a courtesy: the entry stands without it.
+        // The entry is useful without the name, too.
         let names = (try? history.names(of: told.compactMap(\.operation))) ?? [:]
         for report in told { write(report, names) }
     }
@@ -56,7 +56,7 @@ final class JournalWriter {
         if !log.writeToJournal(level, message, fields) { log.write(level, message, fields) }
     }
 
-    /// Nil: not worth an entry.
+    /// Returns the entry of a report; nil if it has none.
     private func entry(_ report: Report) -> (id: String, text: String, level: Configuration.LogLevel)? {
         switch report.kind {
         case .started: (Message.started, "started", .info)

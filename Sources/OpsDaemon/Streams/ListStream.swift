@@ -2,7 +2,7 @@ internal import OpsCore
 internal import OpsStore
 internal import OpsWire
 
-/// Rows of a long list, a batch at a time: the next is read when the reader has room, and others have had their turn.
+/// Rows of a long list, in batches. The next batch is read when the client has room and others have had their turn.
 final class ListStream: ReplyStream {
     private unowned let requests: Requests
     private let rows: OperationRows
@@ -10,10 +10,11 @@ final class ListStream: ReplyStream {
     private var left: Int
     private(set) var wantsRoom = false
     private var cursor: SelectionCursor
-    /// The last so many, found first so that they come in the order of ids: the first at the end. Nil: not found yet.
+    /// Ids of the newest operations, the first to send at the end; nil: not found yet. They are found first so that
+    /// they can be sent in the order of ids.
     private var newest: [OperationID]?
     private let wantsNewest: Bool
-    /// A batch is being read.
+    /// True while a batch is being read.
     private var isReading = false
     private var isOver = false
 

@@ -1,13 +1,13 @@
 internal import OpsSystem
 
-/// Tells when the bytes of a log were written, to within a second.
+/// Determines the instants at which the bytes of a log were written, to within a second.
 ///
 /// A byte was written at the first noted time with a greater length. Bytes beyond the last note, and all of a log without
 /// notes, were written no later than the last write of the file.
 struct LogClock {
     /// Path of the log.
     let log: String
-    /// Instant before which nothing was written. The kernel notes the last write up to some clock ticks too early.
+    /// Instant before which nothing was written. The kernel records the last write up to a few clock ticks too early.
     let start: Int64
     /// Maximum number of notes that are read for one reply.
     private static let longest = 512
@@ -33,8 +33,8 @@ struct LogClock {
         max(start, try file.lastWrite)
     }
 
-    /// Returns the instants at which the bytes from `first` to `end` were written, each with the offset from which on it
-    /// holds, and the offset up to which they are told.
+    /// Returns the instants at which the bytes from `first` to `end` were written, each with the offset at which it
+    /// begins, and the offset up to which the instants are complete.
     func times(
         from first: Int64, to end: Int64, in file: borrowing ReadableFile
     ) throws(SystemError) -> (times: [LogTime], through: Int64) {

@@ -2,7 +2,7 @@ internal import OpsSystem
 
 /// Reads one log file from an offset on, in chunks, while it may grow.
 struct LogReader: ~Copyable {
-    /// Lines that are read: those that were written between two instants.
+    /// Limits of a log to read: lines that were written between two instants.
     struct Window {
         var since: Int64?
         var until: Int64?
@@ -15,10 +15,10 @@ struct LogReader: ~Copyable {
     private(set) var offset: Int64
     /// Offset at which reading ends; `nil`: where the file ends.
     private let end: Int64?
-    /// Bytes at the front that are no longer there.
+    /// Number of bytes that were removed from the front.
     let dropped: Int64
 
-    /// Opens a log; `nil`: there is no such file (yet).
+    /// Opens a log; nil if the file does not exist (yet).
     static func open(
         _ path: String, offset wanted: Int64, lines: Int?, window: Window
     ) throws(SystemError) -> LogReader? {
@@ -39,7 +39,7 @@ struct LogReader: ~Copyable {
         return LogReader(file: file, clock: clock, offset: start, end: end, dropped: dropped)
     }
 
-    /// Returns the next bytes; empty at the end of what is there.
+    /// Returns the next bytes; nothing at the present end of the file.
     mutating func next() throws(SystemError) -> [UInt8] {
         let room = end.map { Int(clamping: max(0, $0 - offset)) } ?? Self.chunk
         let bytes = try file.read(at: offset, count: min(room, Self.chunk))
@@ -47,8 +47,8 @@ struct LogReader: ~Copyable {
         return bytes
     }
 
-    /// Returns the instants at which the bytes that `next` returned last were written. Bytes beyond the most times that go
-    /// into one reply are taken back from `bytes`.
+    /// Returns the instants at which the bytes that `next` returned last were written. Bytes for whose instants one
+    /// reply has no room are removed from `bytes`.
     mutating func times(of bytes: inout [UInt8]) throws(SystemError) -> [LogTime] {
         let first = offset - Int64(bytes.count)
         let (times, through) = try clock.times(from: first, to: offset, in: file)
@@ -58,7 +58,7 @@ struct LogReader: ~Copyable {
     }
 
     private static let chunk = 48 << 10
-    /// Number of bytes in which the end of a line is looked for at first.
+    /// Number of bytes in which the end of a line is first searched.
     private static let usualLine = 4 << 10
     /// Number of bytes after which the search for line ends gives up; clients ask for more by offset.
     private static let searched: Int64 = 16 << 20

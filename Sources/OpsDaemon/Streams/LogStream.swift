@@ -4,11 +4,11 @@ internal import OpsSystem
 internal import OpsSystemd
 internal import OpsWire
 
-/// The output of one operation to one client: what is there, and when it follows, what comes until the end.
+/// Sends the output of an operation to a client: the present output and, if the client follows it, all until the end.
 final class LogStream: ReplyStream, Follower {
     struct Request {
         let operation: OperationID
-        /// Nil: the newest, and when following, those that come after it.
+        /// Number of the attempt; nil: the newest one and, if the client follows the output, later ones.
         let attempt: Int32?
         let stream: Logs.Stream
         let offset: Int64
@@ -24,13 +24,13 @@ final class LogStream: ReplyStream, Follower {
     private unowned let publisher: Publisher
     private let exchange: Exchange
     private let request: Request
-    /// The attempt that is read; 0: none has started.
+    /// The attempt that is being read; 0: none has started.
     private var current: Int32
     private var reader: LogReader?
     private var watched: FileWatch.Token?
-    /// Attempts that began after the one that is read.
+    /// The newest attempt after the one that is being read.
     private var newer: Int32?
-    /// Nothing more will be written to the log that is read.
+    /// True if nothing more will be written to the log that is being read.
     private var attemptHasEnded: Bool
     private var operationHasEnded: Bool
     private var isOver = false
@@ -128,14 +128,14 @@ final class LogStream: ReplyStream, Follower {
             hasReplied = true
             exchange.replyAndGoOn(reply)
         } else {
-            // One chunk; the client asks again from the next offset.
+            // A client that does not follow gets one part, and continues at the next offset with another call.
             leave()
             exchange.reply(reply)
         }
     }
 
     private func finish() throws {
-        // It was waited for, and the operation ended without it.
+        // The client has waited for an attempt, and the operation has ended without it.
         if let attempt = request.attempt, reader == nil,
             let last = try history.brief(of: request.operation)?.attempt, last < attempt
         {
@@ -150,7 +150,7 @@ final class LogStream: ReplyStream, Follower {
         exchange.reply(reply)
     }
 
-    /// The file, or the directory in which it is to appear.
+    /// Watches the file, or the directory in which it will appear.
     private func watch() throws(SystemError) {
         guard watched == nil, current > 0 else { return }
         let path: String
@@ -161,7 +161,7 @@ final class LogStream: ReplyStream, Follower {
             path = logs.path(AttemptID(request.operation, current), request.stream)
         }
         watched = try fileWatch.watch(path) { [unowned self] in self.resume() }
-        // It may have come, or grown, before the watch began.
+        // The file may have appeared or grown before the watch began.
         exchange.resumeLater(self)
     }
 

@@ -3,41 +3,41 @@ internal import OpsStore
 internal import OpsSystem
 internal import OpsSystemd
 
-/// Someone who wants to hear at once what every commit brought.
+/// A receiver of the reports of every commit.
 protocol Follower: AnyObject {
     func receive(_ reports: [Report])
 }
 
-/// Tells followers what became durable, in the order in which it did: a little in each turn, where there is much to tell or
-/// there are many followers.
+/// Passes the reports of each commit to followers, in order. Many reports, or reports for many followers, are spread
+/// over several turns.
 final class Publisher {
     private let loop: EventLoop
-    /// By the number of each: they count up in the order in which they came.
+    /// Followers by their numbers, which increase in the order in which they were added.
     private var followers: [Int: any Follower] = [:]
     private var numbers: [ObjectIdentifier: Int] = [:]
     /// Number of the next follower.
     private(set) var nextNumber = 0
     let audience: Audience
     private let journal: JournalWriter
-    /// Reports that are not told to anybody yet, a little of a commit at a time.
+    /// Reports that no follower has received, in portions of a commit.
     private var waiting = Backlog<Portion>()
-    /// The portion that some followers have been told.
+    /// The portion that some followers have received, and the followers that have not.
     private var current: (reports: [Report], followers: Backlog<Int>)?
     private lazy var work = DeferredWork(loop) { [unowned self] in
         self.inform(until: Clock.read().monotonic + self.inATurn)
     }
-    /// Nanoseconds of a turn in which followers are told.
+    /// Nanoseconds of a turn in which followers are informed.
     private let inATurn: Int64
 
     private struct Portion {
         let reports: ArraySlice<Report>
-        /// Followers from this number on have read what the reports tell.
+        /// Followers from this number on know the reports already.
         let newcomer: Int
     }
 
     private static let reportsInAPortion = 256
-    /// Number of portions that wait above which the loop waits for the followers: events must not come faster than they
-    /// are told.
+    /// Number of waiting portions above which the loop waits for the followers: events must not be made faster than
+    /// they are published.
     private static let mostWaiting = 10_000
 
     init(loop: EventLoop, log: DaemonLog, history: History, inATurn: Int64 = DaemonLimits.streaming) {
@@ -57,7 +57,8 @@ final class Publisher {
         if let number = numbers.removeValue(forKey: ObjectIdentifier(follower)) { followers[number] = nil }
     }
 
-    /// Tells those with a number below `newcomer`. Followers that came with the answers of this commit have read it already.
+    /// Publishes reports to followers with a number below `newcomer`. Followers that the answers of this commit have
+    /// added know the reports already.
     func publish(_ reports: [Report], before newcomer: Int) {
         guard !reports.isEmpty else { return }
         let isBusy = current != nil || !waiting.isEmpty
@@ -70,7 +71,7 @@ final class Publisher {
         audience.publish(reports)
     }
 
-    /// Tells all that waits, however long it takes.
+    /// Publishes all waiting reports, however long that takes.
     func finish() { inform(until: .max) }
 
     private func inform(until end: Int64) {
@@ -90,7 +91,7 @@ final class Publisher {
             }
             let reports = Array(portion.reports)
             journal.write(reports)
-            // A copy: a follower may leave while it is told.
+            // A copy, since a follower may be removed meanwhile.
             current = (reports, Backlog(followers.keys.sorted().filter { $0 < portion.newcomer }))
         }
     }

@@ -2,7 +2,7 @@ internal import OpsCore
 internal import OpsSystem
 internal import OpsSystemd
 
-/// Tells the service manager how things stand, after changes and at most once a second: `systemctl status opsd`.
+/// Reports the status of opsd to the service manager, after changes and at most once a second: `systemctl status opsd`.
 final class ServiceStatus: Follower {
     private let loop: EventLoop
     private let log: DaemonLog
@@ -14,7 +14,7 @@ final class ServiceStatus: Follower {
 
     private static let interval: Int64 = 1_000_000_000
 
-    /// `text`: the present status.
+    /// `text`: returns the present status.
     init(loop: EventLoop, log: DaemonLog, text: @escaping () -> String, notify: @escaping () -> Void) {
         self.loop = loop
         self.log = log

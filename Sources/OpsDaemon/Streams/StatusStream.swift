@@ -3,7 +3,7 @@ internal import OpsSystem
 internal import OpsSystemd
 internal import OpsWire
 
-/// `Status` again after every change, at most ten times a second.
+/// Sends `Status` again after changes, at most ten times a second.
 final class StatusStream: ReplyStream, Follower {
     private unowned let publisher: Publisher
     private let loop: EventLoop

@@ -1,12 +1,13 @@
 internal import OpsWire
 
-/// Work that is done a little in each turn, so that others are served meanwhile.
+/// Work that is done in steps, one in each turn, so that others are served meanwhile.
 final class SteppedWork: ReplyStream {
     private let exchange: Exchange
     private unowned let requests: Requests
-    /// Turns that it waits for while the store is in use outside the loop; nil: it does not use the store.
+    /// Turns whose long turn the work waits for, while the store is in use outside the loop; nil if the work does not
+    /// use the store.
     private let turns: Turns?
-    /// Does a little; true when it has answered.
+    /// Makes one step; returns true after the answer.
     private let step: () throws -> Bool
     let wantsRoom = false
 

@@ -4,15 +4,15 @@ internal import OpsStore
 /// Operations that a `Wait` waits for, counted down by the reports of each commit.
 struct WaitScope: Sendable {
     enum Extent: Equatable, Sendable {
-        /// Operations that were selected when the call came.
+        /// Operations that were selected at the call.
         case operations(Set<OperationID>)
-        /// Until nothing in it is unfinished, what is added meanwhile too.
+        /// All operations of a graph, also those that are added meanwhile.
         case graph(GraphID)
         case queue(String)
     }
 
     let extent: Extent
-    /// Unfinished ones among `operations`, or of a graph or queue.
+    /// Unfinished operations of the extent.
     private(set) var unfinished: Set<OperationID>
 
     init(_ extent: Extent, unfinished: Set<OperationID>) {
@@ -22,21 +22,21 @@ struct WaitScope: Sendable {
 
     var remaining: Int { unfinished.count }
 
-    /// Bytes of its sets.
+    /// Bytes of the sets.
     var heldBytes: Int {
         guard case .operations(let all) = extent else { return unfinished.count * 2 * 16 }
         return (all.count + unfinished.count) * 2 * 16
     }
 
-    /// Takes one report in; true: it tells of an end that this wait is about.
-    /// `isIn` says whether an operation is in a queue.
+    /// Applies a report. Returns true if it is about a finish that this wait counts. `isIn` returns whether an
+    /// operation is in a queue.
     mutating func apply(
         _ report: Report, isIn: (OperationID, String) throws(StoreError) -> Bool
     ) throws(StoreError) -> Bool {
         guard let operation = report.operation else { return false }
         if report.new == .finished { return unfinished.remove(operation) != nil }
         switch extent {
-        // A retry opens it again.
+        // A retry makes an operation unfinished again.
         case .operations(let selected):
             if report.new != nil, selected.contains(operation) { unfinished.insert(operation) }
         case .graph(let graph): if report.new != nil, report.graph == graph { unfinished.insert(operation) }

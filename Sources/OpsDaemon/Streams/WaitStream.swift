@@ -4,7 +4,7 @@ internal import OpsSystem
 internal import OpsSystemd
 internal import OpsWire
 
-/// One `Wait`: answers when what it is about is finished, and with `more` tells each end as it comes.
+/// Answers a `Wait` when its operations have finished, and with `more` reports each finish before.
 final class WaitStream: ReplyStream, Follower {
     private let turns: Turns
     private let history: History
@@ -18,13 +18,13 @@ final class WaitStream: ReplyStream, Follower {
     private var timer: TimerSource?
     /// Alarm that gathers ends, so that they are reported together.
     private lazy var pace = Alarm(loop, log) { [unowned self] in self.resume() }
-    /// Ends not told yet, in the order in which they came; each operation once, though it be brought back.
+    /// Finishes that are not reported yet, in order; each operation once, even if it was retried.
     private var ended: Backlog<OperationID>
     private var unreported: Set<OperationID>
-    /// Operations whose last end was not a success.
+    /// Operations whose last outcome was not a success.
     private var unsuccessful: Set<OperationID>
     private var hasAnyEnded: Bool
-    /// The event up to which everything was known at the start.
+    /// The last event that the start of the wait has counted.
     private let seen: Int64
     private var isOver = false
 
@@ -79,7 +79,7 @@ final class WaitStream: ReplyStream, Follower {
         }
     }
 
-    /// Ends that are not the last are told together: each alone would cost more than the operation did.
+    /// Reports finishes a little later, together: one reply for each would cost more than the operation did.
     private func resumeSoon() {
         if pace.instant == nil, !pace.set(after: DaemonLimits.patience) { resume() }
     }
@@ -90,7 +90,7 @@ final class WaitStream: ReplyStream, Follower {
         guard !isOver, !exchange.isAbandoned else { return }
         do {
             while exchange.call.more, !ended.isEmpty, exchange.hasRoom {
-                // The last batch goes with the last reply.
+                // The last reply contains the last batch.
                 if isDone && ended.count <= DaemonLimits.rowsInABatch { break }
                 exchange.replyAndGoOn(try reply(atMost: DaemonLimits.rowsInABatch))
             }
@@ -127,7 +127,7 @@ final class WaitStream: ReplyStream, Follower {
         exchange.fail(ControlError.storageUnavailable("\(error)"))
     }
 
-    /// Without `more` all ends come in one reply: as many as a reader can be expected to take.
+    /// Maximum number of finishes in the last reply, which without `more` contains all of them.
     private static let rowsInTheLastReply = 100_000
 
     private func reply(atMost limit: Int) throws -> WaitReply {

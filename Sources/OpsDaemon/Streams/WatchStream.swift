@@ -2,15 +2,15 @@ internal import OpsCore
 internal import OpsStore
 internal import OpsWire
 
-/// The event stream of one client: what the store has first, then what becomes durable, each once and in order.
+/// The event stream of one client: first stored events, then new ones, each once and in order.
 ///
-/// It takes a block of events when all it took before has left, so next to nothing is buffered for a slow reader; one
-/// that is too far behind gets the position at which to resume.
+/// The next block of events is sent when the last one has been written, so little is buffered for a slow client. A
+/// client that is too far behind gets the position at which to resume.
 final class WatchStream: ReplyStream {
     private unowned let audience: Audience
     private let exchange: Exchange
     private let filter: EventFilter?
-    /// The last event that was sent, or passed over by the filter.
+    /// The last event that was sent or that the filter has dropped.
     private var sent: Int64
     private var hasAll = false
     private var isOver = false
@@ -36,7 +36,7 @@ final class WatchStream: ReplyStream {
     func resume() {
         guard !isOver, !exchange.isAbandoned, exchange.hasDrained else { return }
         do {
-            // Events that a turn has not committed yet are not there and not missed.
+            // Events that are not committed yet do not exist, and none is missed.
             guard let block = try audience.block(after: sent) else {
                 hasAll = true
                 return

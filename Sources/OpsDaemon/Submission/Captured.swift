@@ -31,9 +31,9 @@ struct Captured {
         return CStringArray(result.entries.map { "\($0.name)=\($0.value)" })
     }
 
-    /// Returns JSON, with the defaults of the submission laid over. The variables that opsd sets are left out: the shell of
-    /// a submission from inside an operation has those of that operation.
-    /// - Parameter stored: Variables that opsd sets in any case.
+    /// Returns the environment as JSON, in which defaults of the submission replace captured variables. Variables that
+    /// opsd sets are left out: a submission from inside an operation has those of that operation. - Parameter stored:
+    /// Variables that opsd sets in any case.
     func environment(under defaults: StringMap, and stored: StringMap = StringMap()) -> String {
         var result = variables
         result.lay(defaults)

@@ -2,12 +2,12 @@ internal import OpsExecutor
 internal import OpsSystem
 internal import OpsWire
 
-/// Which limits this machine can keep: those of a whole tree need controllers of the runner's control group, some of
-/// each process need rights of the runner.
+/// Limits that this machine can enforce: those of a whole process tree need controllers of the runner's control group,
+/// and some of a process need rights of the runner.
 struct EnforceableLimits: Sendable {
-    /// Nil: no runner has said yet.
+    /// Controllers of the runner; nil: not known yet.
     private let controllers: Set<String>?
-    /// Nil: not known.
+    /// Rights of the runner; nil: not known.
     private let rights: ProcessRights?
 
     init(_ capabilities: ExecutorCapabilities?, rights: ProcessRights? = nil) {
@@ -15,7 +15,7 @@ struct EnforceableLimits: Sendable {
         self.rights = rights
     }
 
-    /// The keys that cannot be kept, and what to do.
+    /// Returns the keys of limits that cannot be enforced, with advice.
     func problems(with limits: OperationDetails.ResourceLimits) -> [(key: String, message: String)] {
         let asked = [
             ("memory", "memory", limits.memory), ("tasks", "pids", limits.tasks),

@@ -33,7 +33,7 @@ struct ExecutorChoice: Sendable {
         /// The runner.
         case local
         case named(String)
-        /// Nothing can run it: the reason, after the name of the key.
+        /// No executor can run the operation: the key that prevents it, and the reason.
         case refused(key: String, String)
     }
 

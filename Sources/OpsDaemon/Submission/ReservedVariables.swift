@@ -1,7 +1,7 @@
 internal import OpsWire
 
-/// Environment variables that opsd and its runner set. A submission may not set them: the first of two is what getenv(3)
-/// finds, the last is what a shell keeps.
+/// Environment variables that opsd and its runner set. A submission may not set them: of two variables with one name,
+/// getenv(3) finds the first and a shell keeps the last.
 enum ReservedVariables {
     /// Returns true if opsd sets the variable, now or in a later release. `OPS_INDEX` is set by `opsctl submit
     /// --array`.

@@ -4,26 +4,26 @@ internal import OpsSystem
 internal import OpsSystemd
 internal import OpsWire
 
-/// Makes what scheduler and store take out of a graph that is sound in itself, and checks what only the daemon can:
-/// queues, references to what exists, users, limits, and what the caller may.
+/// Makes the submission for scheduler and store of a decoded graph, and checks what only the daemon can check: queues,
+/// references to existing operations, users, limits, and the rights of the caller.
 ///
-/// It is made in the loop, and takes what the store has answered; `refreshFacts` and `build` may be called beside it.
+/// It is made in the loop, which adds the answers of the store; `refreshFacts` and `build` may be called beside it.
 struct SubmissionBuilder: Sendable {
     private var input: GraphInput
-    private let order: SubmissionOrder
+    private let options: SubmissionOptions
     private let caller: Caller
     private let authorization: Authorization
     private let enforceable: EnforceableLimits
     private var problems: [Problem] = []
     private var submission = Submission()
-    /// The operations that `externals` name, in their order; nil: there is no such operation.
+    /// The operations that `externals` name, in order; nil for one that does not exist.
     private var targets: [OperationID?] = []
     /// Outcomes of the targets that had finished when they were looked up.
     private var finished: [OperationID: FinishedFact] = [:]
-    /// The users that `user` names.
+    /// Users by the names in `user`.
     private var runUsers: [String: Details.RunUser] = [:]
     private var executors: ExecutorChoice
-    /// Decoded `input.details`, in their order.
+    /// Results of the checks of `input.details`, in order.
     private var checked: [CheckedDetails] = []
 
     /// Result of the check of details, which are decoded one at a time: those of a large graph are not held as values.
@@ -37,13 +37,13 @@ struct SubmissionBuilder: Sendable {
     /// True for each of `submission.queues` in which operations start in the order of their longest paths.
     private var isRanked: [Bool] = []
 
-    /// Asks the scheduler about what the graph names.
+    /// Looks up the queues and the producer of a graph in the scheduler.
     init(
-        _ input: GraphInput, _ order: SubmissionOrder, _ caller: Caller, turns: Turns, authorization: Authorization,
+        _ input: GraphInput, _ options: SubmissionOptions, _ caller: Caller, turns: Turns, authorization: Authorization,
         enforceable: EnforceableLimits, executors: ExecutorChoice
     ) throws {
         self.input = input
-        self.order = order
+        self.options = options
         self.caller = caller
         self.authorization = authorization
         self.enforceable = enforceable
@@ -51,7 +51,7 @@ struct SubmissionBuilder: Sendable {
         submission.user = caller.user
         try checkProducer(turns)
         addQueues(turns)
-        isRanked = submission.queues.map { order.order == .longestPath || turns.order(ofQueue: $0) == .longestPath }
+        isRanked = submission.queues.map { options.order == .longestPath || turns.order(ofQueue: $0) == .longestPath }
     }
 
     mutating func build() throws -> SubmissionTexts {
@@ -74,7 +74,7 @@ struct SubmissionBuilder: Sendable {
     }
 
     private mutating func graphObservers() -> GraphObservers? {
-        guard let json = order.observers else { return nil }
+        guard let json = options.observers else { return nil }
         guard !submission.asChildren else {
             problem(nil, "observers", "operations that join a graph cannot give it observers")
             return nil
@@ -100,7 +100,7 @@ struct SubmissionBuilder: Sendable {
 
     // MARK: Queues
 
-    /// `default` is at place 0, for those that name none.
+    /// Offset of the first named queue: `default` is at offset 0, for operations that name none.
     private let queueOffset: Int32 = 1
 
     private mutating func addQueues(_ turns: Turns) {
@@ -126,7 +126,7 @@ struct SubmissionBuilder: Sendable {
         return try history.graph(of: producer)
     }
 
-    /// Takes the operations that were looked up.
+    /// Adds the operations that were looked up.
     mutating func apply(_ answer: SubmissionQuery.Answer) {
         finished = answer.finished
         estimates = answer.estimates
@@ -140,7 +140,8 @@ struct SubmissionBuilder: Sendable {
         }
     }
 
-    /// Says how the targets ended that the scheduler does not hold: some may have ended since they were looked up.
+    /// Looks up again how those targets have finished that the scheduler no longer holds: some may have finished
+    /// meanwhile.
     mutating func refreshFacts(_ history: () throws -> History, contains: (OperationID) -> Bool) throws {
         let ended = targets.compactMap { $0 }.filter { !contains($0) }
         let unknown = ended.filter { finished[$0] == nil }
@@ -171,27 +172,27 @@ struct SubmissionBuilder: Sendable {
     // MARK: Who
 
     private mutating func checkProducer(_ turns: Turns) throws {
-        guard let inside = order.inside else {
-            if order.asChild {
+        guard let inside = options.inside else {
+            if options.asChild {
                 throw ControlError.invalidOperation([.with { $0.message = "--child only works inside an operation" }])
             }
             return
         }
         let id = OperationID(inside)
-        // An operation that has ended, or never existed, produces nothing; as a parent it would be refused.
+        // An operation that has finished or never existed produces nothing; as a parent it would be refused.
         guard turns.core?.state(of: id) == .executing else {
-            if order.asChild { throw Rejection.producerClosed(id) }
+            if options.asChild { throw Rejection.producerClosed(id) }
             return
         }
         if let owner = try turns.history.owners(of: [id])[id], !authorization.mayChange(caller, ownedBy: owner) {
-            if order.asChild { try authorization.requireChange(caller, of: id, ownedBy: owner) }
+            if options.asChild { try authorization.requireChange(caller, of: id, ownedBy: owner) }
             return
         }
         submission.producer = id
-        submission.asChildren = order.asChild
+        submission.asChildren = options.asChild
     }
 
-    /// Users, limits and priorities that the caller may not, or this machine cannot.
+    /// Refuses users, limits and priorities that the caller may not use or this machine cannot provide.
     private mutating func checkDetails() throws {
         checked.reserveCapacity(input.details.count)
         for place in 0..<Int32(input.details.count) where !hasAllProblems {
@@ -226,13 +227,13 @@ struct SubmissionBuilder: Sendable {
         try authorization.requireStanding(caller, priority: Int(highest), nice: nil)
     }
 
-    /// Gives each operation the executor that runs it: equal operations of two queues may have two.
+    /// Sets the executor of each operation: equal operations of two queues may have different ones.
     private mutating func chooseExecutors() {
         let isNamed = input.policies.contains { $0.executor != nil }
         let hasOptions = checked.contains { !$0.options.isEmpty }
         guard isNamed || hasOptions || !executors.isPlain else { return }
         var known: [ExecutorKey: Int32] = [:]
-        // Policies of a graph can be as many as its operations.
+        // A graph may have as many policies as operations.
         var places: [Policy: Int32] = [:]
         for (place, policy) in submission.policies.enumerated() { places[policy] = Int32(place) }
         for (index, operation) in input.operations.enumerated()
@@ -263,7 +264,7 @@ struct SubmissionBuilder: Sendable {
         var details: Int32
     }
 
-    /// Returns the place of a policy among those of the submission; -1: the usual one.
+    /// Returns the offset of a policy among those of the submission; -1 for the default policy.
     private mutating func place(of policy: Policy, among places: inout [Policy: Int32]) -> Int32 {
         if policy == Policy() { return -1 }
         if let place = places[policy] { return place }
@@ -273,7 +274,7 @@ struct SubmissionBuilder: Sendable {
         return place
     }
 
-    /// Looks each user up once for a submission, for good: that is the one its operations run as.
+    /// Looks up each user once for a submission: its operations run as that user, even if the account changes.
     private mutating func findRunUser(_ name: String) throws -> Details.RunUser? {
         if let known = runUsers[name] { return known }
         let user = try authorization.runUser(caller, named: name, account: Account.named(name))
@@ -303,7 +304,7 @@ struct SubmissionBuilder: Sendable {
     // MARK: Texts
 
     private mutating func texts() throws -> SubmissionTexts {
-        let captured = Captured(order.capture, account: caller.account)
+        let captured = Captured(options.capture, account: caller.account)
         var details: [String] = []
         var places: [UInt64: Int32] = [:]
         var particulars: [SubmissionTexts.Particulars] = []
@@ -326,9 +327,9 @@ struct SubmissionBuilder: Sendable {
                     environment: 0))
         }
         return SubmissionTexts(
-            submission, graphName: order.name, gid: caller.account?.gid ?? caller.group,
-            user: caller.name, key: try order.key(of: input) ?? order.unlessActive, details: details,
-            environments: [captured.environment(under: input.environment, and: order.variables)],
+            submission, graphName: options.name, gid: caller.account?.gid ?? caller.group,
+            user: caller.name, key: try options.key(of: input) ?? options.unlessActive, details: details,
+            environments: [captured.environment(under: input.environment, and: options.variables)],
             particulars: particulars)
     }
 
@@ -342,7 +343,7 @@ struct SubmissionBuilder: Sendable {
 }
 
 extension Condition.Test {
-    /// Time that a command has to answer.
+    /// Time within which a condition has to be evaluated.
     fileprivate var timeout: Int64 {
         switch self {
         case .exec(_, let timeout): timeout

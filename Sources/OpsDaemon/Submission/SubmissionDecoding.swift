@@ -2,9 +2,9 @@ internal import OpsCore
 internal import OpsSystem
 internal import OpsWire
 
-/// Reads the operations of one submission in slices, so that the other clients of a large one are served meanwhile.
+/// Decodes the operations of one submission in slices, so that other clients are served while a large one is decoded.
 final class SubmissionDecoding: ReplyStream {
-    private let order: SubmissionOrder
+    private let options: SubmissionOptions
     private let exchange: Exchange
     private unowned let requests: Requests
     private var decoder: GraphDecoder
@@ -13,20 +13,20 @@ final class SubmissionDecoding: ReplyStream {
     private var isBeside = false
     let wantsRoom = false
 
-    /// Operations read before others have their turn.
+    /// Number of operations that are decoded before others have their turn.
     static let slice = 2000
 
-    init(_ order: SubmissionOrder, _ exchange: Exchange, requests: Requests, decoder: GraphDecoder? = nil) {
-        self.order = order
+    init(_ options: SubmissionOptions, _ exchange: Exchange, requests: Requests, decoder: GraphDecoder? = nil) {
+        self.options = options
         self.exchange = exchange
         self.requests = requests
         self.decoder =
-            decoder ?? GraphDecoder(defaults: order.defaults, joinsGraph: order.asChild, now: Moment.now().wall)
+            decoder ?? GraphDecoder(defaults: options.defaults, joinsGraph: options.asChild, now: Moment.now().wall)
     }
 
     func add(_ operations: [UInt8]) { decoder.add(operations) }
 
-    /// Reads a slice; most submissions are done with the first.
+    /// Decodes a slice; most submissions are complete after the first.
     func proceed() {
         if exchange.isAbandoned { return }
         // A single operation may name very many others.
@@ -52,7 +52,7 @@ final class SubmissionDecoding: ReplyStream {
             })
     }
 
-    /// Lets the answer come late.
+    /// Delays the next call of the connection until the answer.
     private func begin() {
         guard !isStreaming else { return }
         isStreaming = true
@@ -72,7 +72,7 @@ final class SubmissionDecoding: ReplyStream {
         let isLarge =
             decoder.count > DaemonLimits.operationsInTheLoop || decoder.heldBytes > DaemonLimits.bytesReadInTheLoop
         guard isLarge else {
-            // The answer may come after a commit, and the connection goes on with its stream before that.
+            // The answer may come after a commit; the connection may resume the stream before that.
             isBeside = true
             return finish(with: Self.finish(&decoder) { requests.turns.queueNames })
         }
@@ -91,7 +91,7 @@ final class SubmissionDecoding: ReplyStream {
     private func finish(with input: Result<GraphInput, ControlError>) {
         if exchange.isAbandoned { return }
         do {
-            try requests.handle(try input.get(), order, exchange)
+            try requests.handle(try input.get(), options, exchange)
         } catch {
             requests.fail(exchange, error)
         }
@@ -112,25 +112,25 @@ final class SubmissionDecoding: ReplyStream {
     func readerLeft() {}
 }
 
-/// A submission that comes in several messages; it goes with its connection.
+/// A submission in several messages. It is dropped with its connection.
 final class SubmissionParts {
-    let order: SubmissionOrder
+    let options: SubmissionOptions
     private(set) var decoder: GraphDecoder
     private let share: BufferShare
-    /// The last time that the client has moved it.
+    /// Instant of the last message of the client.
     private(set) var touchedAt = Clock.read().monotonic
 
-    init(_ order: SubmissionOrder, of user: ConnectedUsers.User) {
-        self.order = order
+    init(_ options: SubmissionOptions, of user: ConnectedUsers.User) {
+        self.options = options
         share = BufferShare(of: user.budget)
-        decoder = GraphDecoder(defaults: order.defaults, joinsGraph: order.asChild, now: Moment.now().wall)
+        decoder = GraphDecoder(defaults: options.defaults, joinsGraph: options.asChild, now: Moment.now().wall)
     }
 
     var count: Int { decoder.count }
 
     func touch() { touchedAt = Clock.read().monotonic }
 
-    /// Adds operations; false: there is no room for them.
+    /// Adds operations. Returns false if there is no room for them.
     func add(_ operations: [UInt8]) -> Bool {
         guard share.resize(to: decoder.heldBytes + operations.count) else { return false }
         decoder.add(operations)
@@ -146,7 +146,7 @@ final class SubmissionParts {
     /// Reads a slice.
     func step() -> Step { stepResult(hasMore: decoder.step(maxOperations: SubmissionDecoding.slice)) }
 
-    /// Reads a slice outside the loop. No other call of the connection is taken meanwhile.
+    /// Decodes a slice outside the loop. No other call of the connection is handled meanwhile.
     func step(beside thread: SideWork, then: @escaping (Step) -> Void) {
         let moved = Transferred(decoder)
         decoder = GraphDecoder(now: decoder.now)

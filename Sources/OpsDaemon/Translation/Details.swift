@@ -6,7 +6,8 @@ internal import OpsWire
 /// surroundings come first, then the operation's own keys in the form of `OperationDetails`.
 struct Details {
     var labels = StringMap()
-    /// The user that `user` named at the submission; nil: it named none, or an older opsd stored it.
+    /// The user that `user` named at the submission; nil if it named none, or if an older opsd has stored the
+    /// operation.
     var runUser: RunUser?
     /// Surroundings of the submitter, which the operation's own settings override.
     var captured = Captured()
@@ -62,7 +63,7 @@ struct Details {
                     case "runUser": runUser = try Self.read("runUser", &scanner)
                     case "captured": captured = try Self.read("captured", &scanner)
                     default:
-                        // The comma before it goes: what is left is an object of its own.
+                        // The comma before the part is removed: the rest is an object of its own.
                         let comma = bytes[before] == UInt8(ascii: ",") ? 1 : 0
                         rest = bytes[(before + comma)...]
                         return
@@ -118,7 +119,7 @@ struct Details {
 
     // MARK: What a process is started with
 
-    /// A relative one counts from where the submitter was.
+    /// Directory of the process. A relative one starts at the directory of the submitter.
     var directory: String { own.directory.map(absolute) ?? captured.directory }
     var umask: UInt32 { UInt32(own.umask ?? Int32(clamping: captured.umask)) }
     var stdin: String? { own.stdin.map(absoluteInDirectory) }
@@ -126,13 +127,13 @@ struct Details {
     private func absolute(_ path: String) -> String { path.hasPrefix("/") ? path : "\(captured.directory)/\(path)" }
     private func absoluteInDirectory(_ path: String) -> String { path.hasPrefix("/") ? path : "\(directory)/\(path)" }
 
-    /// Paths the user named, as the runner is to open them.
+    /// Returns the paths that the user named, as the runner opens them.
     func paths(_ stdout: String?, _ stderr: String?) -> (stdout: String, stderr: String) {
         let first = absoluteInDirectory(stdout ?? stderr ?? "/dev/null")
         return (stdout: first, stderr: stderr.map(absoluteInDirectory) ?? first)
     }
 
-    /// The commands of the operation that an occasion is for. `outcome`: of the end that is observed.
+    /// Returns the commands of the operation for an occasion. `outcome`: that of the observed finish.
     func observers(_ occasion: ObserverRunner.Occasion, _ outcome: Outcome?) -> [[String]] {
         switch occasion {
         case .start: [own.observers.start].compactMap { $0 }
@@ -181,7 +182,7 @@ struct Details {
 }
 
 extension OperationDetails.Output {
-    /// Why there is nothing for `Log` to read; nil: there is.
+    /// Returns the reason why `Log` has nothing to read; nil if it has.
     func refusal(of id: OperationID, readingErrors wantsErrors: Bool) -> String? {
         switch self {
         case .log: wantsErrors ? "its standard error is in the same log; leave --stderr out" : nil

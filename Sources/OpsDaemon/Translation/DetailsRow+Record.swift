@@ -45,7 +45,7 @@ extension DetailsRow {
         }
     }
 
-    /// A rule for further attempts, as a graph has it.
+    /// Returns a retry policy in the form of a graph file.
     private static func object(_ retry: RetryPolicy) -> JSONObject {
         var on: [JSONValue] = []
         if retry.onFailed { on.append(.string("failed")) }

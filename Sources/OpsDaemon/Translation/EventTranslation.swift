@@ -1,7 +1,7 @@
 internal import OpsCore
 internal import OpsWire
 
-/// A line of the event stream, from the words of the rules to those of the interface.
+/// Translates reports of the core to rows of the interface.
 struct EventTranslation {
     func row(_ report: Report) -> EventRow {
         .with { row in

@@ -3,7 +3,7 @@ internal import OpsStore
 internal import OpsSystem
 internal import OpsWire
 
-/// Rows of the store in the words of the interface. What only the scheduler knows is put in by `Turns.update`.
+/// Translates stored records to rows of the interface. `Turns.update` adds the values that only the scheduler knows.
 struct OperationRows: Sendable {
     let authorization: Authorization
     /// The client that reads the rows: results of others are left out.
@@ -100,7 +100,7 @@ struct OperationRows: Sendable {
     }
 
     func rows(_ ids: [OperationID], _ history: History) throws -> [OperationRow] {
-        // Neighbours mostly have the same details.
+        // Consecutive operations often have the same details.
         var latest = (text: "{}", details: try Details("{}"))
         return try history.records(of: ids).map { record in
             if record.details != latest.text { latest = (record.details, try Details(record.details)) }
@@ -153,7 +153,7 @@ struct OperationRows: Sendable {
 }
 
 extension Turns {
-    /// Puts in what only the scheduler knows at this moment.
+    /// Adds the present values that only the scheduler knows.
     func update(_ row: inout OperationRow) {
         guard row.state != .finished else { return }
         let id = OperationID(row.id)

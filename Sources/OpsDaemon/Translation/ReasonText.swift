@@ -1,14 +1,14 @@
 internal import OpsCore
 internal import OpsWire
 
-/// Makes the sentence a person reads out of one thing that an operation waits for.
+/// Makes the sentence that explains one reason why an operation waits.
 struct ReasonText {
     let label: (OperationID) -> String
     /// An instant as people read it, RFC 3339.
     let instantText: (Int64) -> String
     /// Text of a condition: `pathExists /x`.
     let condition: (Int) -> String?
-    /// For how long the runner has not answered, in words.
+    /// Time for which the runner has not answered, as text.
     var runnerSilence: String?
 
     func text(_ reason: Reason) -> String {
@@ -108,7 +108,7 @@ struct ReasonText {
         }
     }
 
-    /// The first few in words; more of them are in the reply's `ids`.
+    /// Returns the first few operations as text. The `ids` of the reply contain more of them.
     private func names(_ ids: [OperationID], of count: Int) -> String {
         let shown = 3
         let first = ids.prefix(shown).map(label).joined(separator: ", ")

@@ -7,7 +7,7 @@ extension GraphID {
     /// `g7`.
     var reference: String { "g\(rawValue)" }
 
-    /// The graph that `g7`, or `7`, would be.
+    /// Parses a reference to a graph: `g7` or `7`.
     init?(reference: String) {
         guard let number = Int64(reference.hasPrefix("g") ? reference.dropFirst() : reference[...]) else { return nil }
         self.init(number)
@@ -17,7 +17,7 @@ extension GraphID {
 extension Turns {
     /// `12 (build)`, or the number alone where there is no name.
     func label(_ id: OperationID) -> String {
-        // A label is for people: without the database the number must do.
+        // A label is for people. Without the database the number is used.
         guard let name = (try? history.names(of: [id]))?[id] else { return "\(id.rawValue)" }
         return "\(id.rawValue) (\(name))"
     }

@@ -2,7 +2,8 @@ internal import OpsCore
 internal import OpsWire
 
 extension Turns {
-    /// A refusal of the rules in the words of the interface. `names`: of the operations in the current submission.
+    /// Translates a rejection of the core to an error of the interface. `names`: names of the operations in the present
+    /// submission.
     func translate(_ rejection: Rejection, names: (Int32) -> String? = { _ in nil }) -> ControlError {
         switch rejection {
         case .unknownOperation(let id): return .notFound(kind: "operation", name: "\(id.rawValue)", nearest: nil)

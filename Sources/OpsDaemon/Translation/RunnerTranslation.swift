@@ -2,7 +2,7 @@ internal import OpsCore
 internal import OpsExecutor
 internal import OpsSystem
 
-// Reports of the runner in the words of the rules, and back.
+// Translation between values of the launch protocol and those of the core.
 
 extension AttemptID {
     init(_ attempt: Attempt) { self.init(OperationID(attempt.operation), attempt.number) }

@@ -3,7 +3,7 @@ internal import OpsStore
 internal import OpsSystem
 internal import OpsWire
 
-// State of the daemon, its queues and its categories, in the words of the interface.
+// State of the daemon, its queues and its categories, as rows of the interface.
 
 extension CategoryRow {
     init(_ standing: Scheduler.CategoryStanding) {
@@ -29,8 +29,8 @@ extension Turns {
     func order(ofQueue name: String) -> QueueOrder? { ask { $0.order(ofQueue: name) } ?? nil }
 
     /// Returns whether operations of a submission start in the order of their longest paths.
-    func wantsEstimates(_ input: GraphInput, _ order: SubmissionOrder) -> Bool {
-        order.order == .longestPath || self.order(ofQueue: "default") == .longestPath
+    func wantsEstimates(_ input: GraphInput, _ options: SubmissionOptions) -> Bool {
+        options.order == .longestPath || self.order(ofQueue: "default") == .longestPath
             || (0..<Int32(input.queues.count)).contains { self.order(ofQueue: input.queues[$0]) == .longestPath }
     }
 

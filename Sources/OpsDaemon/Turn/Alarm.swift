@@ -1,8 +1,7 @@
 internal import OpsSystem
 internal import OpsSystemd
 
-/// One instant at which something is to be done. Its timer is made when it is first set; where none can be had, the log
-/// tells.
+/// One instant at which something is to be done. The timer is created when the alarm is first set; a failure is logged.
 final class Alarm {
     private let loop: EventLoop
     private let log: DaemonLog
@@ -22,10 +21,10 @@ final class Alarm {
         self.work = work
     }
 
-    /// When it goes off; nil: it is not set.
+    /// Instant at which the alarm fires; nil: not set.
     var instant: Int64? { timer?.deadline }
 
-    /// Sets the alarm again, nil to no instant; false: it will not go off.
+    /// Sets the alarm, or stops it if `instant` is nil. Returns false if it will not fire.
     @discardableResult
     func set(at instant: Int64?) -> Bool {
         guard instant != nil || timer != nil else { return true }

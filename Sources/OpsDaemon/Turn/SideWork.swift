@@ -1,7 +1,7 @@
 internal import OpsSystem
 internal import OpsSystemd
 
-/// A side thread that is there once it is needed.
+/// A side thread that is created when it is first needed.
 final class SideWork {
     private let loop: EventLoop
     private let log: DaemonLog

@@ -1,5 +1,5 @@
-/// A value on its way to a side thread or back. It is moved, not copied: a second owner would cost a copy of all of it
-/// at its next change.
+/// A value on its way to a side thread or back. It is moved, not copied: with a second owner, the next change would
+/// copy all of it.
 ///
 /// Unchecked: the sender keeps no reference to the value, and it is received once, after the thread's mailbox has passed it on.
 final class Transferred<Value>: @unchecked Sendable {

@@ -14,13 +14,13 @@ internal import OpsWire
 /// `Scheduler.weight` marks requests and facts that are too large for the loop, and `endTurn` puts off timers, starts
 /// and priorities. A long turn decides all of its events, so the consequences of one event are still one commit.
 struct LongTurn {
-    /// Facts for the scheduler that comes back; while it gathers, for the scheduler that leaves.
+    /// Facts that arrive during the long turn; while it gathers, the facts that it will handle.
     var facts: [Event] = []
     /// Requests of clients, and opsd's own work on the store. Users take turns: each of these may begin another long turn.
     var work = FairBacklog<() -> Void>(slots: 1)
     /// The user whose request is decided; `nil`: a fact.
     var user: UInt32?
-    /// The scheduler has not left yet.
+    /// True until the copy of the scheduler is moved to the side thread.
     var isGathering = true
 }
 
@@ -28,7 +28,7 @@ struct LongTurn {
 struct LargeRequest: Sendable {
     var event: Event
     var texts: SubmissionTexts?
-    /// Only asked what would be: nothing is stored.
+    /// True if the request is only tried: nothing is stored.
     var isTrial = false
 }
 
@@ -42,21 +42,21 @@ extension Turns {
         return true
     }
 
-    /// Keeps a fact for the end of a long turn. Of what operations say about their progress the first must do.
+    /// Keeps a fact for the end of a long turn. Of very many progress updates only the first ones are kept.
     func keepForLater(_ fact: Event) {
         if fact.isPatient, fact.isReportedOnce, (longTurn?.facts.count ?? 0) >= DaemonLimits.keptFacts { return }
         longTurn?.facts.append(fact)
     }
 
-    /// Puts a large request to the scheduler outside the loop. `prepare` is called there, with the scheduler as it is; what
-    /// it throws is the answer.
+    /// Lets the scheduler handle a large request outside the loop. `prepare` is called there with the present
+    /// scheduler; an error that it throws becomes the answer.
     func requestBeside(
         _ exchange: Exchange, names: @escaping (Int32) -> String?,
         prepare: @escaping @Sendable (Scheduler) throws -> LargeRequest, then answer: @escaping (Acceptance) -> Void
     ) {
         precondition(longTurn == nil, "one long turn at a time")
         exchange.pauseReading()
-        // The answers of one turn may have led to the next.
+        // The answers of one turn may have caused another one.
         revokeStaged()
         while turn.isAheadOfStore && outage == nil && longTurn == nil {
             commitTurn()
@@ -89,14 +89,14 @@ extension Turns {
         }
     }
 
-    /// Passes the kept events to the scheduler outside the loop, and lets it start what this turn allows.
+    /// Lets the scheduler handle the kept facts outside the loop, and end the turn.
     func decideBeside() {
         do throws(StoreError) {
-            // Events of this turn that came before.
+            // Earlier events of this turn are stored first.
             let transition = turn.isAheadOfStore ? ask { $0.closeTurn() } : nil
             if let transition { recorder?.complete(.closed, transition) { core } }
             try store(transition ?? Transition()) { host.sendReplies() }
-            // Staged launches that began are reported after the facts that let them begin.
+            // Starts of staged launches are reported after the facts that permitted them.
             if (core?.stagedCount ?? 0) > 0 {
                 host.revokeStagedLaunches()
                 keepForLater(.stagingRevoked(started: 0))
@@ -111,7 +111,7 @@ extension Turns {
                     self.recorder?.complete(turn) { self.core }
                     self.host.publish(turn.transition) { self.host.sendReplies() }
                 case .failed(let error): self.fail(facts, error)
-                // They answer requests.
+                // These results occur only for requests.
                 case .refused, .rejected, .tried: break
                 }
             }
@@ -122,7 +122,7 @@ extension Turns {
         }
     }
 
-    /// The disk takes nothing; the runner tells most facts again.
+    /// Handles a failure of the disk. The runner repeats most of the facts.
     private func fail(_ facts: [Event], _ error: StoreError) {
         turn.facts += facts.filter(\.isReportedOnce)
         enterOutage(error)
@@ -133,7 +133,7 @@ extension Turns {
         then apply: @escaping (LongTurnResult) -> Void
     ) throws(StoreError) {
         guard let core else { return endLongTurn {} }
-        // Rows that are committed outside the loop are not shown before the scheduler knows of them.
+        // Readers do not see rows that are committed outside the loop before the scheduler knows them.
         try history.pinSnapshot()
         longTurn?.isGathering = false
         let lent = Transferred((core: core, store: store))
@@ -150,7 +150,7 @@ extension Turns {
             })
     }
 
-    /// Performs the effects of a long turn, then handles everything that has waited for it.
+    /// Applies the result of a long turn, then handles everything that has waited for its end.
     private func endLongTurn(_ outcome: () -> Void) {
         let kept = longTurn ?? LongTurn()
         longTurn = nil
@@ -175,8 +175,8 @@ private enum LongTurnResult: Sendable {
     case committed(Transferred<Scheduler>, Acceptance?, CompletedTurn)
 }
 
-/// Outside the loop, which meanwhile touches neither the store nor this copy of the scheduler: every use of the store
-/// outside of `commitTurn` is put off.
+/// Handles and commits a long turn, outside the loop. The loop meanwhile uses neither the store nor this copy of the
+/// scheduler.
 private func decide(
     _ core: consuming Scheduler, _ store: Store, _ facts: [Event], _ prepare: ((Scheduler) throws -> LargeRequest)?,
     isRecorded: Bool

@@ -2,7 +2,7 @@ internal import OpsCore
 internal import OpsStore
 internal import OpsWire
 
-/// The time during which the disk takes nothing. Operations go on; nothing starts, nothing is acknowledged.
+/// The time during which the disk cannot be written. Operations continue; nothing starts, and nothing is acknowledged.
 struct Outage {
     var error: StoreError
     /// Nanoseconds until the next attempt to write.
@@ -18,7 +18,8 @@ extension Turns {
         .storageUnavailable(outage.map { "\($0.error)" } ?? "the database cannot be read")
     }
 
-    /// Handles a disk failure. The current turn has had no effect: drops all of it except the reports from outside.
+    /// Enters an outage after a failure of the disk. The present turn has had no effect: it is dropped, except for
+    /// facts that are not reported again.
     func enterOutage(_ error: StoreError) {
         guard outage == nil, !putOff({ [unowned self] in self.enterOutage(error) }) else { return }
         log.write(
@@ -40,14 +41,14 @@ extension Turns {
         outage?.facts.append(fact)
     }
 
-    /// The scheduler as the disk knows it; reads answer from that.
+    /// Replaces the scheduler by one with the stored state, from which reads are answered.
     func restore() throws(StoreError) {
-        // Gone before the next one is made: there is room for one.
+        // Released before the next one is made: memory may suffice for only one.
         core = nil
         core = try storedCore()
     }
 
-    /// A scheduler that knows what is stored.
+    /// Returns a scheduler with the stored state.
     func storedCore() throws(StoreError) -> Scheduler {
         let snapshot = try store.load()
         finished = FinishedCount(store.finishedWhenLoaded)
@@ -58,7 +59,7 @@ extension Turns {
         if let delay = outage?.delay { probeAlarm.set(after: delay) }
     }
 
-    /// Tries whether the disk takes a write again.
+    /// Tries if the disk can be written again.
     func probe() {
         guard let past = outage else { return }
         do throws(StoreError) {

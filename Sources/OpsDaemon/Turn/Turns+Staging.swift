@@ -3,7 +3,7 @@ internal import OpsExecutor
 
 extension Turns {
     /// Revokes staged launches before the scheduler handles an event that is no report of an attempt, or decides more
-    /// than the staging plan foresees. The runner has begun those that it has reported, and begins no other.
+    /// than the staging plan foresees. The runner has started those that it has reported, and starts no other.
     func revokeStaged() {
         guard longTurn == nil, (core?.stagedCount ?? 0) > 0 else { return }
         host.revokeStagedLaunches()
@@ -11,7 +11,8 @@ extension Turns {
         host.handleDeferredReports()
     }
 
-    /// `started`: the number of launches that began without a report.
+    /// Lets the scheduler handle a revocation. `started`: the number of launches that may have started without a
+    /// report.
     func stagingRevoked(started: Int) {
         guard (core?.stagedCount ?? 0) > 0 else { return }
         if longTurn != nil { return keepForLater(.stagingRevoked(started: started)) }

@@ -8,8 +8,8 @@ internal import OpsWire
 extension Turns {
     // MARK: Events and requests
 
-    /// Puts a client's request to the scheduler; the answer, either way, waits for the commit. `isStale` throws where the
-    /// store has changed since the request was made: it is asked where the request had to wait once more.
+    /// Lets the scheduler handle a request of a client. The answer waits for the commit. `isStale` throws if the store
+    /// has changed since the request was prepared; it is called only if the request had to wait.
     func request(
         _ event: Event, unless isStale: (@Sendable (History) throws -> Void)? = nil, texts: SubmissionTexts? = nil,
         of call: Exchange,
@@ -35,7 +35,7 @@ extension Turns {
                 if isCommitted { answer(acceptance) } else { call.fail(self.unavailable) }
             }
         case .failure(let rejection):
-            // It may rest on something of this very turn: only true if that comes to be.
+            // The rejection may depend on an earlier event of this turn, so it is valid only after the commit.
             turn.afterwards.append { [unowned self] isCommitted in
                 call.fail(isCommitted ? self.translate(rejection, names: names) : self.unavailable)
             }
@@ -43,8 +43,8 @@ extension Turns {
         }
     }
 
-    /// Submits the run of an instant; throws where it is refused. `answer` is called after the commit, with nil where that
-    /// has failed.
+    /// Submits the run of an instant; throws if it is refused. `answer` is called after the commit, with nil if it has
+    /// failed.
     func submit(
         _ texts: SubmissionTexts, for instant: DecidedInstants, then answer: @escaping (GraphID?) -> Void
     ) throws {
@@ -62,7 +62,7 @@ extension Turns {
         }
     }
 
-    /// Stores the record of instants that do not run, and tells of it in the same commit.
+    /// Stores the record of instants that do not run, and publishes their event in the same commit.
     func store(_ record: ScheduleWrite, of instants: DecidedInstants) throws {
         guard outage == nil, core != nil else { throw unavailable }
         precondition(longTurn == nil, "what changes something is put off during a long turn")
@@ -78,9 +78,9 @@ extension Turns {
         if outage != nil { throw unavailable }
     }
 
-    /// Cancels operations for a schedule, in the commit of a submission that has been put to the scheduler before.
+    /// Cancels operations for a schedule, in the commit of a submission that the scheduler has handled before.
     func cancel(_ operations: [OperationID], by name: String, reason: String) {
-        // An operation that has finished in this very turn needs no cancelling.
+        // An operation that has finished in this turn need not be cancelled.
         _ = inform(.cancel(operations, by: name, reason: reason, force: false))
     }
 
@@ -92,20 +92,20 @@ extension Turns {
         return result
     }
 
-    /// Tells the scheduler what happened in the world.
+    /// Lets the scheduler handle a fact.
     func record(_ fact: Event) {
         guard outage == nil, core != nil else { return keep(fact) }
         if longTurn != nil { return keepForLater(fact) }
         turn.weight += weight(of: fact)
         guard turn.weight <= DaemonLimits.operationsInTheLoop else {
-            // It begins when all that is ready has been told.
+            // The long turn begins when all present events have been gathered.
             longTurn = LongTurn(facts: [fact])
             return wakeUp()
         }
         if !fact.isRunnerReport { revokeStaged() }
         if fact.isReportedOnce { turn.facts.append(fact) }
         _ = inform(fact)
-        // Nothing to store, nothing to decide.
+        // The event changes nothing that must be stored or decided.
         if case .revocationConfirmed = fact { return }
         guard !fact.isPatient else {
             turn.hasPatientEvents = true
@@ -120,19 +120,19 @@ extension Turns {
         ask { $0.weight(of: event, upTo: DaemonLimits.operationsInTheLoop) } ?? 0
     }
 
-    /// Reads when store and scheduler say the same again: after this turn's commit.
+    /// Calls `read` after the commit of this turn, when store and scheduler agree.
     func afterCommit(_ read: @escaping () -> Void) {
         turn.afterwards.append { _ in read() }
     }
 
-    /// For a request that must ask the store about what this turn may have brought.
+    /// Commits the turn before a request reads the store, if the turn has changed anything.
     func commitBeforeReading() {
         if turn.isAheadOfStore { commitTurn() }
     }
 
     // MARK: The turn
 
-    /// Once per wake-up of the loop, when all that was ready has been told.
+    /// Ends the turn of one wake-up of the loop, when all present events have been handled.
     func endTurn() {
         if longTurn?.isGathering == true { decideBeside() }
         if turnIsDue {
@@ -156,8 +156,8 @@ extension Turns {
         !turn.afterwards.isEmpty || turn.hasEvents && core?.hasEnoughStaged != true
     }
 
-    /// Decides, commits, then answers, orders and publishes; always in this order. `send` lets the answers leave:
-    /// clients that wait for one need not wait for processes to be made.
+    /// Ends the turn of the scheduler, commits it, answers clients, performs effects and publishes, always in this
+    /// order. `send` sends the answers, so that clients need not wait for the start of processes.
     func commitTurn(_ send: () -> Void = {}) {
         // A long turn that is about to begin stores this one first.
         guard longTurn?.isGathering != true else { return wakeUp() }
@@ -178,7 +178,7 @@ extension Turns {
         if isTurn { store.turnTimes.add(Clock.read().monotonic - now.monotonic) }
     }
 
-    /// Commits what the turn has come to, and lets it take effect.
+    /// Commits the results of the turn, and lets them take effect.
     func store(_ transition: Transition, _ send: () -> Void) throws(StoreError) {
         if turn.isAheadOfStore, outage == nil { try commit(transition) }
         let turn = self.turn
@@ -195,7 +195,7 @@ extension Turns {
         store.commitTimes.add(Clock.read().monotonic - start)
     }
 
-    /// One commit for many: the number of commits costs, not their size.
+    /// Schedules a commit that several turns share: the number of commits is expensive, not their size.
     private func scheduleCommit(within duration: Int64) {
         let due = Clock.read().monotonic + duration
         guard due < patience.instant ?? .max else { return }
@@ -204,7 +204,8 @@ extension Turns {
 
     func setAlarms() {
         let next = outage == nil && longTurn == nil ? core?.nextDeadline ?? Deadlines() : Deadlines()
-        // It may fire too early: setting it at every turn for staged launches that rest a little longer would cost more.
+        // The alarm may fire too early: to set it in every turn for staged launches that may stay a little longer would
+        // cost more.
         let isEarly = next.monotonic.map { monotonicAlarm.instant ?? .max <= $0 } ?? false
         if !isEarly { monotonicAlarm.set(at: next.monotonic) }
         wallAlarm.set(at: next.wall)
@@ -223,8 +224,7 @@ extension Scheduler.Counts {
 }
 
 extension Event {
-    /// True if no client waits for its commit: a commanded start has happened, an operation reports its
-    /// progress.
+    /// True if no client waits for the commit: the event is the start of a launch, or an update of progress.
     var isPatient: Bool {
         switch self {
         case .launched: true
@@ -234,7 +234,7 @@ extension Event {
         }
     }
 
-    /// The runner repeats exits and inventories until they are acknowledged; these come once.
+    /// True if the event is not reported again. Runners repeat exits and inventories until they are acknowledged.
     var isReportedOnce: Bool {
         switch self {
         case .updated, .external(_, .updated), .observed, .setWorkers: true

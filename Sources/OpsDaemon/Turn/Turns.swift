@@ -5,8 +5,8 @@ internal import OpsSystemd
 
 /// The scheduler and the store, which change together: one turn after the other, each with one commit.
 ///
-/// Parts of opsd pass it events and requests, and read from it. It knows none of them: after a commit it lets its host
-/// perform what follows.
+/// Other parts of opsd pass events and requests to it, and read from it. It knows none of them: after a commit its host
+/// performs the consequences.
 final class Turns {
     let store: Store
     let history: History
@@ -15,10 +15,10 @@ final class Turns {
     /// Performs the consequences of turns.
     unowned let host: any TurnHost
 
-    /// The rules and what they know; nil while not even reading the database works.
+    /// The scheduler; nil while even reading the database fails.
     var core: Scheduler?
     var turn = Turn()
-    /// Set while the disk takes nothing.
+    /// Set while the disk cannot be written.
     var outage: Outage?
     /// Set while a large request is decided outside the loop.
     var longTurn: LongTurn?
@@ -32,7 +32,7 @@ final class Turns {
     private(set) lazy var wallAlarm = Alarm(loop, log, .wall) { [unowned self] in self.record(.tick) }
     private(set) lazy var probeAlarm = Alarm(loop, log) { [unowned self] in self.probe() }
     private(set) lazy var patience = Alarm(loop, log) { [unowned self] in self.commitTurn() }
-    /// Brings the loop back when a turn left events for the next.
+    /// Wakes the loop if a turn has left events for the next.
     private let again: DeferredWork
 
     init(store: Store, history: History, loop: EventLoop, log: DaemonLog, host: any TurnHost) {
@@ -46,10 +46,11 @@ final class Turns {
         loop.endTurn = { [unowned self] in self.endTurn() }
     }
 
-    /// Asks the rules where they are: read through the optional they would be copied, with a count for each table.
+    /// Calls `question` with the scheduler in place: to read it through the optional would copy it, and count a
+    /// reference for each table.
     func ask<Answer>(_ question: (inout Scheduler) -> Answer?) -> Answer? { core?.answer(question) }
 
-    /// Makes the loop turn once more although nothing is ready.
+    /// Lets the loop make another turn although no source is ready.
     func wakeUp() {
         again.schedule()
     }
@@ -57,21 +58,22 @@ final class Turns {
 
 /// Consequences of turns, outside scheduler and store.
 protocol TurnHost: AnyObject {
-    /// Makes a scheduler of what is stored, with the present configuration.
+    /// Makes a scheduler with the stored state and the present configuration.
     func scheduler(of snapshot: consuming Snapshot) -> Scheduler
-    /// Publishes the contents of a commit, once it is durable: calls `answering`, performs effects, tells of reports.
+    /// Publishes the results of a commit, once they are durable: calls `answering`, performs effects, publishes
+    /// reports.
     func publish(_ transition: Transition, answering: () -> Void)
     /// Revokes the launches that are staged at the runner.
     func revokeStagedLaunches()
     /// Handles reports of the runner that waited for the end of a revocation.
     func handleDeferredReports()
-    /// Lets replies to clients leave.
+    /// Sends replies to clients.
     func sendReplies()
-    /// Lets messages to the runner and to clients leave that need no commit.
+    /// Sends messages to the runner and to clients that need no commit.
     func sendMessages()
     func turnEnded()
     func longTurnEnded()
-    /// Stops everything that cannot go on without the store.
+    /// Stops everything that cannot continue without the store.
     func storageFailed()
     /// Continues after an outage.
     func storageReturned()

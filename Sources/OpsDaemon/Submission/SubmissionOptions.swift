@@ -2,11 +2,11 @@ internal import OpsCore
 internal import OpsWire
 
 /// Options of a submission, beside its operations.
-struct SubmissionOrder: Sendable {
+struct SubmissionOptions: Sendable {
     var name: String?
     var defaults: [UInt8]?
     var capture: Capture?
-    /// The operation inside which it was made.
+    /// Operation whose process made the submission.
     var inside: Int64?
     var asChild = false
     var key: String?
@@ -38,7 +38,7 @@ struct SubmissionOrder: Sendable {
     }
 }
 
-extension SubmissionOrder {
+extension SubmissionOptions {
     /// Returns the idempotency key of the submission: its own, or the one that its operations share.
     func key(of input: GraphInput) throws(ControlError) -> String? {
         if key != nil || unlessActive != nil { return key }
