@@ -4,14 +4,14 @@ public enum ExecutorCommand: Hashable, Sendable {
     /// Starts an attempt. Answered by `launched` or `failed`; for a known attempt, by its present state. An executor for
     /// another engine answers with `accepted` and starts nothing before `release`.
     case launch(LaunchRequest)
-    /// Sends SIGTERM to the whole tree, after thawing it, and SIGKILL after `grace` nanoseconds.
-    /// `isCancelled`: the operation has been cancelled, so no later attempt continues this one, and its partial results
-    /// can be removed. An older opsd does not say it.
+    /// Sends SIGTERM to the whole tree, after thawing it, and SIGKILL after `grace` nanoseconds. `isCancelled`: the
+    /// operation has been cancelled, so no later attempt continues this one, and its partial results can be removed. An
+    /// older opsd does not send it.
     case terminate(Attempt, grace: Int64, isCancelled: Bool = false)
     case freeze(Attempt)
     case thaw(Attempt)
     /// Kills the processes that an earlier runner left of this attempt. Answered by `gone` once none is alive.
-    /// `socket`: OPS_SOCKET of its processes. `uid`: the user that they were started as; an older opsd does not say.
+    /// `socket`: OPS_SOCKET of its processes. `uid`: the user of these processes; nil from an older opsd.
     case killStaleTree(Attempt, socket: String, uid: UInt32?)
     /// Says that the end of an attempt is stored: the runner may forget it.
     case acknowledge(Attempt)

@@ -19,7 +19,7 @@ public enum ExecutorReport: Hashable, Sendable {
     case pong
     /// The attempt is submitted to the engine under this job, but held: the job starts only after `release`.
     case accepted(Attempt, job: String)
-    /// The attempt can never run, and no process was started. `cause`: in the words of the engine.
+    /// The attempt can never run, and no process was started. `cause`: the explanation of the engine.
     case refused(Attempt, cause: String)
     /// The attempt has ended, with an outcome that the engine decided. Nothing of the attempt runs any more.
     case ended(Attempt, ExternalEnd)
@@ -52,13 +52,14 @@ public struct ExecutorGreeting: Hashable, Sendable {
         }
     }
     public var version: UInt16
-    /// Random name of the executor. An executor keeps it as long as it remembers its attempts, across restarts.
+    /// Random name of the executor. It stays the same as long as the executor remembers its attempts, also over
+    /// restarts.
     public var instance: String
     public var boot: String
     public var pid: Int32
     public var entries: [Entry]
     public var capabilities: ExecutorCapabilities
-    /// Release of its program; empty if the runner does not say.
+    /// Release of the program; empty if the runner does not report it.
     public var release: String
     /// True if the runner is ending. It starts nothing more: an attempt that is not in `entries` never started.
     public var isEnding: Bool
@@ -152,7 +153,7 @@ public struct ExternalEnd: Hashable, Sendable {
         case outOfMemory = 4
     }
     public var outcome: Outcome
-    /// Explanation in the words of the engine, such as "node n3 failed".
+    /// Explanation by the engine, such as "node n3 failed".
     public var cause: String
     /// Exit of the command; `nil`: not known.
     public var exit: ProcessExit?
@@ -175,7 +176,7 @@ public struct NotifyUpdate: Hashable, Sendable {
     public var finished: Int32?
     /// Extension of the timeout, in nanoseconds.
     public var extendTimeout: Int64?
-    /// The attempt has left something in its output directory.
+    /// True if the attempt has left something in its output directory.
     public var hasOutputs: Bool
     /// Wall instant at which the engine expects the start of its job. Sent with `status`; `nil`: no estimate.
     public var expectedStart: Int64?

@@ -5,13 +5,13 @@ final class RecordDecoder {
     /// Decodes one value. Throws `Malformed` or a `DecodingError`.
     func decode<Value: Decodable>(_: Value.Type, from bytes: [UInt8]) throws -> Value {
         var position = 0
-        // Everything that is read later is known to be whole then, and each key to have its number.
+        // After this, all values are known to be complete, and all keys to have numbers.
         try check(bytes, &position, depth: 0)
         guard position == bytes.count else { throw Malformed(position: position) }
         return try read(Value.self, bytes, at: 0)
     }
 
-    /// Bytes that no encoder has made.
+    /// The bytes are not those of an encoder.
     struct Malformed: Error, CustomStringConvertible {
         let position: Int
         var description: String { "byte \(position) of a record cannot be understood" }
@@ -39,7 +39,7 @@ final class RecordDecoder {
 
     // MARK: Passing over values
 
-    /// Passes over a value that is known to be whole.
+    /// Skips a value that is known to be complete.
     fileprivate func skip(_ bytes: [UInt8], _ position: inout Int) {
         let tag = bytes[position]
         position += 1
@@ -56,7 +56,7 @@ final class RecordDecoder {
         }
     }
 
-    /// Passes over a value of which nothing is known, and learns the numbers of new keys.
+    /// Skips a value that may be invalid, and registers the numbers of new keys.
     private func check(_ bytes: [UInt8], _ position: inout Int, depth: Int) throws {
         guard position < bytes.count, depth < 200 else { throw Malformed(position: position) }
         let tag = bytes[position]

@@ -1,7 +1,7 @@
 /// Encodes values as bytes that describe themselves, each at the end of those before it.
 ///
-/// A value begins with a byte: a small number, or a tag. The entries of a keyed container are a key and a value each; a key
-/// is written out once and has a number after that. So a reader passes over what it does not know.
+/// A value begins with a byte: a small number, or a tag. The entries of a keyed container are a key and a value each; a
+/// key is written out once and has a number after that. So a reader can skip unknown entries.
 struct RecordEncoder {
     private let sink: Sink
 
@@ -26,7 +26,7 @@ enum RecordTag {
     static let text: UInt8 = 6
     static let keyed: UInt8 = 7
     static let list: UInt8 = 8
-    /// Zero; the numbers from -1 to 238 are one byte each.
+    /// Byte of zero. The numbers from -1 to 238 are one byte each.
     static let zero: UInt8 = 17
     static let small = -1...238
     /// First byte of an entry of a keyed container, before a key that is written out; others are numbers of keys.
@@ -173,7 +173,7 @@ private struct SingleValue: SingleValueEncodingContainer {
 /// A value that is written without containers.
 protocol RecordPrimitive {
     func write(to bytes: inout [UInt8])
-    /// Reads the value at a position; nil: it is none of this type.
+    /// Reads the value at a position; nil if it has another type.
     init?(_ bytes: [UInt8], at position: inout Int)
 }
 
@@ -253,7 +253,7 @@ extension [UInt8] {
         append(contentsOf: text.utf8)
     }
 
-    /// Reads a number that is known to be whole.
+    /// Reads a number that is known to be complete.
     func varint(at position: inout Int) -> UInt64 {
         var (value, shift) = (UInt64(0), UInt64(0))
         while true {
@@ -265,7 +265,7 @@ extension [UInt8] {
         }
     }
 
-    /// Reads a text that is known to be whole.
+    /// Reads a text that is known to be complete.
     func text(at position: inout Int) -> String {
         let count = Int(varint(at: &position))
         defer { position += count }

@@ -39,7 +39,7 @@ public struct RecordFile {
 /// A reason why a record cannot be made or read.
 public enum RecordError: Error, Equatable, CustomStringConvertible {
     case notARecord
-    /// The release of opsd that has made it, and the cause.
+    /// The record was made by another release of opsd, or is damaged: the release and the cause.
     case unreadable(release: String, cause: String)
     case noBeginning
     case damaged(atByte: Int)
@@ -57,7 +57,7 @@ public enum RecordError: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// Reads one file of a record. A frame at the end that is not whole, as a crash leaves it, counts as cut off.
+/// Reads one file of a record. An incomplete frame at the end, which a crash may leave, is ignored.
 public struct RecordReader {
     public let release: String
     public let beginning: RecordBeginning
@@ -79,7 +79,7 @@ public struct RecordReader {
         self.position = position
     }
 
-    /// Returns the next turn; nil at the end of the last whole one.
+    /// Returns the next turn; nil after the last complete one.
     public mutating func next() throws(RecordError) -> RecordedTurn? {
         guard let content = try Self.nextContent(bytes, &position) else {
             tornBytes = bytes.count - position
@@ -98,7 +98,7 @@ public struct RecordReader {
         }
     }
 
-    /// Returns the content of the frame at a position, and moves beyond it; nil: no whole frame is left.
+    /// Returns the content of the frame at a position, and moves beyond it; nil if no complete frame is left.
     private static func nextContent(_ bytes: [UInt8], _ position: inout Int) throws(RecordError) -> [UInt8]? {
         let start = position + RecordFile.headBytes
         guard start <= bytes.count else { return nil }

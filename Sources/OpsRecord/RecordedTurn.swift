@@ -7,7 +7,7 @@ public enum RecordBeginning: Codable {
     /// A scheduler between two turns.
     case running(Scheduler)
 
-    /// The scheduler that the first turn is put to.
+    /// The scheduler that handles the first turn.
     public var scheduler: Scheduler {
         switch self {
         case .stored(let snapshot, let workers, let now): Scheduler(snapshot, workers: workers, at: now)
@@ -32,7 +32,7 @@ public enum TurnEnd: Hashable, Sendable, Codable {
     case closed
 }
 
-/// One turn with all that the scheduler answered.
+/// One turn with all answers of the scheduler.
 public struct CompletedTurn: Sendable {
     public var inputs: [TurnInput]
     /// Answers to `inputs`, in their order.

@@ -1,12 +1,12 @@
 public import OpsCore
 
-/// Puts the turns of a record to a scheduler, and compares its answers with those that were recorded.
+/// Repeats the turns of a record with a scheduler, and compares its answers with the recorded ones.
 public struct Replay {
     public private(set) var scheduler: Scheduler
 
     public init(_ beginning: RecordBeginning) { scheduler = beginning.scheduler }
 
-    /// Repeats one turn. Returns the difference from the recorded one; nil: it is the same, and every invariant holds.
+    /// Repeats one turn. Returns the difference from the recorded one; nil if it is equal and every invariant holds.
     public mutating func `repeat`(_ turn: RecordedTurn) throws -> ReplayDifference? {
         let results = turn.inputs.map { scheduler.handle($0.event, at: $0.at) }
         let transition: Transition
@@ -21,7 +21,7 @@ public struct Replay {
         return ReplayDifference(turn: turn, answer: completed, digest: digest, brokenInvariants: broken)
     }
 
-    /// A turn that puts work off, or only closes, leaves operations that could start.
+    /// Returns the broken invariants. A turn that puts work off, or only closes, may leave operations that could start.
     private func brokenInvariants(after end: TurnEnd) -> [String] {
         guard case .ended = end, !scheduler.hasPutOff else { return [] }
         return scheduler.checkInvariants()
@@ -48,7 +48,7 @@ public struct ReplayDifference: CustomStringConvertible {
         return lines.joined(separator: "\n")
     }
 
-    /// Returns a line of numbers, and if they differ a line for each value that came.
+    /// Returns a line with the numbers of values and, if the values differ, a line for each of them.
     private static func compare<Value>(
         _ name: String, _ expected: [UInt32], _ came: [UInt32], _ values: [Value]
     ) -> [String] {

@@ -66,7 +66,7 @@ public final class Runner {
     /// Start of the present idle time.
     private var idleSince: Int64?
 
-    /// Takes over the state directory; `nil`: another runner has it.
+    /// Starts the runner of a state directory; `nil` if another runner has it.
     public static func start(_ options: RunnerOptions) throws(SystemError) -> Runner? {
         let saved = try ReexecutionState.load(from: options.state)
         // If the program that started this one ignored SIGCHLD, the kernel would keep no ended child.

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The proof that one process owns a state directory: a lock that the kernel drops when its holder dies.
+/// A lock that gives a state directory to one process. The kernel releases it when the process dies.
 struct StateLock: ~Copyable {
     private let descriptor: Int32
 
@@ -30,7 +30,7 @@ struct StateLock: ~Copyable {
     }
 
     deinit {
-        // Said outright: a child between fork and exec still holds the descriptor, and with it the lock.
+        // Released explicitly: a child between fork and exec still has the descriptor, and with it the lock.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }

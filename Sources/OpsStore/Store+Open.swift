@@ -1,8 +1,8 @@
 internal import Glibc
 
 extension Store {
-    /// Opens the database of a state directory; creates it if it does not exist, and migrates an older one. Refused,
-    /// and untouched: a damaged file, a foreign one, one of a later version, one that another process holds.
+    /// Opens the database of a state directory; creates it if it does not exist, and migrates an older one. Refuses,
+    /// without changing it, a file that is damaged, foreign, of a later version, or used by another process.
     public static func open(directory: String, boot: String) throws(StoreError) -> Store {
         let lock = try StateLock(directory: directory)
         let path = directory + "/" + fileName
@@ -11,7 +11,8 @@ extension Store {
         if header == nil { try refuseTraces(of: path, in: directory) }
         try Database.rewriteLog(of: path)
         let database = try Database(path, header == nil ? .create : .readWrite)
-        // Until it is known to be ours and sound (`load`), closing it must not move its write-ahead log into it.
+        // Until `load` has shown that the file belongs to opsd and is sound, closing it must not move its write-ahead
+        // log into it.
         database.setCheckpointOnClose(false)
         if try database.isEmpty() { try prepareNew(database) }
         try Schema.bringUpToDate(database)
@@ -20,7 +21,7 @@ extension Store {
         return try Store(database, boot: boot, lock: lock)
     }
 
-    /// An empty file is no new database where something shows that there was one. SQLite would remove its log.
+    /// Refuses an empty file if traces show that there was a database: SQLite would remove its log.
     private static func refuseTraces(of path: String, in directory: String) throws(StoreError) {
         var file = stat()
         let isThere = unsafe stat(path, &file) == 0
@@ -28,7 +29,7 @@ extension Store {
             var found = stat()
             guard unsafe stat(trace, &found) == 0 else { continue }
             let isLog = found.st_mode & S_IFMT == S_IFREG
-            // The logs of a database that was moved away are no harm to a new one.
+            // An empty log of a database that was moved away does not harm a new one.
             guard isLog ? found.st_size > 0 : isThere else { continue }
             throw StoreError(
                 .corrupt, "it is \(isThere ? "empty" : "not there"), but \(trace) belongs to a database", file: path,
@@ -37,7 +38,7 @@ extension Store {
         }
     }
 
-    /// Settings that are part of a file from its first page on.
+    /// Makes the settings that are part of a file from its first page on.
     private static func prepareNew(_ database: Database) throws(StoreError) {
         try database.execute("PRAGMA auto_vacuum = INCREMENTAL")
         try database.execute("PRAGMA journal_mode = WAL")
@@ -57,7 +58,7 @@ extension Store {
 }
 
 extension Database {
-    /// Nothing was ever stored in it.
+    /// Returns whether nothing was ever stored in the database.
     func isEmpty() throws(StoreError) -> Bool {
         let objects = try integer("SELECT count(*) FROM sqlite_schema")
         return try objects + integer("PRAGMA user_version") == 0

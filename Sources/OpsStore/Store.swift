@@ -9,25 +9,25 @@ internal import OpsCore
 public final class Store {
     let database: Database
     let statements: CommitStatements
-    /// The boot id of this machine: written beside the runner of every attempt.
+    /// The boot id of this machine, stored with the runner of every attempt.
     let boot: String
     var interned: Interned
     /// Writes to attempts and operations that the turn being stored has gathered.
     var attemptWrites = AttemptWrites()
     /// Graphs whose observers were stored or reopened since the daemon last asked.
     var observedGraphs: [GraphID] = []
-    /// A commit has failed since `recover`.
+    /// True if a commit has failed since `recover`.
     var needsRecovery = false
     /// Number of operations that had finished when `load` last read the unfinished ones.
     public internal(set) var finishedWhenLoaded = 0
     let log: LogSize
-    /// Another connection moves the log into the database (`moveLog`), so this one does not.
+    /// True while another connection moves the log into the database (`moveLog`), so that this one does not.
     public var isLogBeingMoved = false
-    /// Operations were pruned, and what they alone referred to was not looked for yet.
+    /// True if operations were pruned, and unused texts were not searched for since.
     var mayHaveUnusedTexts = false
-    /// Rows were pruned, and their pages not given back yet.
+    /// True if rows were pruned, and their pages were not returned to the file system since.
     var mayHaveFreePages = false
-    /// Durations of commits and turns since the counters were stored last.
+    /// Durations of commits and turns since the counters were last stored.
     public var commitTimes = Histogram.ofTurns
     public var turnTimes = Histogram.ofTurns
     /// Random name of this database, the same for its whole life.
@@ -54,7 +54,7 @@ public final class Store {
         try interned.reload(from: database, boot: boot)
     }
 
-    /// The statement for a text, prepared at its first use: for what not every store does.
+    /// Returns the statement for a text, prepared at its first use: for statements that are not always needed.
     func kept(_ sql: String) throws(StoreError) -> Statement {
         if let known = keptStatements[sql] { return known }
         let made = try database.prepare(sql)

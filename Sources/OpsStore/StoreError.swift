@@ -1,4 +1,4 @@
-/// Why the store could not do what it was asked: what SQLite said, of which file, and what a person can do about it.
+/// A failure of the store: the message of SQLite, the file, and advice for people.
 public struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     public enum Kind: Sendable {
         /// No room left on the device.
@@ -7,11 +7,11 @@ public struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         case readOnly
         /// The file is damaged.
         case corrupt
-        /// Something else has this name.
+        /// The file is no database.
         case notADatabase
-        /// Written by a later version of opsd.
+        /// The file was written by a later version of opsd.
         case newerSchema
-        /// Another process holds it.
+        /// Another process uses the file.
         case busy
         /// The read took longer than its time limit.
         case interrupted
@@ -21,7 +21,7 @@ public struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     public var message: String
     public var file: String
     public var advice: String
-    /// A daemon that runs tries again until it succeeds.
+    /// True if a running daemon tries again until it succeeds.
     private var passes: Bool
 
     public init(_ kind: Kind, _ message: String, file: String, advice: String? = nil) {
@@ -36,7 +36,7 @@ public struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         "\(file): \(message): \(advice)" + (passes ? "; work resumes by itself when writing succeeds again" : "")
     }
 
-    /// The same error for a daemon that ends because of it: nothing resumes by itself.
+    /// The same error for a daemon that exits because of it: nothing continues by itself.
     public var atStart: StoreError {
         guard passes else { return self }
         var error = self

@@ -31,16 +31,16 @@ import Testing
         let history = try world.history()
         let observed = try #require(try history.observedGraph(graph))
         #expect(observed.observers == GraphObservers(finish: #"["a"]"#, failure: #"["b"]"#))
-        #expect(observed.name == "g" && observed.count == 2 && observed.told == [])
+        #expect(observed.name == "g" && observed.count == 2 && observed.ran == [])
         try finish(world, 1, code: 2)
         let progress = try history.progress(of: graph, since: 0)
         #expect(progress.unfinished == 1 && progress.failed == OperationID(1) && progress.outcome == nil)
-        try world.store.setTold([.failure], of: graph)
+        try world.store.setRan([.failure], of: graph)
         #expect(try history.graphsWithOwedObservers() == [graph])
         try finish(world, 2)
         let end = try history.progress(of: graph, since: 0)
         #expect(end.unfinished == 0 && end.unsuccessful == 1 && end.outcome == .failed)
-        try world.store.setTold([.finish], of: graph)
+        try world.store.setRan([.finish], of: graph)
         #expect(try history.graphsWithOwedObservers() == [])
     }
 
@@ -48,13 +48,13 @@ import Testing
         let world = try world()
         try finish(world, 1, code: 2)
         // It goes on: what has been told stays told.
-        try world.store.setTold([.failure], of: graph)
+        try world.store.setRan([.failure], of: graph)
         world.change(.reopened(OperationID(1), run: 2, .ready))
         world.report(.retrying, OperationID(1), graph: graph, new: .ready)
         try world.commit()
-        #expect(try world.history().observedGraph(graph)?.told == [.failure])
+        #expect(try world.history().observedGraph(graph)?.ran == [.failure])
         try finish(world, 2)
-        try world.store.setTold([.finish], of: graph)
+        try world.store.setRan([.finish], of: graph)
         _ = world.store.popObservedGraphs()
         world.change(.reopened(OperationID(2), run: 2, .ready))
         world.report(.retrying, OperationID(2), graph: graph, new: .ready)
@@ -62,7 +62,7 @@ import Testing
         try world.commit()
         #expect(world.store.popObservedGraphs() == [graph])
         let observed = try #require(try world.history().observedGraph(graph))
-        #expect(observed.told == [] && observed.since == instant)
+        #expect(observed.ran == [] && observed.since == instant)
         #expect(try world.history().progress(of: graph, since: instant).failed == nil, "an earlier failure is told")
     }
 
@@ -76,7 +76,7 @@ import Testing
             return pruning.removed
         }
         #expect(try prune() == 0)
-        try world.store.setTold([.finish], of: graph)
+        try world.store.setRan([.finish], of: graph)
         #expect(try prune() == 2)
         #expect(try world.history().observedGraph(graph) == nil)
     }

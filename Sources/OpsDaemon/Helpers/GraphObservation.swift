@@ -29,7 +29,7 @@ final class GraphObservation {
 
         /// Returns whether there is an observer that neither has run nor waits to run.
         func owes(_ moment: GraphObservers.Moment) -> Bool {
-            graph.observers.command(moment) != nil && !graph.told.contains(moment) && !ordered.contains(moment)
+            graph.observers.command(moment) != nil && !graph.ran.contains(moment) && !ordered.contains(moment)
         }
     }
 
@@ -57,7 +57,7 @@ final class GraphObservation {
     }
 
     private func watch(_ graph: GraphID) throws(StoreError) {
-        guard let row = try history.observedGraph(graph), !row.told.contains(.finish) else { return }
+        guard let row = try history.observedGraph(graph), !row.ran.contains(.finish) else { return }
         // After a retry the operations that are left are counted at the next end.
         watched[graph] = Watched(graph: row, left: row.since == 0 ? row.count : 0)
     }
@@ -119,7 +119,7 @@ final class GraphObservation {
         watched[graph] = entry
         // Without an observer of the end, nothing more is to be done once that of the failure has run.
         if isOver, entry.ordered.isEmpty, entry.graph.observers.finish == nil {
-            try store.setTold([.finish], of: graph)
+            try store.setRan([.finish], of: graph)
             watched[graph] = nil
         }
     }
@@ -136,11 +136,11 @@ final class GraphObservation {
             try watch(graph)
             return
         }
-        try store.setTold(moments, of: graph)
+        try store.setRan(moments, of: graph)
         guard var entry = watched[graph] else { return }
         entry.ordered.subtract(moments)
-        entry.graph.told.formUnion(moments)
-        watched[graph] = entry.graph.told.contains(.finish) && entry.ordered.isEmpty ? nil : entry
+        entry.graph.ran.formUnion(moments)
+        watched[graph] = entry.graph.ran.contains(.finish) && entry.ordered.isEmpty ? nil : entry
         if watched[graph] != nil, entry.left <= 0 { touched.insert(graph) }
     }
 }

@@ -45,7 +45,7 @@ final class RunFinish {
     /// Finds the runs that have not finished, when the daemon starts.
     func load() throws {
         let known = Dictionary(schedules.all.map { ($0.id, $0) }) { first, _ in first }
-        for run in try history.unsettledRuns() {
+        for run in try history.runsWithoutOutcome() {
             guard let schedule = known[run.schedule] else { continue }
             watch(run, of: schedule)
             if let graph = run.graph { touched.insert(GraphID(graph)) }
@@ -126,7 +126,7 @@ final class RunFinish {
         }
         if !touched.isEmpty { check.schedule() }
         do {
-            try store.settle(ended)
+            try store.storeOutcomes(of: ended)
             let touched = Set(ended.map(\.schedule))
             ended = []
             for schedule in schedules.all where touched.contains(schedule.id) { try removeOld(schedule) }

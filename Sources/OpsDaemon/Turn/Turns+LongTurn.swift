@@ -144,7 +144,7 @@ extension Turns {
                 return decide(core, store, facts, prepare, isRecorded: isRecorded)
             },
             then: { [unowned self] result in
-                self.history.letGo()
+                self.history.unpinSnapshot()
                 self.host.longTurnEnded()
                 self.endLongTurn { apply(result) }
             })

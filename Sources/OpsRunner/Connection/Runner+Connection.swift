@@ -80,8 +80,8 @@ extension Runner {
         connection.isGreeted = true
     }
 
-    /// Repeats everything that an attempt has reported, also one that has ended since: an earlier daemon may have lost it.
-    /// Updates come before the greeting, which tells of ends: an update counts only before the end of its attempt.
+    /// Repeats everything that an attempt has reported, also one that has ended since: an earlier daemon may have lost
+    /// it. Updates come before the greeting, which contains ends: an update counts only before the end of its attempt.
     private func repeatUpdates(of record: AttemptRecord, to connection: DaemonConnection) {
         var update = record.update
         // An extension counts from the moment at which it was requested, so it is reported once.

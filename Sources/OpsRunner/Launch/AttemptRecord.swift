@@ -36,7 +36,7 @@ final class AttemptRecord {
     var phase: Phase
     /// Everything that the attempt has reported so far; later values replace earlier ones.
     var update = NotifyUpdate()
-    /// Part of it that opsd has not been told.
+    /// Part of the update that was not reported yet.
     var unreportedUpdate = NotifyUpdate()
     var isFrozen = false
     /// Instant at which the processes that are still alive are killed; CLOCK_BOOTTIME.
@@ -80,7 +80,7 @@ final class AttemptRecord {
         if case .running = phase { true } else { false }
     }
 
-    /// Present state, as the greeting tells it to opsd.
+    /// Present state, as the greeting reports it to opsd.
     var greetingState: ExecutorGreeting.State {
         switch phase {
         case .running: .running(process)

@@ -3,8 +3,8 @@ internal import OpsSystem
 
 /// Notes about once a second how long the logs of running attempts have become, so that each line of a log has a time.
 ///
-/// The processes write their logs themselves and do not notice. An attempt that ends within the first second has no
-/// notes: the file itself tells when it was written.
+/// The processes write their logs themselves. An attempt that ends within the first second has no notes: the times of
+/// its file are enough.
 struct LogSampler {
     private struct Log {
         let file: LogFile
@@ -12,7 +12,7 @@ struct LogSampler {
         var length: Int64 = 0
         /// Number of notes.
         var count = 0
-        /// Instant before which the log is not looked at.
+        /// Instant before which the log is not examined.
         var lookAt: Int64
 
         /// Time between two notes. It grows with their number, so that the log of an operation that runs for months has
@@ -23,7 +23,7 @@ struct LogSampler {
     private static let pauseAfterFailure: Int64 = 60_000_000_000
 
     private var logs: [Attempt: [Log]] = [:]
-    /// Instant of the next look at the logs; `nil`: there are none.
+    /// Instant of the next examination; `nil` if there are no logs.
     private(set) var dueAt: Int64?
 
     init() {}
@@ -55,8 +55,8 @@ struct LogSampler {
         for var log in ended where log.count > 0 { try LogSampler.look(at: &log) }
     }
 
-    /// Looks at the logs if that is due. Throws the first error after all were looked at. A log whose length cannot be
-    /// noted, as on a full disk, is looked at again after a longer pause.
+    /// Examines the logs if that is due. Throws the first error after all were examined. A log whose length cannot be
+    /// noted, as on a full disk, is examined again after a longer pause.
     mutating func sample(now: Int64) throws(SystemError) {
         guard let due = dueAt, due <= now else { return }
         var failure: SystemError?

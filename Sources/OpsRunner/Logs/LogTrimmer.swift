@@ -165,7 +165,7 @@ struct LogTrimmer {
             }
             switch others {
             case .none:
-                // A process may have been about to open the file: the next check tells.
+                // A process may have been about to open the file: the next check decides.
                 if wasTakenOver { isSettled = false }
             case .some: isSettled = false
             case .unknown:
@@ -199,11 +199,11 @@ struct LogTrimmer {
 // MARK: Death of the runner
 
 extension LogTrimmer {
-    /// Notes from now on which logs have to be bounded, and goes on with those of a runner that was killed.
+    /// Records from now on which logs have to be bounded, and continues with those of a runner that was killed.
     mutating func useJournal(in directory: String, now: Int64) throws(SystemError) {
         let (journal, entries) = try LogJournal.open(in: directory)
         self.journal = journal
-        // After an upgrade in place they are known.
+        // After an upgrade in place the logs are known.
         let known = Set((Array(running.values) + Array(ended.values)).flatMap { $0.files.map(\.path) })
         for entry in entries where !known.contains(entry.path) {
             guard let file = try LogFile.adopt(entry.path, inode: entry.inode, owner: entry.uid) else { continue }
@@ -216,7 +216,7 @@ extension LogTrimmer {
         try journal.replace(by: currentEntries)
     }
 
-    /// Without its line a log is bounded just by this runner, which is no reason to refuse a launch.
+    /// A log without its line in the journal is bounded only by this runner; that is no reason to refuse a launch.
     private func note(_ log: Log) {
         guard let journal, log.cap < LogTrimmer.none else { return }
         do throws(SystemError) {

@@ -1,7 +1,7 @@
 internal import OpsCore
 
-/// Everything that one turn stores about an attempt and its operation. A short attempt begins and ends within a turn:
-/// its two rows are written once, not once for each fact.
+/// Everything that one turn stores about an attempt and its operation. A short attempt starts and ends within a turn:
+/// its two rows are written once, and not once for each fact.
 struct AttemptWrite {
     struct Start {
         var run: Int32
@@ -15,7 +15,7 @@ struct AttemptWrite {
     struct End {
         var outcome: Outcome
         var cause: Cause
-        /// The cause in words.
+        /// The cause as text.
         var text: String?
         var at: Int64
     }
@@ -28,7 +28,7 @@ struct AttemptWrite {
         var at: Int64
     }
 
-    /// Slot of an attempt that an executor beside the runner has: none.
+    /// Stored slot of an attempt on an executor other than the runner, which has none.
     static let externalSlot = Int32.min
 
     /// Returns the slot that an attempt has or had.
@@ -47,7 +47,7 @@ struct AttemptWrite {
     init(_ attempt: AttemptID) { self.attempt = attempt }
 }
 
-/// The attemptWrites of a turn, in the order in which they were first told of.
+/// The writes of a turn, in the order of their first facts.
 struct AttemptWrites {
     private var all: [AttemptWrite] = []
     private var positions: [OperationID: Int] = [:]
@@ -78,8 +78,8 @@ struct AttemptWrites {
 }
 
 extension Store {
-    /// Writes what the turn has told of attempts so far: at its end, and before anything else that has to do with these
-    /// rows.
+    /// Writes the facts about attempts that the turn has gathered: at its end, and before any other statement that uses
+    /// these rows.
     func writeAttempts() throws(StoreError) {
         for attempt in attemptWrites.removeAll() {
             try writeOperation(attempt)
@@ -129,7 +129,7 @@ extension Store {
 extension AttemptWrite {
     fileprivate var hasFacts: Bool { process != nil || exit != nil || end != nil }
 
-    /// The columns of what becomes known of an attempt once it has begun.
+    /// The columns of facts that become known after the start of an attempt.
     static let facts =
         [
             "pid", "startTicks", "launchedMonotonic", "launchedAt", "exitCode", "signal", "outOfMemory",
@@ -141,7 +141,7 @@ extension AttemptWrite {
         (1...count).map { "?\($0)" }.joined(separator: ", ")
     }
 
-    /// NULL where nothing is known.
+    /// Binds the facts, and NULL for those that are not known.
     fileprivate func bindFacts(to statement: Statement, from first: Int32) {
         statement.bind(first, process.map { Int64($0.pid) })
         statement.bind(first + 1, process.map { Int64(bitPattern: $0.startTicks) })

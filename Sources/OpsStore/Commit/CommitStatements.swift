@@ -39,7 +39,7 @@ struct SubmissionStatements {
                 environment, path)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
             """)
-        // Two equal edges are one; asked for again, one that an earlier run has met is to be met again.
+        // Equal edges are stored once. An edge that an earlier run has met, and that is added again, must be met again.
         insertEdge = try make(
             """
             INSERT INTO edge (operation, dependency, "when", crossing) VALUES (?1, ?2, ?3, ?4)
@@ -62,7 +62,7 @@ struct SubmissionStatements {
     }
 }
 
-/// The steps and edits of one operation.
+/// Statements for changes of one operation.
 struct OperationStatements {
     let becameReady, becamePending, started, submitted, startedGroup, ran, retrying, finished, reopened, hold,
         freeze: Statement
@@ -128,10 +128,10 @@ struct OperationStatements {
         conditionOf = try make(Self.conditionText)
     }
 
-    /// After a back-off an operation waits from the end of that, not from the end of the attempt before.
+    /// After a back-off, the waiting time of an operation counts from the end of the back-off.
     static let due = "readyAt = max(readyAt, ifnull(notBefore, readyAt))"
 
-    /// One condition of an operation as text, cut to a length that people read.
+    /// SQL for one condition of an operation as text, cut to a readable length.
     static let conditionText = """
         SELECT part.key || iif(part.type = 'true', '', ' ' || iif(
             length(part.value) > 400, substr(part.value, 1, 400) || '...', part.value)) FROM operation, text,
@@ -172,7 +172,7 @@ struct StagingStatements {
 
 /// Statements that store the progress of one attempt.
 struct AttemptStatements {
-    let insertRunner, insertAttempt, updateAttempt, told, timeoutMoved, slotFreed, setJob, jobStarted: Statement
+    let insertRunner, insertAttempt, updateAttempt, storeUpdate, timeoutMoved, slotFreed, setJob, jobStarted: Statement
 
     init(_ database: Database) throws(StoreError) {
         func make(_ sql: String) throws(StoreError) -> Statement { try database.prepare(sql) }
@@ -183,13 +183,13 @@ struct AttemptStatements {
                 operation, number, run, runner, slot, startedMonotonic, startedAt, \(AttemptWrite.facts.joined(separator: ", ")))
             VALUES (\(AttemptWrite.parameters(7 + AttemptWrite.facts.count)))
             """)
-        // Each fact is told once.
+        // Each fact is stored once.
         updateAttempt = try make(
             """
             UPDATE attempt SET \(AttemptWrite.facts.enumerated().map { "\($1) = ifnull(?\($0 + 3), \($1))" }.joined(separator: ", "))
             WHERE operation = ?1 AND number = ?2
             """)
-        told = try make(
+        storeUpdate = try make(
             """
             UPDATE attempt SET
                 progressDone = ifnull(?3, progressDone), progressTotal = ifnull(?4, progressTotal),
@@ -200,7 +200,7 @@ struct AttemptStatements {
         setJob = try make("UPDATE attempt SET job = ?3 WHERE operation = ?1 AND number = ?2")
         jobStarted = try make(
             "UPDATE attempt SET startedMonotonic = ?3, startedAt = ?4 WHERE operation = ?1 AND number = ?2")
-        // Which slot it was remains to be seen.
+        // The number of the slot can still be computed.
         slotFreed = try make("UPDATE attempt SET slot = -1 - slot WHERE operation = ?1 AND number = ?2 AND slot >= 0")
     }
 }

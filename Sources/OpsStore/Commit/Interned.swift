@@ -9,23 +9,23 @@ struct Interned {
     var staged = StagedRows()
     /// Operations that have a row in `ending`.
     var resolutions: Set<Int64> = []
-    /// The words of the latest cause in this transaction.
-    var latestWords: (cause: Cause, text: String)?
+    /// The text of the latest cause in this transaction.
+    var latestCauseText: (cause: Cause, text: String)?
     /// Texts of the latest launch.
     var latestTexts = LatestTexts()
-    /// The texts that submissions have shared last, with their rows.
+    /// The latest texts that submissions have shared, with their rows.
     var latestShared: [(text: String, row: Int64)] = []
-    /// Older texts that were shared again since a sweep began; nil while there is none.
+    /// Rows of older texts that were used again since a sweep began; nil while there is no sweep.
     var sharedSince: Set<Int64>?
     var textHash = TextHash()
     var nextText: Int64 = 1
     var nextPolicy: Int64 = 1
     var nextCategorySet: Int64 = 1
     var nextRunner: Int64 = 1
-    /// Beyond so many, equal values are stored again rather than remembered.
+    /// Maximum number of remembered values; beyond it, equal values are stored again.
     static let capacity = 4096
 
-    /// A client that submits one operation after the other shares two texts with itself.
+    /// Number of remembered texts. Single submissions of one client share two texts with one another.
     private static let sharedTexts = 8
     private static let longestShared = 16_384
 
@@ -37,7 +37,8 @@ struct Interned {
         latestShared.append((text: text, row: row))
     }
 
-    /// From now on each of what may be deleted is asked for again, and then it is a new one or told in `sharedSince`.
+    /// Forgets values that the sweep may delete. A value that is used again gets a new row, or is added to
+    /// `sharedSince`.
     mutating func beginSweep() {
         policies = [:]
         categorySets = [:]
@@ -45,7 +46,7 @@ struct Interned {
         sharedSince = []
     }
 
-    /// Forgets what it knows and asks the tables.
+    /// Reads the values from the tables again.
     mutating func reload(from database: Database, boot: String) throws(StoreError) {
         self = Interned(sharedSince: sharedSince)
         let rows = try database.prepare("SELECT name, id FROM queue")
@@ -76,7 +77,7 @@ extension Store {
         return id
     }
 
-    /// Nil for the empty set.
+    /// Returns the row of a set of category uses; nil for the empty set.
     func row(of uses: [CategoryUse]) throws(StoreError) -> Int64? {
         if uses.isEmpty { return nil }
         if let known = interned.categorySets[uses] { return known }
@@ -117,7 +118,7 @@ extension Store {
         return id
     }
 
-    /// A new text that nothing else is compared with.
+    /// Stores a text without comparing it with others.
     func insert(text: String) throws(StoreError) -> Int64 { try insert(text, hash: nil) }
 
     /// Returns the row of a text that later submissions are likely to repeat: the one that already holds it, or a new one.
@@ -125,7 +126,7 @@ extension Store {
         try row(ofShared: text) { (_) throws(StoreError) in }
     }
 
-    /// The same for the details of operations, whose labels are stored once with them.
+    /// Returns the row of a text of details, whose labels are stored once with it.
     func row(ofDetails text: String) throws(StoreError) -> Int64 {
         try row(ofShared: text) { (row) throws(StoreError) in
             guard text.mayHaveLabels else { return }
@@ -172,7 +173,7 @@ extension Store {
 }
 
 extension String {
-    /// False where a JSON object certainly has no member "labels": to find that out costs next to nothing.
+    /// False if a JSON object certainly has no member "labels". The test is cheap.
     fileprivate var mayHaveLabels: Bool {
         let sought = "\"labels\"".utf8
         return utf8.indices.contains { utf8[$0] == UInt8(ascii: "\"") && utf8[$0...].starts(with: sought) }

@@ -1,17 +1,18 @@
 internal import OpsCore
 
-/// Operations that one retry reopens. An operation whose dependency on one of these is already satisfied keeps that:
-/// the edge is settled, so the next start does not impose it again.
+/// Operations that one retry reopens. Waiting operations whose dependencies on them were met keep that: the edges are
+/// marked, so that they do not count again after a restart of opsd.
 struct Reopened {
     private var ids: Set<Int64> = []
 
     mutating func add(_ id: OperationID) { ids.insert(id.rawValue) }
 
-    /// Done once all of the retry are reopened: among themselves they wait again.
-    mutating func settle(_ store: Store, at instant: Int64) throws(StoreError) {
+    /// Marks the edges of waiting operations on reopened ones as met, after all of them were reopened. Among themselves
+    /// they wait again.
+    mutating func keepMetEdges(in store: Store, at instant: Int64) throws(StoreError) {
         if ids.isEmpty { return }
         defer { ids.removeAll(keepingCapacity: true) }
-        var granted: [(from: Int64, on: Int64)] = []
+        var met: [(from: Int64, on: Int64)] = []
         let crossing = try store.kept("SELECT operation FROM edge WHERE dependency = ?1 AND crossing")
         let range = try store.kept(
             "SELECT first, first + count - 1 FROM submission WHERE first <= ?1 ORDER BY first DESC LIMIT 1")
@@ -20,8 +21,8 @@ struct Reopened {
         var last: Int64 = 0
         for id in ids.sorted() {
             crossing.bind(1, id)
-            while try crossing.step() { granted.append((from: crossing.int(0), on: id)) }
-            // Each submission is read through once, however much of it comes back.
+            while try crossing.step() { met.append((from: crossing.int(0), on: id)) }
+            // Each submission is read once, however many of its operations are reopened.
             if id <= last { continue }
             range.bind(1, id)
             guard try range.step() else { continue }
@@ -31,11 +32,11 @@ struct Reopened {
             last = range.int(1)
             range.reset()
             while try local.step() {
-                if ids.contains(local.int(1)) { granted.append((from: local.int(0), on: local.int(1))) }
+                if ids.contains(local.int(1)) { met.append((from: local.int(0), on: local.int(1))) }
             }
         }
         let waits = try store.kept("SELECT EXISTS (SELECT 1 FROM operation WHERE id = ?1 AND state < 3)")
-        for edge in granted where !ids.contains(edge.from) {
+        for edge in met where !ids.contains(edge.from) {
             waits.bind(1, edge.from)
             let isWaiting = try waits.step() && waits.bool(0)
             waits.reset()

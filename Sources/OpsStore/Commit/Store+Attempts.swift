@@ -1,6 +1,6 @@
 internal import OpsCore
 
-/// Rows about the life of one operation.
+/// Rows about attempts and outcomes of operations.
 extension Store {
     /// Stores the start of a group.
     func start(_ id: OperationID, _ run: Int32, _ at: Moment) throws(StoreError) {
@@ -35,7 +35,7 @@ extension Store {
     }
 
     func finished(_ id: OperationID, _ outcome: Outcome, _ cause: Cause?, _ at: Int64) throws(StoreError) {
-        let text = try cause.map { cause throws(StoreError) in try words(cause, of: id, outcome) }
+        let text = try cause.map { cause throws(StoreError) in try causeText(cause, of: id, outcome) }
         let finish = AttemptWrite.Finish(outcome: outcome, text: text, root: cause?.root, at: at)
         if !attemptWrites.finish(id, finish) { try write(finish, of: id) }
     }
@@ -76,7 +76,7 @@ extension Store {
     }
 
     func record(_ attempt: AttemptID, _ update: OperationUpdate) throws(StoreError) {
-        let statement = statements.attempt.told
+        let statement = statements.attempt.storeUpdate
         statement.bind(1, attempt.operation.rawValue)
         statement.bind(2, attempt.number)
         statement.bind(3, update.progressDone)
@@ -101,19 +101,20 @@ extension Store {
         }
     }
 
-    /// The cause as people read it, with the names of others as they are in this transaction.
-    func words(
+    /// Returns a cause as text for people, with the present names of other operations.
+    func causeText(
         _ cause: Cause, of id: OperationID, _ outcome: Outcome = .failed
     ) throws(StoreError) -> String {
-        // A large selection is cancelled with one cause, a large graph is skipped because of one root.
-        if let latest = interned.latestWords, latest.cause == cause, !cause.isAboutItself, outcome != .succeeded {
+        // All operations of a large selection are cancelled with one cause, those of a large graph are skipped with
+        // one.
+        if let latest = interned.latestCauseText, latest.cause == cause, !cause.isAboutItself, outcome != .succeeded {
             return latest.text
         }
-        let words = CauseText(
+        let maker = CauseText(
             other: { (other) throws(StoreError) in try self.other(other) },
             condition: { (index) throws(StoreError) in try self.condition(index, of: id) })
-        let text = try words.text(cause, of: outcome)
-        if outcome != .succeeded { interned.latestWords = (cause, text) }
+        let text = try maker.text(cause, of: outcome)
+        if outcome != .succeeded { interned.latestCauseText = (cause, text) }
         return text
     }
 
@@ -139,7 +140,7 @@ extension Store {
 }
 
 extension Cause {
-    /// The operation that a cascade of skips came from.
+    /// The operation at which a cascade of skips began.
     var root: OperationID? {
         switch self {
         case .dependency(let root, _), .neverStarted(let root): root
@@ -147,7 +148,7 @@ extension Cause {
         }
     }
 
-    /// Its words depend on the operation that has it.
+    /// True if the text of the cause depends on its operation.
     var isAboutItself: Bool {
         if case .conditionFalse = self { true } else { false }
     }

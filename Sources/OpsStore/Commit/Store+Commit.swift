@@ -10,7 +10,7 @@ extension Store {
         endReading()
         if needsRecovery { try recover() }
         do {
-            interned.latestWords = nil
+            interned.latestCauseText = nil
             try statements.begin.run()
             var submittedAt = SubmissionInstants(transition.reports)
             var reopened = Reopened()
@@ -18,11 +18,11 @@ extension Store {
                 if case .reopened(let id, _, _) = change {
                     reopened.add(id)
                 } else {
-                    try reopened.settle(self, at: submittedAt.turn)
+                    try reopened.keepMetEdges(in: self, at: submittedAt.turn)
                 }
                 try apply(change, submissions, &submittedAt)
             }
-            try reopened.settle(self, at: submittedAt.turn)
+            try reopened.keepMetEdges(in: self, at: submittedAt.turn)
             try writeAttempts()
             try writeStaged()
             for report in transition.reports { try insert(report) }
@@ -30,7 +30,7 @@ extension Store {
             try statements.commit.run()
         } catch {
             database.rollBack()
-            // It may name rows that were just rolled back; `recover` fills it again.
+            // The cache may name rows that were just rolled back; `recover` fills it again.
             interned = Interned(sharedSince: interned.sharedSince)
             attemptWrites = AttemptWrites()
             needsRecovery = true
@@ -70,7 +70,7 @@ extension Store {
         case .jobStarted(let attempt, let at): try startJob(of: attempt, at)
         case .exited(let attempt, let exit): attemptWrites.add(attempt) { $0.exit = exit }
         case .attemptEnded(let attempt, let outcome, let cause, let at):
-            let text = outcome == .succeeded ? nil : try words(cause, of: attempt.operation)
+            let text = outcome == .succeeded ? nil : try causeText(cause, of: attempt.operation)
             attemptWrites.add(attempt) { $0.end = AttemptWrite.End(outcome: outcome, cause: cause, text: text, at: at) }
         case .retrying(let id, let notBefore, let counts):
             try writeAttempts()
@@ -108,11 +108,11 @@ extension Store {
         }
     }
 
-    /// Stores a change of edges or of observers that are owed.
+    /// Stores a change of edges, or of observers that must run.
     private func applyEdge(_ change: Change) throws(StoreError) {
         switch change {
         case .edgeAdded(let id, let on, let when):
-            // It may cross submissions; only what was submitted together is known not to.
+            // The edge may cross submissions. Only edges within a submission are known not to.
             try insertEdge(id, on, when, crossing: true)
         case .edgeRemoved(let id, let on):
             try update(statements.submission.deleteEdge, id, on.rawValue)
@@ -129,7 +129,7 @@ extension Store {
         try statements.setting.forgetSlotTime.run()
     }
 
-    /// A change of what is no operation.
+    /// Stores a change that is not about an operation.
     private func applySetting(_ change: Change) throws(StoreError) {
         switch change {
         case .queueSet(let name, let limit, let aging, let suspended, let order):
@@ -208,14 +208,14 @@ extension Store {
     }
 }
 
-/// When each submission of a turn came in: its changes are told without a time, its reports with one.
+/// The instants of the submissions of a turn. Their reports contain them, but their changes do not.
 struct SubmissionInstants {
     private let reports: [Report]
     private var next = 0
 
     init(_ reports: [Report]) { self.reports = reports }
 
-    /// Time of the turn as a whole.
+    /// Instant of the turn.
     var turn: Int64 { reports.first?.at ?? 0 }
 
     /// Submissions and their reports are in the same order.

@@ -2,7 +2,7 @@ public import OpsCore
 
 /// Commands that run when a graph has finished, or at its first failure: JSON arrays.
 public struct GraphObservers: Equatable, Sendable {
-    /// Moments of a graph, as bits of `told`.
+    /// Moments of a graph, as bits of the column `told`.
     public enum Moment: Int64, Hashable, Sendable, CaseIterable {
         case failure = 1
         case finish = 2
@@ -29,7 +29,7 @@ extension Store {
         observedGraphs.append(graph)
     }
 
-    /// Lets the observers of a graph run once more where it had finished before operations of it were retried.
+    /// Lets the observers of a graph run again if it had finished before its operations were retried.
     func reopenObservers(ofSubmission first: Int64, at instant: Int64) throws(StoreError) {
         let row = try kept(
             """
@@ -49,7 +49,7 @@ extension Store {
     }
 
     /// Stores that observers of a graph have run.
-    public func setTold(_ moments: Set<GraphObservers.Moment>, of graph: GraphID) throws(StoreError) {
+    public func setRan(_ moments: Set<GraphObservers.Moment>, of graph: GraphID) throws(StoreError) {
         try change { () throws(StoreError) in
             let row = try kept("UPDATE graphObserver SET told = told | ?2 WHERE graph = ?1")
             row.bind(1, graph.rawValue)

@@ -5,14 +5,14 @@ struct StagedRow {
     var attempt: AttemptID
     /// The row of its runner.
     var runner: Int64
-    /// Counts as started, and has rows of its own.
+    /// True if the launch counts as started, and has rows of its own.
     var isAssumedStarted: Bool
 }
 
-/// All staged starts, as one value of `meta`.
+/// All staged launches, as one value of `meta`.
 struct StagedRows {
     private(set) var starts: [StagedRow] = []
-    /// Since it was written.
+    /// True if the rows have changed since they were written.
     private(set) var hasChanged = false
 
     init() {}
@@ -43,14 +43,14 @@ struct StagedRows {
         return starts.remove(at: position)
     }
 
-    /// Returns the row of its runner; nil when it is not staged.
+    /// Marks a staged launch as assumed. Returns the row of its runner; nil if it is not staged.
     mutating func assumeStarted(_ attempt: AttemptID) -> Int64? {
         guard let position = starts.firstIndex(where: { $0.attempt == attempt }) else { return nil }
         starts[position].isAssumedStarted = true
         return starts[position].runner
     }
 
-    /// As it is to be stored.
+    /// Returns the stored text, and notes that it is written.
     mutating func written() -> String {
         hasChanged = false
         let list = starts.map { "[\($0.attempt.operation.rawValue),\($0.attempt.number),\($0.runner)]" }
@@ -58,20 +58,20 @@ struct StagedRows {
     }
 }
 
-/// Staged starts and their results.
+/// Staged launches and their results.
 extension Store {
     func stage(_ attempt: AttemptID, _ runner: String) throws(StoreError) {
         interned.staged.add(StagedRow(attempt: attempt, runner: try row(ofRunner: runner), isAssumedStarted: false))
     }
 
-    /// Removes a staged start that did not happen, with the rows that it has if it was assumed.
+    /// Removes a staged launch that did not start, with its rows if its start was assumed.
     func unstage(_ attempt: AttemptID) throws(StoreError) {
         guard let start = interned.staged.remove(attempt.operation), start.isAssumedStarted else { return }
         try update(statements.staging.unstageAttempt, attempt.operation, Int64(attempt.number))
         try update(statements.staging.unstageOperation, attempt.operation, Int64(attempt.number))
     }
 
-    /// Counts a staged start as made. It stays staged, so that a loader knows that it is not certain.
+    /// Counts a staged launch as started. It stays staged, so that `load` knows that the start is not certain.
     func assumeStarted(_ attempt: AttemptID, _ run: Int32, _ slot: Int32, _ at: Moment) throws(StoreError) {
         guard let runner = interned.staged.assumeStarted(attempt) else { return }
         try update(statements.staging.assumeStartedOperation, attempt.operation, Int64(attempt.number), Int64(run))
@@ -89,7 +89,7 @@ extension Store {
         try update(statements.staging.confirmStartOperation, attempt.operation, begun.at.wall)
     }
 
-    /// At the end of a turn.
+    /// Writes the staged launches at the end of a turn, if they have changed.
     func writeStaged() throws(StoreError) {
         guard interned.staged.hasChanged else { return }
         statements.staging.write.bind(1, interned.staged.written())

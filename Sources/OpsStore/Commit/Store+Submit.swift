@@ -1,6 +1,6 @@
 internal import OpsCore
 
-/// The ids that the core has given to a submission.
+/// The ids that the core has assigned to a submission.
 struct SubmissionRows {
     var graph: GraphID
     var isNew: Bool
@@ -107,7 +107,8 @@ struct SharedRows {
         for text in texts.environments { environments.append(try store.row(ofShared: text)) }
     }
 
-    /// Nil for a group. A fan-out repeats few commands often or many never; only the first of them are remembered.
+    /// Returns the row of a command; nil for a group. Most submissions repeat a few commands often or none at all, so
+    /// only the first commands are remembered.
     mutating func row(ofCommand command: String, _ store: Store) throws(StoreError) -> Int64? {
         if command.isEmpty { return nil }
         if let known = commands[command] { return known }

@@ -5,11 +5,11 @@ public struct SubmissionTexts: Sendable {
     /// Texts that belong to one operation alone.
     public struct Particulars: Sendable {
         var name: String?
-        /// argv as a JSON array; "" for a group.
+        /// Arguments as a JSON array; empty for a group.
         var command: String
-        /// Place in `details`.
+        /// Offset in `details`.
         var details: Int32
-        /// Place in `environments`.
+        /// Offset in `environments`.
         var environment: Int32
         public init(name: String? = nil, command: String, details: Int32 = 0, environment: Int32 = 0) {
             self.name = name
@@ -18,7 +18,7 @@ public struct SubmissionTexts: Sendable {
             self.environment = environment
         }
     }
-    /// The name of the graph, when this submission makes one.
+    /// Name of the graph, if the submission makes one.
     var graphName: String?
     var uid: UInt32 { submission.user }
     var gid: UInt32
@@ -32,9 +32,9 @@ public struct SubmissionTexts: Sendable {
     /// Parallel to `submission.operations`.
     var particulars: [Particulars]
     public var submission: Submission
-    /// Record of the instant of a schedule whose run this is: stored in the same commit.
+    /// Record of the schedule's instant whose run the submission is; it is stored in the same commit.
     public var scheduled: ScheduleWrite?
-    /// Observers of the graph, when this submission makes one.
+    /// Observers of the graph, if the submission makes one.
     public var observers: GraphObservers?
 
     public init(
@@ -64,7 +64,7 @@ public struct LaunchTexts: Equatable, Sendable {
     public var uid: UInt32
     public var gid: UInt32
     public var user: String
-    /// Results of these may have to be looked up.
+    /// True if the results of dependencies may have to be looked up.
     public var hasDependencies: Bool
     public init(
         name: String?, graph: GraphID, queue: String, command: String, details: String,

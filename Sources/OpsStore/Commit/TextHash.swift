@@ -1,7 +1,7 @@
-/// Hash by which shared texts are found again: SipHash-1-3 with a key that each database draws for itself.
+/// Hash by which shared texts are found: SipHash-1-3 with a random key of each database.
 ///
-/// Clients choose the texts. With a hash that everybody can compute they could choose many of one hash, and each later
-/// submission would compare its texts with all of them. The hash is only a hint: the text itself is compared, too.
+/// Clients choose the texts. With a hash that clients can compute they could choose many texts with one hash, and each
+/// later submission would be compared with all of them. The hash is only a hint: the text itself is compared, too.
 struct TextHash {
     private var low: UInt64 = 0
     private var high: UInt64 = 0

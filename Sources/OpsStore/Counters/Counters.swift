@@ -6,7 +6,7 @@ public struct Counters: Equatable, Sendable {
     public struct OfQueue: Equatable, Sendable {
         /// Finished operations by the stored number of their outcome.
         var finished = [Int64](repeating: 0, count: Outcome.allCases.count)
-        /// Times from the moment at which an operation was ready to the start of its last attempt.
+        /// Times from the instant at which an operation became ready to the start of its last attempt.
         public internal(set) var waiting = Histogram.ofOperations
         /// Running times of last attempts.
         public internal(set) var running = Histogram.ofOperations
@@ -16,7 +16,7 @@ public struct Counters: Equatable, Sendable {
         public subscript(outcome: Outcome) -> Int64 { finished[Int(outcome.stored)] }
     }
 
-    /// By the row of the queue.
+    /// Counters by the row of the queue.
     var queues: [Int64: OfQueue] = [:]
     public internal(set) var commits = Histogram.ofTurns
     public internal(set) var turns = Histogram.ofTurns
@@ -34,14 +34,14 @@ extension Counters {
     /// One row: the number of durations or operations in a part (a bucket, an outcome), and the sum of the durations.
     struct Row {
         var family: Family
-        /// 0 for a family that is not of queues.
+        /// Row of the queue; 0 for a family that does not belong to queues.
         var queue: Int64
         var part: Int
         var count: Int64
         var sum: Int64
     }
 
-    /// They are on disk: a case is only ever added, with a number of its own.
+    /// The numbers are on disk: cases are only added, each with a new number.
     enum Family: Int64 {
         case finished = 0
         case waiting, running, commits, turns
@@ -54,7 +54,7 @@ extension Counters {
             for (part, count) in histogram.counts.enumerated() where count > 0 {
                 rows.append(Row(family: family, queue: queue, part: part, count: count, sum: 0))
             }
-            // The sum of all buckets stands with the last.
+            // The row of the last bucket has the sum of all.
             guard histogram.sum > 0 else { return }
             let last = histogram.bounds.count
             if let index = rows.lastIndex(where: { $0.family == family && $0.queue == queue && $0.part == last }) {

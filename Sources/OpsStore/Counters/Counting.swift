@@ -1,14 +1,14 @@
 internal import OpsCore
 
-/// Brings the counters up to date with the events that came since they were asked for last. Nothing is counted while
-/// metrics are not requested, and no commit is larger: the events exist anyway, and pruning counts them before it
-/// removes them. Drive it with `step`, a little in each turn.
+/// Updates the counters with the events since the last request for them. Nothing is counted while metrics are not
+/// requested, and commits do not become larger: the events exist anyway, and pruning counts them before it removes
+/// them. The caller calls `step` repeatedly, a little in each turn.
 public final class Counting {
     private let store: Store
-    /// Nothing is to be done where counters were never asked for.
+    /// True if the counting is for a pruning: then nothing is to be done if metrics were never requested.
     private let isForPruning: Bool
     private var found = Counters()
-    /// Last event that the stored counters include when this one begins; nil: they were never asked for.
+    /// Last event that the stored counters include at the beginning; nil if metrics were never requested.
     private var start: Int64?
     private var position: Int64?
 
@@ -41,7 +41,7 @@ public final class Counting {
     }
 
     private func count(after first: Int64, to last: Int64) throws(StoreError) {
-        // The last attempt that had begun when the operation ended: it may have been retried since.
+        // The last attempt that had started when the operation finished: it may have been retried since.
         let rows = try store.kept(
             """
             SELECT o.queue, e.outcome, o.readyAt, a.startedAt, ifnull(a.finishedAt, e.at)
@@ -65,7 +65,7 @@ public final class Counting {
         }
     }
 
-    /// Stores what was found, unless another has counted the same events meanwhile: then it begins again.
+    /// Stores the counters, unless another counting has counted the same events meanwhile: then this one begins again.
     private func finish(_ last: Int64) throws(StoreError) -> Counters? {
         found.commits = store.commitTimes
         found.turns = store.turnTimes
@@ -93,7 +93,7 @@ extension Store {
     /// Begins to bring the counters up to date.
     public func count() -> Counting { Counting(self, isForPruning: false) }
 
-    /// Counters as they are stored.
+    /// Returns the stored counters.
     func counters() throws(StoreError) -> Counters { try Counters.read(kept(Counters.select)) }
 
     fileprivate func countedTo() throws(StoreError) -> Int64? {
@@ -118,10 +118,10 @@ extension Store {
 }
 
 extension History {
-    /// Counters as they were stored last.
+    /// Returns the stored counters.
     public func counters() throws(StoreError) -> Counters { try Counters.read(statement(Counters.select)) }
 
-    /// Every queue that there is or was, in the order in which they were made.
+    /// Returns all present and former queues, in the order in which they were made.
     public func queuesEver() throws(StoreError) -> [(row: Int64, name: String, isRemoved: Bool)] {
         let rows = try statement("SELECT id, name, removed FROM queue ORDER BY id")
         var queues: [(row: Int64, name: String, isRemoved: Bool)] = []
@@ -129,7 +129,7 @@ extension History {
         return queues
     }
 
-    /// For each queue, by its row, the instant since which the operation that was ready first is ready. Operations that are
+    /// Returns for each queue, by its row, the earliest instant since which an operation is ready. Operations that are
     /// held or wait for an instant after `now` do not count.
     public func readySince(now: Int64) throws(StoreError) -> [Int64: Int64] {
         let rows = try statement(

@@ -29,7 +29,7 @@ public struct Histogram: Equatable, Sendable {
 
     var isEmpty: Bool { counts.allSatisfy { $0 == 0 } }
 
-    /// Counts one duration. A negative one, which a changed clock leaves, counts as none.
+    /// Counts one duration. A negative one, which a change of the clock may cause, counts as 0.
     public mutating func add(_ duration: Int64) {
         let duration = max(0, duration)
         counts[bounds.firstIndex { duration <= $0 } ?? bounds.count] += 1

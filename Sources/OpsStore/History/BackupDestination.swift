@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The reason why a copy cannot be put where it was asked for: one sentence with what to do.
+/// The reason why a copy cannot be made at the requested path, with advice: one sentence.
 public struct BackupRefusal: Error, Equatable, Sendable, CustomStringConvertible {
     public let description: String
 }
@@ -10,7 +10,7 @@ struct BackupDestination {
     let path: String
     private let database: String
 
-    /// `replacesAnything`: whatever has the name now may be replaced, not only an earlier copy.
+    /// `replacesAnything`: any present file may be replaced, and not only an earlier copy.
     init(_ wanted: String, of database: String, replacesAnything: Bool) throws(BackupRefusal) {
         let slash = wanted.lastIndex(of: "/") ?? wanted.startIndex
         let name = wanted[slash...].drop { $0 == "/" }
@@ -51,7 +51,7 @@ struct BackupDestination {
         return unsafe String(cString: resolved)
     }
 
-    /// The directory that holds the database, by whatever name, is no place for copies: its files belong to opsd.
+    /// Refuses the directory of the database, by any path: its files belong to opsd.
     private func refuseStateDirectory(around directory: String) throws(BackupRefusal) {
         let slash = database.lastIndex(of: "/") ?? database.startIndex
         let state = FileIdentity(String(database[..<slash]) + "/")
@@ -66,9 +66,10 @@ struct BackupDestination {
         }
     }
 
-    /// A database that some program has open would go on as a file without a name, and its log would be taken for the copy's.
+    /// Refuses to replace a database that is in use: it would continue as a file without a name, and its log would be
+    /// mistaken for that of the copy.
     private func refuseUse() throws(BackupRefusal) {
-        // Before anything opens the file: to close it again would give up the locks that this process has on it.
+        // Compared before anything opens the file: closing it would release the locks that this process has on it.
         if let own = FileIdentity(database), FileIdentity(path) == own {
             throw BackupRefusal(description: "\(path) is the database of opsd itself; name another file")
         }
@@ -79,7 +80,7 @@ struct BackupDestination {
         }
     }
 
-    /// Only an earlier copy is replaced.
+    /// Refuses to replace anything but an earlier copy.
     private func refuseOthers() throws(BackupRefusal) {
         guard let found = FileIdentity(path, followsLink: false) else { return }
         guard found.isRegular else {
@@ -97,14 +98,14 @@ struct BackupDestination {
     }
 }
 
-/// The file behind a path.
+/// The identity of the file at a path.
 private struct FileIdentity: Equatable {
     private let device: dev_t
     private let inode: ino_t
     let size: Int64
     let isRegular: Bool
 
-    /// Nil where there is none.
+    /// Nil if there is no file.
     init?(_ path: String, followsLink: Bool = true) {
         var status = stat()
         guard unsafe fstatat(AT_FDCWD, path, &status, followsLink ? 0 : AT_SYMLINK_NOFOLLOW) == 0 else { return nil }

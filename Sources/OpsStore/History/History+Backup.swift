@@ -1,8 +1,8 @@
 internal import Glibc
 
 extension History {
-    /// Begins a consistent copy of what is stored now, whatever is committed meanwhile; drive it with `step`.
-    /// This connection reads nothing newer until it is closed: it is one for the copy alone.
+    /// Begins a consistent copy of the present state, whatever is committed meanwhile. The caller calls `step`
+    /// repeatedly. This connection reads nothing newer until it is closed: it is one for the copy alone.
     ///
     /// `replacesAnything`: the copy may take the name of any file, not only that of an earlier copy.
     public func backUp(to path: String, replacesAnything: Bool = false) throws -> RunningBackup {
@@ -10,14 +10,15 @@ extension History {
         return try copy(to: target.path, through: try target.makePart())
     }
 
-    /// The same, to a path that was chosen with care.
+    /// Begins a copy to a path that was checked before.
     func copy(to path: String, through part: String) throws(StoreError) -> RunningBackup {
         try pinSnapshot()
         return try RunningBackup(of: database, to: path, through: part)
     }
 }
 
-/// A backup under way. The file has its name only once it is whole and on the disk; dropped half way, it is gone.
+/// A backup in progress. The file gets its name only when it is complete and on the disk; if the backup is dropped
+/// before, the file is removed.
 public final class RunningBackup {
     let path: String
     private let part: String
@@ -37,7 +38,7 @@ public final class RunningBackup {
 
     deinit { giveUp() }
 
-    /// Copies some pages; true while there are more.
+    /// Copies some pages. Returns true while there are more.
     public func step(pages: Int32 = 1000) throws(StoreError) -> Bool {
         guard backup != nil else { return false }
         do throws(StoreError) {
@@ -59,7 +60,7 @@ public final class RunningBackup {
 
     private func giveUp() {
         guard backup != nil else { return }
-        // Nothing else may hold it: the copy is closed, and written to for the last time, before it is removed.
+        // The copy is closed, and so written for the last time, before it is removed.
         backup = nil
         removePart()
     }

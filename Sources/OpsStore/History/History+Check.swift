@@ -6,7 +6,7 @@ extension History {
         var problems: [String] = []
         do {
             problems += try lines("PRAGMA integrity_check(100)").filter { $0 != "ok" }
-            // The invariants of a file whose pages are damaged say nothing.
+            // The invariants of a file with damaged pages mean nothing.
             if !problems.isEmpty { return problems }
             for (table, row) in try foreignKeys() {
                 problems.append("row \(row) of \(table) refers to what is not there")
@@ -34,7 +34,7 @@ extension History {
 
     private static func list(_ numbers: [Int64]) -> String { numbers.map { "\($0)" }.joined(separator: ", ") }
 
-    /// Each selects one text per violation.
+    /// Queries, each of which selects one text per violation.
     private static let invariants = [
         """
         SELECT 'operation ' || id || ' is in state ' || state || ', which there is not'

@@ -1,6 +1,6 @@
 public import OpsCore
 
-/// End of an operation, as far as a waiting client needs it.
+/// Finish of an operation, as far as a waiting client needs it.
 public struct OperationEnd: Equatable, Sendable {
     public let id: OperationID
     public let name: String?

@@ -2,9 +2,9 @@ public import OpsCore
 
 /// Durations of successful attempts, from which the time that an operation takes is estimated.
 extension History {
-    /// Number of the latest successes that an estimate is made of.
+    /// Number of the latest successes from which an estimate is made.
     public static let successes = 5
-    /// Number of the latest operations of a name among which its successes are looked for.
+    /// Number of the latest operations of a name among which successes are searched.
     private static let operationsOfName: Int64 = 100
 
     /// Returns the latest durations, in milliseconds, of operations of a name in graphs of one name; nil: in graphs

@@ -1,6 +1,6 @@
 public import OpsCore
 
-/// One operation as a picture or a statistic needs it.
+/// One operation, as far as a picture or a statistic needs it.
 public struct GraphNode: Sendable {
     public var id: OperationID
     public var name: String?
@@ -17,7 +17,7 @@ public struct GraphNode: Sendable {
 }
 
 extension History {
-    /// Chosen operations as nodes, in the order given.
+    /// Returns operations as nodes, in the given order.
     public func nodes(of ids: [OperationID]) throws(StoreError) -> [GraphNode] {
         let rows = try statement(
             """
@@ -55,7 +55,7 @@ extension History {
         return nodes
     }
 
-    /// The edges whose dependents are the operations from `first` to `last`.
+    /// Returns the edges whose dependents are the operations from `first` to `last`.
     public func edges(from first: OperationID, to last: OperationID) throws(StoreError) -> [Snapshot.Edge] {
         let rows = try statement(
             "SELECT operation, dependency, \"when\" FROM edge WHERE operation BETWEEN ?1 AND ?2")
@@ -69,8 +69,8 @@ extension History {
         return edges
     }
 
-    /// Names that begin with `prefix`, newest first, for completion and for "did you mean". `looked`: so many different
-    /// names are looked at, however many operations have them.
+    /// Returns names that begin with `prefix`, the newest first, for completion and suggestions. `looked`: maximum
+    /// number of different names that are examined, however many operations have them.
     public func operationNames(prefix: String, limit: Int, looked: Int = 5000) throws(StoreError) -> [String] {
         try names("operation", newest: "max(id)", prefix, limit, looked)
     }
@@ -79,7 +79,7 @@ extension History {
         try names("submission", newest: "max(first)", prefix, limit, looked)
     }
 
-    /// From one name to the next in the index: operations of one name are passed over together.
+    /// Steps from one name to the next in the index, past all operations with that name.
     private func names(
         _ table: String, newest: String, _ prefix: String, _ limit: Int, _ looked: Int
     ) throws(StoreError) -> [String] {

@@ -5,7 +5,7 @@ public struct ObservedGraph: Sendable {
     public let graph: GraphID
     public var name: String?
     public let observers: GraphObservers
-    public var told: Set<GraphObservers.Moment>
+    public var ran: Set<GraphObservers.Moment>
     /// Instant from which failures count; 0: all do.
     public let since: Int64
     /// Number of its operations.
@@ -51,7 +51,7 @@ extension History {
         return ObservedGraph(
             graph: graph, name: row.optionalText(5),
             observers: GraphObservers(finish: row.optionalText(0), failure: row.optionalText(1)),
-            told: Set(GraphObservers.Moment.allCases.filter { told & $0.rawValue != 0 }), since: row.int(3),
+            ran: Set(GraphObservers.Moment.allCases.filter { told & $0.rawValue != 0 }), since: row.int(3),
             count: Int(row.int(4)))
     }
 

@@ -28,7 +28,7 @@ public struct GraphRecord: Equatable, Sendable {
 }
 
 extension History {
-    /// The newest operation of this name: of all, or of one graph.
+    /// Returns the newest operation with this name, among all or in one graph.
     public func newest(named name: String, in graph: GraphID? = nil) throws(StoreError) -> OperationID? {
         let row: Statement
         if let graph {
@@ -47,7 +47,7 @@ extension History {
         return try row.step() ? row.optionalInt(0).map { OperationID($0) } : nil
     }
 
-    /// The newest graph of this name.
+    /// Returns the newest graph with this name.
     public func newestGraph(named name: String) throws(StoreError) -> GraphID? {
         let row = try statement("SELECT graph FROM submission WHERE name = ?1 ORDER BY first DESC LIMIT 1")
         row.bind(1, name)
@@ -55,7 +55,7 @@ extension History {
         return try row.step() ? row.optionalInt(0).map { GraphID($0) } : nil
     }
 
-    /// The operation with which a graph began; nil: there is no such graph.
+    /// Returns the first operation of a graph; nil if there is no such graph.
     public func firstOperation(of graph: GraphID) throws(StoreError) -> OperationID? {
         let row = try statement("SELECT min(first) FROM submission WHERE graph = ?1")
         row.bind(1, graph.rawValue)
@@ -77,7 +77,7 @@ extension History {
             id: id, name: row.optionalText(0), count: Int(row.int(1)), isSuspended: row.bool(2))
     }
 
-    /// The latest submission of this user with this key.
+    /// Returns the latest submission of a user with this key.
     public func submission(key: String, uid: UInt32) throws(StoreError) -> KeyedSubmission? {
         let row = try statement(
             """
@@ -96,7 +96,7 @@ extension History {
 
     /// Returns true if a user has made a submission with one of these keys since `first` was the next operation.
     public func hasSubmission(keys: [String], uid: UInt32, from first: OperationID) throws(StoreError) -> Bool {
-        // By place, for there are few since: the index of keys knows those of everybody.
+        // Searched by id, for there are few since: the index of keys contains those of all users.
         let rows = try statement("SELECT key FROM submission WHERE first >= ?1 AND uid = ?2 AND +key IS NOT NULL")
         rows.bind(1, first.rawValue)
         rows.bind(2, uid)
@@ -105,7 +105,7 @@ extension History {
         return false
     }
 
-    /// The names of those that exist and have one.
+    /// Returns the names of those operations that exist and have one.
     public func names(of ids: [OperationID]) throws(StoreError) -> [OperationID: String] {
         let row = try statement("SELECT name FROM operation WHERE id = ?1")
         var names: [OperationID: String] = [:]
@@ -128,7 +128,7 @@ extension History {
         return try row.step() ? row.text(0) : nil
     }
 
-    /// The submitter of each of those that exist: who may change it.
+    /// Returns the submitter of each operation that exists, who may change it.
     public func owners(of ids: [OperationID]) throws(StoreError) -> [OperationID: UInt32] {
         let row = try statement(
             """
@@ -146,8 +146,7 @@ extension History {
         return owners
     }
 
-    /// Returns the outcomes of the finished operations among the ids: facts that a submission must bring about the
-    /// operations it names.
+    /// Returns facts about the finished operations among the ids. A submission that names them needs these.
     public func finishedFacts(_ ids: [OperationID]) throws(StoreError) -> [OperationID: FinishedFact] {
         let row = try statement(
             """
@@ -167,7 +166,7 @@ extension History {
         return facts
     }
 
-    /// Returns the policy of an operation, on which an edit is laid.
+    /// Returns the policy of an operation, with which an edit is merged.
     public func policy(of id: OperationID) throws(StoreError) -> Policy? {
         let row = try statement("SELECT policy FROM operation WHERE id = ?1")
         row.bind(1, id.rawValue)
@@ -177,7 +176,7 @@ extension History {
         return if let policy { try self.policy(policy) } else { Policy() }
     }
 
-    /// Returns true if one operation waits for another, in any way.
+    /// Returns true if one operation has an edge on another.
     public func hasEdge(from id: OperationID, on: OperationID) throws(StoreError) -> Bool {
         let row = try statement("SELECT 1 FROM edge WHERE operation = ?1 AND dependency = ?2")
         row.bind(1, id.rawValue)
@@ -213,7 +212,7 @@ extension History {
             attempt: row.int32(2), isGroup: row.bool(3), details: row.optionalText(4) ?? "{}")
     }
 
-    /// The graph that an operation belongs to.
+    /// Returns the graph of an operation.
     public func graph(of id: OperationID) throws(StoreError) -> GraphID? {
         let row = try statement(
             """
@@ -225,7 +224,7 @@ extension History {
         return try row.step() ? GraphID(row.int(0)) : nil
     }
 
-    /// The captured environment: a JSON object, for its owner and root alone.
+    /// Returns the captured environment as a JSON object. Only its owner and root may see it.
     public func environment(of id: OperationID) throws(StoreError) -> String? {
         let row = try statement("SELECT body FROM text WHERE id = (SELECT environment FROM operation WHERE id = ?1)")
         row.bind(1, id.rawValue)

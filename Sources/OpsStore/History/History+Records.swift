@@ -10,7 +10,7 @@ extension History {
             var start = 0
             while start < ids.count {
                 var end = start + 1
-                // A stretch without gaps is one scan.
+                // Consecutive ids are read with one scan.
                 while end < ids.count, ids[end].rawValue == ids[end - 1].rawValue + 1 { end += 1 }
                 try reader.read(from: ids[start].rawValue, to: ids[end - 1].rawValue, into: &records)
                 start = end
@@ -91,7 +91,7 @@ extension History {
         return attempts
     }
 
-    /// Returns when an attempt started; `nil`: there is no such attempt.
+    /// Returns the instant at which an attempt started; nil if there is no such attempt.
     public func start(of attempt: AttemptID) throws(StoreError) -> Int64? {
         let row = try statement("SELECT startedAt FROM attempt WHERE operation = ?1 AND number = ?2")
         row.bind(1, attempt.operation.rawValue)
@@ -100,7 +100,7 @@ extension History {
         return try row.step() ? row.optionalInt(0) : nil
     }
 
-    /// The first column of the only row that an id finds.
+    /// Returns the first column of the only row with an id.
     func text(_ sql: String, _ id: Int64) throws(StoreError) -> String? {
         let row = try statement(sql)
         row.bind(1, id)

@@ -11,7 +11,7 @@ extension History {
     }
 }
 
-/// A revival that is read a little at a time.
+/// Reads a revival in steps.
 public struct RevivalReader: Sendable {
     private var closure: RetryClosure
     private var indices = SharedIndices()
@@ -26,10 +26,10 @@ public struct RevivalReader: Sendable {
         closure = RetryClosure(ids, downstream: downstream, of: owner)
     }
 
-    /// Bytes of what was found so far.
+    /// Bytes of the results so far.
     public var heldBytes: Int { closure.heldBytes + (sorted?.count ?? 0) * 8 + revival.heldBytes }
 
-    /// Reads on; nil: there is more to read.
+    /// Reads a part. Returns nil if there is more to read.
     public mutating func proceed(_ history: History) throws(StoreError) -> Revival? {
         guard let sorted else {
             for _ in 0..<Self.step {
@@ -50,13 +50,13 @@ public struct RevivalReader: Sendable {
 }
 
 extension Revival {
-    /// Bytes that it takes, of which the operations and the edges are by far the most.
+    /// Bytes of the operations and edges, which are by far the largest part.
     public var heldBytes: Int {
         operations.count * MemoryLayout<Snapshot.Row>.stride + edges.count * MemoryLayout<Snapshot.Edge>.stride
             + finished.count * 2 * (MemoryLayout<FinishedFact>.stride + 8)
     }
 
-    /// The operations on whose state it rests.
+    /// The operations on whose state the revival depends.
     public var foundations: Set<OperationID> {
         var all = Set(operations.map(\.id))
         all.formUnion(edges.lazy.map(\.on))
@@ -133,7 +133,7 @@ extension History {
             for edge in try edges(from: OperationID(id), to: OperationID(id)) {
                 if !chosen.contains(edge.on.rawValue), revival.finished[edge.on] == nil {
                     let facts = try finishedFacts([edge.on])
-                    // An operation that is neither there nor finished was pruned: nothing waits for it.
+                    // An operation that is neither unfinished nor finished was pruned: nothing waits for it.
                     if facts.isEmpty, try !exists(edge.on) { continue }
                     revival.finished.merge(facts) { $1 }
                 }
@@ -142,7 +142,7 @@ extension History {
         }
     }
 
-    /// Counts what stays ended below every parent that is open again, or still.
+    /// Counts the children that stay finished below each parent that is reopened or unfinished.
     fileprivate func reviveChildren(_ chosen: Set<Int64>, _ revival: inout Revival) throws(StoreError) {
         var parents = chosen
         for row in revival.operations where row.parent.rawValue != 0 { parents.insert(row.parent.rawValue) }
@@ -160,7 +160,7 @@ extension History {
                 if ended.unsuccessful == 0 { ended.firstUnsuccessful = OperationID(children.int(0)) }
                 ended.unsuccessful += 1
             }
-            // A parent that never ended must hear when nothing below it is unsuccessful any more.
+            // An unfinished parent needs to know if no child is unsuccessful any more.
             if ended.unsuccessful > 0 || !chosen.contains(parent) { revival.endedChildren.append(ended) }
         }
     }

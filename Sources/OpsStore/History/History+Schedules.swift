@@ -19,7 +19,7 @@ public struct ScheduleRun: Equatable, Sendable {
 }
 
 extension History {
-    /// Every schedule, in the order of names.
+    /// Returns all schedules in the order of their names.
     public func schedules() throws(StoreError) -> [StoredSchedule] {
         let row = try statement(
             """
@@ -61,7 +61,8 @@ extension History {
 
     /// Returns the records of the calendar that reach behind an instant.
     public func instants(of schedule: Int64, behind instant: Int64) throws(StoreError) -> [ScheduleInstant] {
-        // A record of several instants may begin before it: the last that does, as records do not overlap.
+        // A record of several instants may begin before the instant. Only the last one before it can contain it, for
+        // records do not overlap.
         let row = try statement(
             """
             SELECT \(Self.instantColumns) FROM scheduleInstant
@@ -74,8 +75,8 @@ extension History {
         return try instants(row)
     }
 
-    /// Returns the records of runs whose outcome is not stored, of all schedules: few have finished.
-    public func unsettledRuns() throws(StoreError) -> [ScheduleInstant] {
+    /// Returns the records of runs of all schedules whose outcome is not stored. Few of them have finished.
+    public func runsWithoutOutcome() throws(StoreError) -> [ScheduleInstant] {
         try instants(
             statement(
                 """
@@ -115,7 +116,7 @@ extension History {
         return found
     }
 
-    /// Returns the oldest keys that are not among those of today, beyond a number of such, up to a limit.
+    /// Returns the oldest stored keys that are not among the present ones, beyond a number that is kept, up to a limit.
     public func goneKeys(
         of schedule: Int64, present: Set<String>, beyond count: Int, limit: Int
     ) throws(StoreError) -> [String] {

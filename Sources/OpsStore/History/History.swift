@@ -1,6 +1,6 @@
-/// The read side: a read-only connection of its own, for what people ask about the past and the present.
+/// Reads past and present operations for queries, through a read-only connection of its own.
 ///
-/// It sees what was committed before each of its queries and holds no transaction between them. It belongs to the
+/// Each query sees what was committed before it, and no transaction is open between two queries. It belongs to the
 /// thread that opened it; another thread opens another one.
 public final class History {
     let database: Database
@@ -15,17 +15,17 @@ public final class History {
     private var kept: [String: Statement] = [:]
     private static let mostKept = 256
 
-    /// From now on everything is read as it is at this moment, whatever is committed meanwhile.
+    /// Lets all reads from now on see the present state, whatever is committed meanwhile.
     public func pinSnapshot() throws(StoreError) {
         try statement("BEGIN").run()
-        // The first read decides what is seen.
+        // The first read determines the state that is seen.
         let first = try statement("SELECT 1 FROM meta")
         defer { first.reset() }
         _ = try first.step()
     }
 
-    /// Reads what is committed again.
-    public func letGo() { database.rollBack() }
+    /// Lets reads see later commits again.
+    public func unpinSnapshot() { database.rollBack() }
 
     /// Reads in one transaction, so that the parts fit together and the file is locked once, not for each statement.
     func inOneRead<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
@@ -35,11 +35,11 @@ public final class History {
         return try body()
     }
 
-    /// The statement for a text, prepared at its first use.
+    /// Returns the statement for a text, prepared at its first use.
     func statement(_ sql: String) throws(StoreError) -> Statement {
         if let known = kept[sql] { return known }
         let made = try database.prepare(sql)
-        // Selections are of many forms; a client could ask for all of them.
+        // Selections have many forms, and a client could request all of them.
         if kept.count >= Self.mostKept { kept.removeAll() }
         kept[sql] = made
         return made

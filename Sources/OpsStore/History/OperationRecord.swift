@@ -1,6 +1,6 @@
 public import OpsCore
 
-/// All that is stored of one operation, as `show` tells it. Instants are wall-clock nanoseconds since 1970.
+/// Everything that is stored about one operation, as `show` prints it. Instants are wall-clock nanoseconds since 1970.
 public struct OperationRecord: Sendable {
     public struct Dependency: Equatable, Sendable {
         public var id: OperationID
@@ -14,9 +14,9 @@ public struct OperationRecord: Sendable {
     public internal(set) var queue = ""
     public internal(set) var state = OperationState.pending
     public internal(set) var outcome: Outcome?
-    /// In words.
+    /// Cause as text.
     public internal(set) var cause: String?
-    /// argv as a JSON array; nil for a group.
+    /// Arguments as a JSON array; nil for a group.
     public internal(set) var command: String?
     /// The JSON object of `SubmissionTexts.details`.
     public internal(set) var details = "{}"
@@ -71,6 +71,6 @@ public struct AttemptRecord: Equatable, Sendable {
     public internal(set) var startedAt: Int64
     public internal(set) var finishedAt: Int64?
     public internal(set) var usage: Usage?
-    /// It has left something in its output directory.
+    /// True if the attempt has left something in its output directory.
     public internal(set) var hasOutputs: Bool
 }

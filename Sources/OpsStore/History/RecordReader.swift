@@ -1,7 +1,7 @@
 internal import OpsCore
 
-/// Reads records by stretches of ids; what operations share (submission, queue, details, policy, categories) is read
-/// once. For one answer: what it remembers may be changed by the next commit.
+/// Reads records by ranges of ids. Rows that operations share (submission, queue, details, policy, categories) are read
+/// once. A reader serves one answer: the next commit may change the rows that it has cached.
 struct RecordReader {
     private let history: History
     var readsDependencies = true
@@ -167,7 +167,7 @@ struct RecordReader {
 
     // MARK: Dependencies
 
-    /// Both are in the order of ids.
+    /// Reads the dependencies of records. Both are in the order of ids.
     private func readDependencies(
         from first: Int64, to last: Int64, _ records: inout ArraySlice<OperationRecord>
     ) throws(StoreError) {
@@ -195,9 +195,9 @@ struct RecordReader {
     }
 
     private static func isSatisfied(_ when: EdgeCondition, _ rows: Statement) -> Bool {
-        // Granted before a retry brought it back.
+        // The dependency was met before a retry reopened its operation.
         if rows.bool(5) { return true }
-        // Pruned: only what has finished is, and only when nothing unfinished still asks.
+        // The operation was pruned, so it had finished, and no unfinished operation waited for it.
         guard let state = rows.optionalInt(2) else { return true }
         let outcome = Outcome(stored: rows.optionalInt(3))
         switch when {
@@ -209,8 +209,8 @@ struct RecordReader {
     }
 }
 
-/// The columns of exit code and signal: what an operation has said of itself (`X_OPS_FINISHED=3`) is its status, not
-/// how its process then went.
+/// Returns the columns of exit code and signal. A status that an operation has reported by itself (`X_OPS_FINISHED=3`)
+/// replaces that of its process.
 func ownStatus(_ prefix: String = "") -> String {
     """
     iif(\(prefix)causeKind = 19, \(prefix)causeNumber, \(prefix)exitCode),

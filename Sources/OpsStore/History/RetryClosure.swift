@@ -1,15 +1,15 @@
 internal import OpsCore
 
-/// Which finished operations a retry brings back: the chosen ones, what was skipped because of them, the children of
-/// chosen groups that did not succeed, the groups above, and with `downstream` all that comes after, be it whose it will
-/// or only what `owner` has submitted.
+/// Finds the finished operations that a retry reopens: the chosen ones, those that were skipped because of them, the
+/// unsuccessful children of chosen groups, the groups above, and with `downstream` everything after them, of all users
+/// or only of `owner`.
 struct RetryClosure: Sendable {
     private let isDownstream: Bool
     private let owner: UInt32?
-    /// Brought back, and those of them that only reopen because of something below.
+    /// Operations to reopen, and those of them that are reopened only because of operations below them.
     private(set) var chosen: Set<Int64> = []
     private var above: Set<Int64> = []
-    /// Asked for, and not looked at yet; the first at the end.
+    /// Operations that are still to be followed, the first at the end.
     private var asked: [Int64]
     private var waiting: [Int64] = []
     private var submissions: [Int64: LocalDependents] = [:]
@@ -26,7 +26,7 @@ struct RetryClosure: Sendable {
         self.owner = owner
     }
 
-    /// Follows the next operation; false: all of them have been followed.
+    /// Follows the next operation. Returns false if all have been followed.
     mutating func step(_ history: History) throws(StoreError) -> Bool {
         if let id = asked.popLast() {
             try add(id, history)
@@ -39,7 +39,7 @@ struct RetryClosure: Sendable {
     }
 
     private mutating func add(_ id: Int64, isAbove: Bool = false, _ history: History) throws(StoreError) {
-        // One that is only above is followed again when it is asked for itself.
+        // An operation that was reopened only because of others below is followed again if it is chosen itself.
         if chosen.contains(id) && (isAbove || !above.contains(id)) { return }
         guard try isFinished(id, history) else { return }
         chosen.insert(id)
@@ -95,7 +95,7 @@ struct RetryClosure: Sendable {
     }
 }
 
-/// The edges within one submission, from dependency to dependents: stored the other way round, so sorted here.
+/// The edges within one submission by dependency. They are stored by dependent, and sorted here.
 private struct LocalDependents: Sendable {
     private var edges: [(on: Int64, from: Int64)] = []
 

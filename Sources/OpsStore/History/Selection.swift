@@ -1,16 +1,16 @@
 public import OpsCore
 
-/// The operations of a request: those that match all given members.
+/// The operations that a request names: those that match all given members.
 public struct Selection: Equatable, Sendable {
-    /// Any of these; nil for all there are.
+    /// Ranges of ids; nil for all operations.
     public var ids: [ClosedRange<Int64>]?
     public var graph: GraphID?
     public var queue: String?
     public var state: OperationState?
     public var outcome: Outcome?
-    /// Finished without success.
+    /// True for operations that have finished without success.
     public var isUnsuccessful = false
-    /// Any of these; empty: all there are.
+    /// Outcomes; empty for any.
     public var outcomes: Set<Outcome> = []
     public var standings: Set<Standing> = []
     public var labels: [String: String] = [:]
@@ -19,14 +19,14 @@ public struct Selection: Equatable, Sendable {
     public init() {}
 }
 
-/// State, outcome or flag of an operation, in the words that people see.
+/// State, outcome or flag of an operation, as people name it.
 public enum Standing: Hashable, Sendable {
     case state(OperationState)
     case outcome(Outcome)
     /// Held, waiting for its start time or a back-off, ending, or frozen.
     case held, scheduled, cancelling, frozen
 
-    /// States in which an operation can stand so.
+    /// States that an operation with this standing can have.
     public var states: Set<OperationState> {
         switch self {
         case .state(let state): [state]
@@ -37,7 +37,7 @@ public enum Standing: Hashable, Sendable {
         }
     }
 
-    /// Condition on the row `o`. No text of a user is in it.
+    /// SQL condition on the row `o`. It contains no text of a user.
     var sql: String {
         switch self {
         case .state(let state): "o.state = \(state.stored)"
@@ -57,14 +57,15 @@ public enum Standing: Hashable, Sendable {
 }
 
 extension History {
-    /// The next selected operations after `id`, in the order of ids, at most `limit`. Fewer: there are no more.
+    /// Returns the next selected operations after `id`, in the order of ids, at most `limit`. Fewer mean that there are
+    /// no more.
     public func select(
         _ selection: Selection, after id: OperationID = OperationID(0), limit: Int
     ) throws(StoreError) -> [OperationID] {
         try select(SelectionCursor(selection, after: id), limit: limit)
     }
 
-    /// The latest selected operations, newest first.
+    /// Returns the latest selected operations, the newest first.
     public func selectNewest(_ selection: Selection, limit: Int) throws(StoreError) -> [OperationID] {
         try select(SelectionCursor(selection, order: .newestFirst), limit: limit)
     }
@@ -96,7 +97,7 @@ extension Selection {
             || !standings.isEmpty && standings.allSatisfy { !$0.states.contains(.finished) }
         let operation = "operation AS o" + (isUnfinished ? " INDEXED BY operationUnfinished" : "")
         if graph != nil || user != nil {
-            // An operation belongs to the submission whose stretch of ids it is in.
+            // An operation belongs to the submission whose range of ids contains it.
             sql += """
                 CROSS JOIN submission AS s ON s.first BETWEEN
                     (SELECT ifnull(max(first), 0) FROM submission WHERE first <= \(first)) AND \(last)
@@ -110,7 +111,7 @@ extension Selection {
         }
         if queue != nil { conditions.append("o.queue = (SELECT id FROM queue WHERE name = \(parameter()))") }
         if state != nil { conditions.append("o.state = \(parameter())") }
-        // The words of the partial index, which SQLite does not derive by itself.
+        // The condition of the partial index, which SQLite does not derive by itself.
         if isUnfinished { conditions.append("o.state < 3") }
         if let outcome { conditions.append(Standing.outcome(outcome).sql) }
         for choice in [outcomes.map(Standing.outcome), Array(standings)] where !choice.isEmpty {

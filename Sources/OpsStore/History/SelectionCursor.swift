@@ -1,7 +1,7 @@
 public import OpsCore
 
-/// A selection that is read a little at a time: each step looks at a bounded number of operations, however few of them
-/// are selected. Between two steps no read transaction is open.
+/// Reads a selection in steps. Each step examines a bounded number of operations, however few of them are selected.
+/// Between two steps no read transaction is open.
 public struct SelectionCursor: Sendable {
     public enum Order: Sendable { case oldestFirst, newestFirst }
 
@@ -10,14 +10,14 @@ public struct SelectionCursor: Sendable {
     /// True if there are no more selected operations.
     public private(set) var isAtEnd = false
     private let order: Order
-    /// In the order of ids and apart from each other.
+    /// Disjoint ranges in the order of ids.
     private let ranges: [ClosedRange<Int64>]
-    /// Ids that were not looked at yet; nil before the first step.
+    /// Ids that are still to be examined; nil before the first step.
     private var rest: ClosedRange<Int64>?
     private let start: Int64
     private let indexes: Set<SparseIndex>?
 
-    /// `id`: only what comes after it.
+    /// `id`: only operations after it are read.
     public init(_ selection: Selection, order: Order = .oldestFirst, after id: OperationID = OperationID(0)) {
         self.selection = selection
         sql = selection.sql
@@ -27,11 +27,11 @@ public struct SelectionCursor: Sendable {
         indexes = SparseIndex.all(for: selection)
     }
 
-    /// Ids that one step looks at, and ranges of them.
+    /// Maximum number of ids that one step examines, and of ranges.
     private static let idsInAStep: Int64 = 2000
     private static let rangesInAStep = 500
 
-    /// The next selected operations, in order, at most `limit`. There may be more even when there are none here.
+    /// Returns the next selected operations in order, at most `limit`. There may be more even if it returns none.
     public mutating func next(_ history: History, limit: Int) throws(StoreError) -> [OperationID] {
         guard !isAtEnd, limit > 0 else { return [] }
         if self.rest == nil { self.rest = try extent(history) }
@@ -63,7 +63,7 @@ public struct SelectionCursor: Sendable {
         return found.map { OperationID($0) }
     }
 
-    /// Returns the rest from the next operation on that can be selected.
+    /// Returns the rest, beginning with the next operation that can be selected.
     private func skipOthers(
         in rest: ClosedRange<Int64>?, _ history: History
     ) throws(StoreError) -> ClosedRange<Int64>? {
@@ -94,14 +94,14 @@ public struct SelectionCursor: Sendable {
         return extent
     }
 
-    /// The ranges that the next step looks at, in the order of ids.
+    /// Returns the ranges that the next step examines, in the order of ids.
     private func window(of rest: ClosedRange<Int64>) -> [ClosedRange<Int64>] {
         var window: [ClosedRange<Int64>] = []
         var room = Self.idsInAStep
         func add(_ range: ClosedRange<Int64>) -> Bool {
             guard range.overlaps(rest) else { return false }
             var part = range.clamped(to: rest)
-            // Both ends are ids that exist or lie between such: their distance is a number.
+            // Both ends are within the existing ids, so their distance does not overflow.
             if part.upperBound - part.lowerBound >= room {
                 part =
                     order == .oldestFirst
@@ -123,7 +123,7 @@ public struct SelectionCursor: Sendable {
         return window
     }
 
-    /// The index of the first range for which `isBeyond` is true, as it is for all after it.
+    /// Returns the index of the first range for which `isBeyond` is true; it is true for all ranges after it.
     private func firstRange(where isBeyond: (ClosedRange<Int64>) -> Bool) -> Int {
         var (low, high) = (0, ranges.count)
         while low < high {
@@ -148,7 +148,7 @@ public struct SelectionCursor: Sendable {
 }
 
 extension History {
-    /// The ids between which all selected operations are; nil: there are none.
+    /// Returns the range of ids that contains all selected operations; nil if there are none.
     fileprivate func extent(of selection: Selection) throws(StoreError) -> ClosedRange<Int64>? {
         for (name, value) in selection.labels {
             let row = try statement("SELECT 1 FROM label WHERE name = ?1 AND value = ?2 LIMIT 1")

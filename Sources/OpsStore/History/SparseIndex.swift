@@ -2,12 +2,12 @@ internal import OpsCore
 
 /// Indexes that hold all operations of a selection, and few others.
 ///
-/// A cursor finds the next selected operation there, instead of looking at a million others on the way.
+/// A cursor finds the next selected operation there, without examining a million others before it.
 enum SparseIndex: Hashable, Sendable {
     case unfinished(OperationState)
     case unsuccessful(Outcome)
 
-    /// Returns the indexes for a selection; `nil`: it may also have operations that are in none.
+    /// Returns the indexes for a selection; nil if it may contain operations that are in none.
     static func all(for selection: Selection) -> Set<SparseIndex>? {
         if let state = selection.state { return state == .finished ? outcomes(of: selection) : [.unfinished(state)] }
         if !selection.standings.isEmpty {
@@ -39,8 +39,8 @@ enum SparseIndex: Hashable, Sendable {
         }
     }
 
-    /// Query of the next operation in the index from ?1 on. It has the words of the partial index, which SQLite does not
-    /// derive by itself.
+    /// Query of the next operation in the index from ?1 on. It contains the condition of the partial index, which
+    /// SQLite does not derive by itself.
     func sql(_ order: SelectionCursor.Order) -> String {
         let index: String
         switch self {

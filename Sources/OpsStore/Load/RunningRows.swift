@@ -1,6 +1,6 @@
 internal import OpsCore
 
-/// Reads what executing operations left on the disk.
+/// Reads the stored state of executing operations.
 struct RunningRows {
     private let attempts: Statement
     private let resolutions: Statement
@@ -42,7 +42,7 @@ struct RunningRows {
         running.job = attempts.optionalText(24)
         running.isCancelled = isCancelled
         if let outcome = Outcome(stored: attempts.optionalInt(18)) {
-            // Only children are outstanding. A cancel that came since outweighs how the attempt ended.
+            // Only children are unfinished. A later cancellation replaces the outcome of the attempt.
             running.isOver = true
             if resolution == nil, let cause = CauseRow.read(attempts, from: 19).cause {
                 running.resolution = Resolution(outcome: outcome, cause: cause)
@@ -86,7 +86,7 @@ struct RunningRows {
     }
 }
 
-/// Counts the children of one operation that ended without success.
+/// Counts the children of one operation that have finished without success.
 struct EndedChildrenRows {
     private let children: Statement
 

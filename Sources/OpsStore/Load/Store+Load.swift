@@ -4,15 +4,16 @@ extension Store {
     /// Returns everything unfinished, without its texts, for a scheduler that starts now.
     public func load() throws(StoreError) -> Snapshot {
         let snapshot = try read()
-        // All that can be refused has been read.
+        // Everything that could be refused has been read.
         database.setCheckpointOnClose(true)
-        // The pages of a whole scan are of no more use; the scheduler needs the room.
+        // The pages of the scan are no longer needed, and the scheduler needs the memory.
         try forgetPages()
         return snapshot
     }
 
     private func read() throws(StoreError) -> Snapshot {
-        // One read transaction, so that the parts fit together; not one that was begun before the disk failed.
+        // One read transaction, so that the parts are consistent; a new one, for an open one may be from before a
+        // failure of the disk.
         endReading()
         try database.execute("BEGIN")
         defer { database.rollBack() }
@@ -33,7 +34,7 @@ extension Store {
         guard try database.integer("SELECT count(*) FROM meta") == 1 else {
             throw StoreError(.corrupt, "the row of meta is missing", file: path)
         }
-        // `meta` counts the pruned rows as well; the tables have the newer ones.
+        // `meta` includes pruned rows; the tables contain the newer ones.
         snapshot.nextOperation = try database.integer(
             "SELECT max(nextOperation, ifnull((SELECT max(id) FROM operation), 0) + 1) FROM meta")
         snapshot.nextGraph = try database.integer(
@@ -72,7 +73,7 @@ extension Store {
 
     private func loadEndedChildren(_ snapshot: inout Snapshot) throws(StoreError) {
         let children = try EndedChildrenRows(database)
-        // Only a group, or what has started (it may have produced), has children.
+        // Only groups, and operations that have started and so may have produced others, have children.
         for row in snapshot.operations where row.flags.contains(.group) || row.attempt > 0 {
             if let ended = try children.ended(below: row.id) { snapshot.endedChildren.append(ended) }
         }
@@ -97,7 +98,7 @@ extension Store {
                     throw StoreError(.corrupt, "operation \(from) waits for \(on) in an unknown way", file: path)
                 }
                 if when == .started {
-                    // Met for good by the first start, also when that attempt is over and another is to come.
+                    // The first start meets the edge for good, even if another attempt follows.
                     started.bind(1, on)
                     defer { started.reset() }
                     if try started.step(), started.bool(0) { continue }
@@ -107,7 +108,7 @@ extension Store {
         }
     }
 
-    /// Stretches of ids that hold few finished ones, so that a scan of each beats a look-up of its members.
+    /// Returns ranges of ids with few finished operations, for which one scan is faster than looking up each member.
     private func runs(_ rows: [Snapshot.Row]) -> [ClosedRange<Int64>] {
         var ranges: [ClosedRange<Int64>] = []
         var start = rows[0].id.rawValue

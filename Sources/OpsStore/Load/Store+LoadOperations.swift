@@ -5,7 +5,7 @@ extension Store {
         var indices = SharedIndices()
         try loadQueues(&snapshot, &indices)
         let count = try database.integer("SELECT count(*) FROM operation WHERE state < 3")
-        // Every operation is in one submission, and there are fewer of those to count.
+        // Operations are counted by their submissions, of which there are fewer.
         let all = try database.integer("SELECT ifnull(sum(count), 0) FROM submission")
         snapshot.operations.reserveCapacity(Int(count))
         // If most operations are unfinished, a scan of the table is faster than the index.
@@ -72,7 +72,7 @@ enum OperationColumns {
     static let categories: Int32 = 5
     static let policy: Int32 = 6
 
-    /// All but graph, submission instant and the shared values. Nil for a state that does not exist.
+    /// Reads a row without its graph, submission instant and shared values. Returns nil for an invalid state.
     static func read(_ rows: Statement) -> Snapshot.Row? {
         guard let state = OperationState(stored: rows.int(1)) else { return nil }
         let attempt = rows.int32(8)
@@ -86,14 +86,14 @@ enum OperationColumns {
     }
 }
 
-/// Which place in the arrays of a snapshot a stored row has got.
+/// Offsets of stored rows in the arrays of a snapshot.
 struct SharedIndices: Sendable {
     var queues: [Int64: Int32] = [:]
     var policies: [Int64: Int32] = [:]
     var categorySets: [Int64: Int32] = [:]
 }
 
-/// Reads shared values when the first operation that has them comes by.
+/// Reads a shared value with the first operation that has it.
 struct SharedReader {
     private let policies: Statement
     private let uses: Statement
@@ -140,7 +140,7 @@ struct SharedReader {
     }
 }
 
-/// Walks the submissions beside their operations, both in the order of ids.
+/// Steps through the submissions in parallel with their operations, both in the order of ids.
 final class SubmissionCursor {
     private let rows: Statement
     private var first: Int64 = 0
@@ -158,7 +158,7 @@ final class SubmissionCursor {
             """)
     }
 
-    /// False when the operation belongs to none.
+    /// Advances to the submission of an operation. Returns false if it belongs to none.
     func advance(to id: Int64) throws(StoreError) -> Bool {
         // Long runs of finished operations are skipped.
         var patience = 32

@@ -5,14 +5,14 @@ public struct DependencyResult: Sendable {
     public let id: OperationID
     public let name: String?
     public let result: String?
-    /// Nil: it has left no outputs.
+    /// Attempt that has left outputs; nil if there is none.
     public let outputs: AttemptID?
 }
 
 extension Store {
-    /// Returns the results that the dependencies of an operation have published, each by its latest attempt: for a launch,
-    /// from the connection whose pages are cached. `owner`: only those of this user's operations; nil: of everybody's. Nil
-    /// where their names and texts are of more than `limit` bytes.
+    /// Returns the results that the latest attempts of an operation's dependencies have published. It uses the
+    /// connection of the store, whose pages are cached. `owner`: only results of this user's operations; nil: of all
+    /// users. Returns nil if names and texts have more than `limit` bytes.
     public func results(
         for id: OperationID, of owner: UInt32?, atMost limit: Int
     ) throws(StoreError) -> [DependencyResult]? {
@@ -21,7 +21,7 @@ extension Store {
 }
 
 extension History {
-    /// Does the same outside the loop.
+    /// Returns the results of an operation's dependencies, for a caller outside the loop.
     public func results(
         for id: OperationID, of owner: UInt32?, atMost limit: Int
     ) throws(StoreError) -> [DependencyResult]? {

@@ -1,13 +1,13 @@
 public import OpsCore
 
 extension Store {
-    /// From now on reads are one transaction, which locks the file once and not for each of them; until `endReading`,
-    /// or the next commit or load.
+    /// Begins one transaction for the following reads, so that the file is not locked for each of them. `endReading`,
+    /// the next commit or load ends it.
     public func beginReading() throws(StoreError) {
         if !database.isInTransaction { try statements.beginReading.run() }
     }
 
-    /// Does nothing if there is nothing to end.
+    /// Ends the transaction of `beginReading`, if there is one.
     public func endReading() { if database.isInTransaction { database.rollBack() } }
 
     /// Returns the texts that a launch of the operation needs; nil when there is no such operation.
@@ -17,15 +17,15 @@ extension Store {
 }
 
 extension History {
-    /// The same, for what is started beside the operation.
+    /// Returns the texts of an operation, for helper processes that are started for it.
     public func texts(of id: OperationID) throws(StoreError) -> LaunchTexts? {
         var latest = LatestTexts()
         return try latest.texts(of: id) { (sql) throws(StoreError) in try statement(sql) }
     }
 }
 
-/// Texts that neighbouring launches share, as they were last read. Reading them again for each launch would cost most
-/// of the reading time. They never change.
+/// The last texts that were read and that consecutive launches share. To read them again for each launch would take
+/// most of the time of reading. They never change.
 struct LatestTexts {
     private var submission = Submission()
     private var queue: (row: Int64, text: String) = (0, "")

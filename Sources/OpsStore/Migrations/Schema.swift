@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Brings a database to the newest schema, or says why it cannot be used.
+/// Migrates a database to the newest schema, or reports why it cannot be used.
 enum Schema {
     static func bringUpToDate(
         _ database: Database, by migrations: [Migration] = Migration.all
@@ -43,12 +43,12 @@ enum Schema {
         "view": ["attempts", "events", "foretold", "graphs", "notes", "operations"],
     ]
 
-    /// The same, as `objects(of:)` gives it.
+    /// The same objects in the form of `objects(of:)`.
     static var expected: Set<String> {
         Set(made.flatMap { type, names in names.map { "\(type) \($0)" } })
     }
 
-    /// Type and name of everything in a database.
+    /// Returns type and name of every object in a database.
     static func objects(of database: Database) throws(StoreError) -> Set<String> {
         let found = try database.prepare(
             "SELECT type || ' ' || name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'")
@@ -67,13 +67,14 @@ enum Schema {
         }
     }
 
-    /// The way back, should the new version be given up.
+    /// Keeps a copy of the database before a migration, for a return to the older version.
     private static func keepCopy(of database: Database, version: Int64) throws(StoreError) {
         let copy = "\(database.path).v\(version)"
         let part = copy + ".part"
-        // Left by an opsd that died in a migration; the lock on the state directory says that none is at it now.
+        // The file is left over from an opsd that died in a migration; by the lock on the state directory, no other one
+        // is running.
         unsafe unlink(part)
-        // Whole or not there at all, like every backup.
+        // The copy is complete or does not exist, like every backup.
         let backup = try RunningBackup(of: database, to: copy, through: part)
         while try backup.step() {}
     }

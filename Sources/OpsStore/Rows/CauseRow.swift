@@ -70,7 +70,7 @@ extension CauseRow {
         return Cause.Root(OperationID(id), outcome)
     }
 
-    /// Nil for what no version of opsd writes.
+    /// The cause; nil for columns that no version of opsd writes.
     var cause: Cause? {
         let number = number ?? 0
         let operation = OperationID(number)

@@ -1,7 +1,7 @@
 internal import Glibc
 public import OpsCore
 
-/// The words for a `Cause`, fit for a person. Names and conditions come from the caller, who can look them up.
+/// Makes the text of a `Cause` for people. The caller looks up names and conditions.
 struct CauseText {
     /// Name and outcome of another operation.
     struct Other {
@@ -72,7 +72,7 @@ struct CauseText {
     private func errorText(_ errno: Int32) -> String {
         guard let words = unsafe strerror(errno) else { return "error \(errno)" }
         let text = unsafe String(cString: words)
-        // "No such file" reads as a sentence in the middle of one, "I/O error" does not.
+        // "No such file" gets a small first letter within a sentence, but "I/O error" does not.
         guard let first = text.first, let second = text.dropFirst().first, second.isLowercase else { return text }
         return first.lowercased() + text.dropFirst()
     }
@@ -83,7 +83,7 @@ struct CauseText {
     }
 }
 
-/// Signal names of Linux, from 1 on (glibc's own table is not in the module).
+/// Names of Linux signals, from 1 on (Swift cannot import the table of glibc).
 private let signalNames = [
     "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE", "ALRM", "TERM",
     "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO",

@@ -1,6 +1,6 @@
 internal import OpsCore
 
-// The integers of the tables. They are on disk: a case is only ever added, with a number of its own.
+// Integers of the tables for cases of the core. They are on disk: cases are only added, each with a new number.
 
 extension OperationState {
     var stored: Int64 {

@@ -87,7 +87,8 @@ enum PolicyRow {
         return scale.isEmpty ? nil : scale
     }
 
-    /// `wait:5000000000`: what a false answer means, and how long an answer stands.
+    /// Returns the text of a condition's policy, such as `wait:5000000000`: the consequence of a false result, and the
+    /// time for which a result is valid.
     private static func text(_ condition: ConditionPolicy) -> String {
         let word =
             switch condition.otherwise {

@@ -16,7 +16,7 @@ final class Backup {
 
     deinit { unsafe sqlite3_backup_finish(handle) }
 
-    /// Copies some pages; true while there are more.
+    /// Copies some pages. Returns true while there are more.
     func step(pages: Int32) throws(StoreError) -> Bool {
         switch unsafe sqlite3_backup_step(handle, pages) {
         case SQLITE_OK: return true

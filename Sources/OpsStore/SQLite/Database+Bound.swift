@@ -1,9 +1,9 @@
 internal import CSQLite
 
-/// A bound on what a statement may take. SQLite knows no clock that it would look at by itself: it asks every few
-/// microseconds of its work, and a caller that steps through many small statements is asked with the rows.
+/// A bound on the time of reads. SQLite does not read the clock itself: it calls a handler every few microseconds of
+/// work. For many small statements the rows are counted too.
 extension Database {
-    /// Ends what `body` reads, with an error of kind `interrupted`, once `isOver` says so.
+    /// Interrupts the reads of `body` with an error of kind `interrupted` when `isOver` returns true.
     func interrupting<Result>(
         when isOver: @escaping () -> Bool, _ body: () throws -> Result
     ) rethrows -> Result {
@@ -23,7 +23,7 @@ extension Database {
         unsafe sqlite3_progress_handler(
             handle, Self.instructionsBetweenLooks,
             { this in
-                // The handler is taken away before the connection goes.
+                // The handler is removed before the connection is closed.
                 guard let this = unsafe this else { return 0 }
                 return unsafe Unmanaged<Database>.fromOpaque(this).takeUnretainedValue().isOver?() == true ? 1 : 0
             }, this)
@@ -33,7 +33,7 @@ extension Database {
     private static let instructionsBetweenLooks: Int32 = 2000
     private static let rowsBetweenLooks = 64
 
-    /// Counts a row, or the end of a small statement, which SQLite may not have asked about.
+    /// Counts a row, or the end of a small statement, for which SQLite may not have called the handler.
     func countRow() throws(StoreError) {
         guard let isOver else { return }
         rows &+= 1
@@ -44,7 +44,7 @@ extension Database {
 }
 
 extension History {
-    /// Ends what `body` reads, with an error of kind `interrupted`, once `isOver` says so.
+    /// Interrupts the reads of `body` with an error of kind `interrupted` when `isOver` returns true.
     public func reading<Result>(
         until isOver: @escaping () -> Bool, _ body: () throws -> Result
     ) rethrows -> Result {
@@ -53,7 +53,7 @@ extension History {
 }
 
 extension Store {
-    /// Ends what `body` reads, with an error of kind `interrupted`, once `isOver` says so.
+    /// Interrupts the reads of `body` with an error of kind `interrupted` when `isOver` returns true.
     public func reading<Result>(
         until isOver: @escaping () -> Bool, _ body: () throws -> Result
     ) rethrows -> Result {

@@ -6,20 +6,21 @@ internal import Glibc
 final class Database {
     enum Access {
         case readOnly, readWrite
-        /// Reads and writes; creates the file if it does not exist.
+        /// Opens for reading and writing, and creates the file if it does not exist.
         case create
-        /// The same, where a symbolic link is refused: for a copy in a directory that others may write.
+        /// As `create`, but refuses a symbolic link: for a copy in a directory that others can write.
         case createInPlace
     }
     let handle: OpaquePointer
     let path: String
     /// True if the pages that the log's index counts as moved into the database are known to be on disk (`checkpoint`).
     var movedIsOnDisk = false
-    /// Returns true when the current read has taken too long (`interrupting`). Beside it, the rows read since the last
-    /// question.
+    /// Returns true if the present read has taken too long (`interrupting`). The other variable counts the rows since
+    /// the last call.
     var isOver: (() -> Bool)?
     var rows = 0
-    /// Done once, before SQLite is used for anything; too late (another user of SQLite in this process) is no harm.
+    /// Configures SQLite once, before its first use. If another part of the process has used SQLite before, the call
+    /// has no effect.
     static let isConfigured = opsd_sqlite3_omit_memory_statistics() == SQLITE_OK
 
     init(_ path: String, _ access: Access) throws(StoreError) {
@@ -50,14 +51,15 @@ final class Database {
 
     static let patience: Int32 = 2000
 
-    /// SQLite would make it readable for all; it holds environments. The files beside it take over its mode.
+    /// Makes the file private: SQLite would make it readable for all, and it contains environments. Its log gets the
+    /// same mode.
     private static func makePrivate(_ path: String) {
         let made = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        // When it cannot be made, SQLite meets the same reason and tells it.
+        // If it cannot be made, SQLite fails for the same reason and reports it.
         if made >= 0 { close(made) }
     }
 
-    // v2: the connection ends with the last of its statements, in whatever order they go.
+    // With v2 the connection ends with the last of its statements, in any order.
     deinit { unsafe sqlite3_close_v2(handle) }
 
     /// Runs statements without parameters and drops their rows.
@@ -68,14 +70,14 @@ final class Database {
 
     func prepare(_ sql: String) throws(StoreError) -> Statement { try Statement(sql, self) }
 
-    /// The first column of the first row, for pragmas and counts; 0 when there is none.
+    /// Returns the first column of the first row, for pragmas and counts; 0 if there is no row.
     func integer(_ sql: String) throws(StoreError) -> Int64 {
         let statement = try prepare(sql)
         defer { statement.reset() }
         return try statement.step() ? statement.int(0) : 0
     }
 
-    /// Everything `body` writes, or nothing.
+    /// Writes everything that `body` writes, or nothing.
     func transaction(_ body: () throws(StoreError) -> Void) throws(StoreError) {
         try execute("BEGIN IMMEDIATE")
         do {
@@ -89,10 +91,10 @@ final class Database {
 
     var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 
-    /// Leaves no transaction open, whatever failed; SQLite has ended some of them by itself.
+    /// Ends an open transaction after any failure. SQLite has ended some transactions by itself.
     func rollBack() {
         guard isInTransaction else { return }
-        // A rollback only forgets; it reports the error that made it necessary, which the caller already has.
+        // A rollback only discards changes. It reports the error that made it necessary, which the caller already has.
         unsafe sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
     }
 
@@ -101,7 +103,7 @@ final class Database {
         unsafe opsd_sqlite3_set_option(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isOn ? 0 : 1)
     }
 
-    /// Rows changed by the latest statement.
+    /// Number of rows that the latest statement has changed.
     var changes: Int { unsafe Int(sqlite3_changes64(handle)) }
 
     func error(_ code: Int32, doing sql: String) -> StoreError {
@@ -111,10 +113,11 @@ final class Database {
         let said = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) } ?? ""
         let message = said.isEmpty || said == "not an error" ? ResultCode.text(code) : "\(said) (SQLite \(code))"
         let kind = ResultCode.kind(code)
-        // The statement itself helps nobody whose disk is full.
+        // The statement does not help if the disk is full.
         return StoreError(kind, kind == .other ? "\(message) in: \(sql)" : message, file: path)
     }
 
-    /// SQLite calls it damage when the system refuses to read; that the file is whole may show when the disk is back.
+    /// True if the system has failed to read the file. SQLite reports this as damage, but the file may be sound when
+    /// the disk works again.
     private var hasDeviceFailed: Bool { unsafe opsd_sqlite3_has_device_failed(handle) != 0 }
 }

@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// The first hundred bytes of a database file, read without SQLite: looking changes nothing.
+/// The first hundred bytes of a database file, read without SQLite, which could change the file.
 struct DatabaseHeader {
     private let bytes: [UInt8]
     private let path: String
     private static let magic = Array("SQLite format 3\0".utf8)
 
-    /// Nil when there is no file, or an empty one: an opsd died while it made it, or something has cut it
-    /// (`refuseTraces`).
+    /// Returns nil if there is no file or an empty one: an opsd has died while it made the file, or the file was
+    /// truncated (`refuseTraces`).
     static func read(_ path: String) throws(StoreError) -> DatabaseHeader? {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         if descriptor < 0 {
@@ -36,7 +36,7 @@ struct DatabaseHeader {
         bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int64($1) }
     }
 
-    /// It says of itself that opsd has made it.
+    /// True if opsd has made the file, according to its header.
     var isOurs: Bool { bytes.count == 100 && bytes.starts(with: Self.magic) && application == Migration.applicationID }
 
     /// Version 0 is left to SQLite: the file may be new, with all of its content still in the write-ahead log.

@@ -5,9 +5,9 @@ internal import CSQLite
 @safe
 final class LogSize {
     var frames = 0
-    /// The most it has held since its file was cut.
+    /// Largest number of pages since the file was truncated.
     var peak = 0
-    /// All that it holds is in the database.
+    /// True if all pages were moved into the database.
     var isMoved = false
     private(set) var commits = 0
 
@@ -16,7 +16,7 @@ final class LogSize {
         unsafe sqlite3_wal_hook(
             database.handle,
             { size, _, _, frames in
-                // The owner of the connection keeps this object as long as the connection.
+                // The owner of the connection keeps this object until the connection is closed.
                 if let size = unsafe size {
                     unsafe Unmanaged<LogSize>.fromOpaque(size).takeUnretainedValue().committed(Int(frames))
                 }

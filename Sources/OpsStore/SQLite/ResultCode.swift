@@ -1,6 +1,6 @@
 internal import CSQLite
 
-/// Translates SQLite's result codes into ours; the only place that knows them.
+/// Translates result codes of SQLite to kinds of `StoreError`.
 enum ResultCode {
     static func kind(_ code: Int32) -> StoreError.Kind {
         switch code & 0xff {
@@ -15,7 +15,7 @@ enum ResultCode {
         }
     }
 
-    /// SQLite's words for a code, with its number: extended codes have no words of their own.
+    /// Returns the message of SQLite for a code, with its number: extended codes have no messages of their own.
     static func text(_ code: Int32) -> String {
         guard let words = unsafe sqlite3_errstr(code) else { return "SQLite error \(code)" }
         return unsafe "\(String(cString: words)) (SQLite \(code))"

@@ -5,7 +5,7 @@ internal import CSQLite
 final class Statement {
     private let handle: OpaquePointer
     private let database: Database
-    /// The first binding that failed (out of memory, a text too long), told by the next step.
+    /// Code of the first binding that failed (out of memory, text too long). The next step throws it.
     private var bindFailure: Int32 = SQLITE_OK
 
     init(_ sql: String, _ database: Database) throws(StoreError) {
@@ -57,7 +57,7 @@ final class Statement {
 
     // MARK: Running
 
-    /// True when there is a row to read. After the last one the statement is ready for new parameters.
+    /// Steps to the next row; returns false after the last one. Then the statement is ready for new parameters.
     func step() throws(StoreError) -> Bool {
         if bindFailure != SQLITE_OK {
             let code = bindFailure
@@ -83,7 +83,7 @@ final class Statement {
         }
     }
 
-    /// For a statement that returns no rows.
+    /// Runs a statement that returns no rows.
     func run() throws(StoreError) {
         while try step() {}
     }

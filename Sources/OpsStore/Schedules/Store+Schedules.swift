@@ -1,6 +1,6 @@
-/// Changes of schedules that belong to no turn of the scheduler. Each is one transaction.
+/// Changes of schedules outside of turns of the scheduler. Each is one transaction.
 extension Store {
-    /// Stores a new schedule and returns its number, or nil if its user has one of this name.
+    /// Stores a new schedule and returns its number; nil if its user has a schedule with this name.
     public func add(_ schedule: StoredSchedule) throws(StoreError) -> Int64? {
         var id: Int64?
         try change { () throws(StoreError) in
@@ -47,7 +47,7 @@ extension Store {
         }
     }
 
-    /// Stores the position of a schedule: where it is paused, resumed, or the clock was changed.
+    /// Stores the position of a schedule that is paused or resumed, or after a change of the clock.
     public func move(_ schedule: Int64, to position: StoredSchedule.Position) throws(StoreError) {
         try change { () throws(StoreError) in try put(schedule, position) }
     }
@@ -68,7 +68,7 @@ extension Store {
     }
 
     /// Stores the outcomes of runs that have finished.
-    public func settle(_ runs: [ScheduleInstant]) throws(StoreError) {
+    public func storeOutcomes(of runs: [ScheduleInstant]) throws(StoreError) {
         if runs.isEmpty { return }
         try change { () throws(StoreError) in
             let row = try kept(

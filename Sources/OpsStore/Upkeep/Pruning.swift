@@ -1,34 +1,34 @@
 public import OpsCore
 
-/// Housekeeping under way: old graphs go, whole and only when all of them has finished; then the events of that time,
-/// then texts and policies without references. Ids and sequence numbers are never used again. Drive it with `step`, a
+/// Removes old graphs, each as a whole and only if all its operations have finished; then the events of that time; then
+/// unused texts and policies. Ids and sequence numbers are never used again. The caller calls `step` repeatedly, a
 /// little in each turn.
 public final class Pruning {
     private let store: Store
-    /// Graphs that ended before this instant.
+    /// Instant before which removed graphs have ended.
     private let olderThan: Int64?
-    /// The oldest graphs beyond so many operations.
+    /// Number of operations beyond which the oldest graphs are removed.
     private let keeping: Int?
-    /// Only these graphs, in the order of their ids; nil: any.
+    /// The only graphs to remove, in the order of their ids; nil: any.
     private let only: [GraphID]?
-    /// Number of them that were looked at.
+    /// Number of those graphs that were examined.
     private var looked = 0
     private var phase: Phase
-    /// The last graph that was looked at.
+    /// The last graph that was examined.
     private var graph: Int64 = 0
-    /// The operation from which on it is still to be looked at; nil: it has been.
+    /// The operation from which on that graph is still to be examined; nil if it was examined.
     private var unchecked: Int64?
-    /// The one that is being taken away.
-    private var doomed: Int64?
+    /// The graph that is being removed.
+    private var removing: Int64?
     private var sweep: Sweep?
-    /// Known to be stored only when its step is.
+    /// True if the sweep is done; stored only with its step.
     private var hasSwept = false
     /// Reads all submissions to count their operations, or to find the oldest.
     private var scan = SubmissionScan()
     private(set) public var removed = 0
-    /// Counts finished operations before they are removed, where the counters have ever been asked for.
+    /// Counts finished operations before they are removed, if metrics were ever requested.
     private var counting: Counting?
-    /// Texts that nothing refers to any more stay for a later pruning.
+    /// True if unused texts are left for a later pruning.
     private let keepsTexts: Bool
     private enum Phase { case counting, graphs, dating, events, texts, done }
 
@@ -43,8 +43,8 @@ public final class Pruning {
 
     public var isComplete: Bool { phase == .done }
 
-    /// Goes on for about `limit` rows, in one transaction. Answers with the attempts that are gone: so may their logs.
-    /// One that has thrown is over; the next housekeeping finds what it left.
+    /// Removes about `limit` rows in one transaction. Returns the removed attempts, whose logs can be removed too. A
+    /// pruning that has thrown has ended; the next one finds the rest.
     public func step(limit: Int = 1000) throws(StoreError) -> [AttemptID] {
         if store.needsRecovery { try store.recover() }
         if phase == .graphs, try !haveCounted() { return [] }
@@ -66,7 +66,7 @@ public final class Pruning {
         return attempts
     }
 
-    /// Counts on. Returns whether everything that has finished is counted.
+    /// Counts a part. Returns whether all finished operations are counted.
     private func haveCounted() throws(StoreError) -> Bool {
         let counting = counting ?? Counting(store, isForPruning: true)
         self.counting = try counting.step() == nil ? counting : nil
@@ -79,21 +79,21 @@ public final class Pruning {
         var budget = limit
         var checks = limit * Self.checksForARemoval
         while budget > 0, checks > 0 {
-            if let graph = doomed {
+            if let graph = removing {
                 let count = try remove(graph, budget, &attempts)
                 budget -= count
                 removed += count
                 if count > 0 { store.mayHaveUnusedTexts = true }
-                if count == 0 { doomed = nil }
+                if count == 0 { removing = nil }
             } else if unchecked != nil {
-                if try mayGo(graph, &checks) { doomed = graph }
+                if try mayGo(graph, &checks) { removing = graph }
             } else if let next = try nextGraph() {
                 budget -= 1
                 graph = next
                 if bound != nil { unchecked = 0 }
             } else {
                 scan = SubmissionScan()
-                // The events of a time in which others were at work stay.
+                // Events of a time with other unfinished operations stay.
                 phase =
                     keepsTexts
                     ? .done : olderThan != nil && only == nil ? .events : store.mayHaveUnusedTexts ? .dating : .done
@@ -103,7 +103,7 @@ public final class Pruning {
         return attempts
     }
 
-    /// Number of operations that may be looked at in the time in which one is taken away.
+    /// Number of operations that can be examined in the time of one removal.
     private static let checksForARemoval = 5
 
     private static let rememberNumbers = """
@@ -125,14 +125,14 @@ public final class Pruning {
         return try next.step() ? next.optionalInt(0) : nil
     }
 
-    /// The instant before which a graph must have ended; nil: it stays.
+    /// The instant before which a graph must have ended to be removed; nil: it stays.
     private var bound: Int64? {
         if let keeping, scan.operations - removed > keeping { return .max }
         return olderThan
     }
 
-    /// Looks at a part of a graph. Returns whether all of it has finished, long enough ago or beyond the number to keep,
-    /// and nothing that waits refers to it.
+    /// Examines a part of a graph. Returns whether the graph can be removed: all of it has finished, long enough ago or
+    /// beyond the number to keep, and no waiting operation refers to it.
     private func mayGo(_ graph: Int64, _ checks: inout Int) throws(StoreError) -> Bool {
         guard let from = unchecked, let bound else {
             unchecked = nil
@@ -159,7 +159,7 @@ public final class Pruning {
         return false
     }
 
-    /// Observers of the graph have not all run.
+    /// Returns whether an observer of the graph has yet to run.
     private func owesObservers(_ graph: Int64) throws(StoreError) -> Bool {
         let owed = try store.kept("SELECT EXISTS (SELECT 1 FROM graphObserver WHERE graph = ?1 AND told < 2)")
         owed.bind(1, graph)
@@ -184,7 +184,8 @@ public final class Pruning {
         return try !blocked.step() || blocked.bool(0)
     }
 
-    /// Takes up to `limit` operations from the end of a graph. 0: none is left, or the graph was reopened.
+    /// Removes up to `limit` operations from the end of a graph, and returns their number. It returns 0 if none is
+    /// left, or if the graph was reopened.
     private func remove(_ graph: Int64, _ limit: Int, _ attempts: inout [AttemptID]) throws(StoreError) -> Int {
         let latest = try store.kept("SELECT first, count FROM submission WHERE graph = ?1 ORDER BY first DESC LIMIT 1")
         latest.bind(1, graph)
@@ -198,7 +199,7 @@ public final class Pruning {
         latest.reset()
         let last = first + count - 1
         let start = max(first, last - Int64(limit) + 1)
-        // It was looked at before, and in several steps where it is large.
+        // The graph was examined before, a large one in several steps.
         if try isBlocked(from: start, to: last, olderThan ?? .max) { return 0 }
         let gone = try store.kept("SELECT operation, number FROM attempt WHERE operation BETWEEN ?1 AND ?2")
         gone.bind(1, start)
@@ -218,7 +219,7 @@ public final class Pruning {
     }
 
     private func removeEvents(_ limit: Int) throws(StoreError) {
-        // A stretch from the oldest on: what stays has no gap.
+        // Events are removed from the oldest on, so that the rest has no gap.
         let bound = only == nil ? olderThan ?? scan.oldest : scan.oldest
         let statement = try store.kept(
             """
@@ -248,9 +249,8 @@ public final class Pruning {
 }
 
 extension Store {
-    /// Begins housekeeping. The newest `keeping` operations stay whatever their age, when that is all that is given.
-    /// `only`: nothing but these graphs, in the order of their ids.
-    /// `keepsTexts`: texts that nothing refers to any more stay for a later pruning.
+    /// Begins a pruning. If only `keeping` is given, the newest `keeping` operations stay whatever their age. `only`:
+    /// the only graphs to remove, in the order of their ids. `keepsTexts`: unused texts are left for a later pruning.
     public func prune(
         olderThan instant: Int64?, keeping: Int? = nil, only: [GraphID]? = nil, keepsTexts: Bool = false
     ) -> Pruning {
@@ -258,16 +258,16 @@ extension Store {
     }
 }
 
-/// All submissions, read a few at a time.
+/// Reads all submissions, a few at a time.
 private struct SubmissionScan {
     private(set) var operations = 0
     private(set) var oldest = Int64.max
     private var last: Int64 = 0
 
-    /// Submissions are cheaper to read than operations are to remove.
+    /// Number of submissions that can be read in the time in which one operation is removed.
     private static let factor = 10
 
-    /// Reads on; returns whether all have been read.
+    /// Reads a part. Returns whether all have been read.
     mutating func proceed(_ store: Store, _ limit: Int) throws(StoreError) -> Bool {
         let rows = try store.kept("SELECT first, count, at FROM submission WHERE first > ?1 ORDER BY first LIMIT ?2")
         rows.bind(1, last)

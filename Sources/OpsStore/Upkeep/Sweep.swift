@@ -1,5 +1,5 @@
-/// Takes away texts, policies and category sets that no operation refers to: first it reads through all operations,
-/// some at a time, then it deletes what they have not named.
+/// Removes texts, policies and category sets that no operation refers to. It first reads all operations, some at a
+/// time, then deletes the rows that they have not named.
 final class Sweep {
     private let store: Store
     private var usedTexts: BitSet
@@ -11,7 +11,7 @@ final class Sweep {
     private let nextSet: Int64
     private var operation: Int64 = 0
     private var text: Int64 = 0
-    /// Shared rows still to be deleted: the first table is next, from its id on.
+    /// Tables with rows that are still to be deleted; the first is next.
     private var tables: [Shared]
     private var hasReadAll = false
 
@@ -31,7 +31,7 @@ final class Sweep {
 
     deinit { store.interned.sharedSince = nil }
 
-    /// True while there is more to do.
+    /// Makes a step. Returns true while there is more to do.
     func step(_ limit: Int) throws(StoreError) -> Bool {
         if !hasReadAll {
             try read(limit)
@@ -94,7 +94,7 @@ final class Sweep {
         return count == limit
     }
 
-    /// Deletes some of what no operation refers to; returns whether that was all.
+    /// Deletes some of the unused rows of a table. Returns whether none is left.
     private func delete(_ shared: Shared, _ limit: Int) throws(StoreError) -> Bool {
         let column = shared.column
         let rows = try store.kept(
@@ -117,13 +117,13 @@ final class Sweep {
     }
 }
 
-/// A table of what operations share.
+/// A table of rows that operations share.
 private struct Shared {
     let table: String
     let column: String
     /// Rows from this id on were stored after the sweep began.
     let next: Int64
     let isSets: Bool
-    /// The last id that was looked at.
+    /// The last id that was examined.
     var last: Int64 = 0
 }
