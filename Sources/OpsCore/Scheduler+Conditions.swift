@@ -56,18 +56,19 @@ extension Scheduler {
             publish(.conditionFalse, operation, detail: detail)
             conditions.setFalse(operation, index: index)
             let condition = list[min(Int(index), list.count - 1)]
-            handleFalseCondition(operation, index, detail, condition, answer.end(of: condition))
+            handleFalseCondition(
+                of: operation, index: index, detail: detail, condition, answer.consequence(for: condition))
         }
         wake(.evaluations)
     }
 
     private mutating func handleFalseCondition(
-        _ operation: OperationIndex, _ index: Int32, _ detail: String, _ condition: ConditionPolicy,
-        _ otherwise: ConditionPolicy.Otherwise
+        of operation: OperationIndex, index: Int32, detail: String, _ condition: ConditionPolicy,
+        _ consequence: ConditionPolicy.Otherwise
     ) {
         let cause = Cause.conditionFalse(index: index, detail: detail)
         let id = table[operation].operationID
-        switch otherwise {
+        switch consequence {
         case .succeed:
             let below = Resolution(outcome: .notNeeded, cause: .groupSkipped(id))
             decideTree(operation, Resolution(outcome: .succeeded, cause: .upToDate), below: below)
@@ -110,7 +111,7 @@ extension Scheduler {
 
 extension ConditionAnswer {
     /// Returns the consequence of a result that is not true.
-    func end(of condition: ConditionPolicy) -> ConditionPolicy.Otherwise {
+    func consequence(for condition: ConditionPolicy) -> ConditionPolicy.Otherwise {
         if case .isUnknown = self, condition.otherwise == .succeed { return .fail }
         return condition.otherwise
     }

@@ -26,8 +26,8 @@ extension Scheduler {
         }
         let queueIndices = snapshot.queues.compactMap { queues.find($0.name) }
         let operations = restore(
-            snapshot.operations, queueIndices, snapshot.categorySets, snapshot.policies, snapshot.endedChildren,
-            snapshot.assigned)
+            snapshot.operations, queues: queueIndices, categorySets: snapshot.categorySets,
+            policies: snapshot.policies, endedChildren: snapshot.endedChildren, assigned: snapshot.assigned)
         // Before the edges, so that edges on the starts of these operations are outstanding.
         for staged in snapshot.staged { restoreAssumedStart(staged) }
         for edge in snapshot.edges {
@@ -53,11 +53,12 @@ extension Scheduler {
 
     /// Inserts stored rows in the order of their ids, and returns their indices.
     mutating func restore(
-        _ rows: [Snapshot.Row], _ queueIndices: [QueueIndex], _ sets: [[CategoryUse]], _ policyList: [Policy],
-        _ endedChildren: [Snapshot.EndedChildren], _ assigned: [OperationID: [AssignedUnits]] = [:]
+        _ rows: [Snapshot.Row], queues queueIndices: [QueueIndex], categorySets: [[CategoryUse]],
+        policies policyList: [Policy], endedChildren: [Snapshot.EndedChildren],
+        assigned: [OperationID: [AssignedUnits]] = [:]
     ) -> [OperationIndex] {
         var setIndices: [CategorySetIndex?] = []
-        for set in sets { setIndices.append(categories.retain(set)) }
+        for set in categorySets { setIndices.append(categories.retain(set)) }
         var policyIndices: [PolicyIndex] = []
         for policy in policyList { policyIndices.append(policies.retain(policy).index) }
         table.reserve(rows.count)

@@ -28,7 +28,9 @@ extension Scheduler {
         }
         if mayDeadlock(rows, revived, queueIndices) { try checkDeadlock(rows, revived, queueIndices) }
         leaveLanes(rows.map(\.parent))
-        let operations = restore(rows, queueIndices, revived.categorySets, revived.policies, revived.endedChildren)
+        let operations = restore(
+            rows, queues: queueIndices, categorySets: revived.categorySets, policies: revived.policies,
+            endedChildren: revived.endedChildren)
         countEndedSince(revived.endedChildren)
         let impossible = restoreEdges(revived)
         rebuildAllBarriers()

@@ -16,7 +16,7 @@ extension Scheduler {
         let first = OperationID(output.nextOperation)
 
         if let parent, mayDeadlock(submission) { try checkDeadlock(submission, first, queueIndices, under: parent) }
-        let operations = insertRows(submission, first, graphID, queueIndices, parent)
+        let operations = insertRows(submission, first: first, graph: graphID, queues: queueIndices, under: parent)
         let impossible = insertEdges(submission, operations)
         joinBarriers(operations)
         if isNewGraph { output.numberGraph() }
@@ -35,8 +35,8 @@ extension Scheduler {
     }
 
     private mutating func insertRows(
-        _ submission: Submission, _ first: OperationID, _ graphID: GraphID, _ queueIndices: [QueueIndex],
-        _ parent: OperationIndex?
+        _ submission: Submission, first: OperationID, graph graphID: GraphID, queues queueIndices: [QueueIndex],
+        under parent: OperationIndex?
     ) -> [OperationIndex] {
         // Each is retained once until all rows are inserted, so that none is removed in between.
         var sets: [CategorySetIndex?] = []

@@ -66,7 +66,7 @@ extension Scheduler {
             }
         case .suspend(.queue(let name), _), .resume(.queue(let name)):
             if let queue = queues.find(name) { walk.left -= queues[queue].parkedCount }
-        case .addDependency(let id, let on, let when, let fact): follow(id, on, when, fact, &walk)
+        case .addDependency(let id, let on, let when, let fact): followEdge(from: id, on: on, when: when, fact, &walk)
         case .submit(let submission): follow(submission, &walk)
         case .edit(let groups): follow(groups, &walk)
         case .retry(_, let revived):
@@ -86,8 +86,8 @@ extension Scheduler {
 
     // MARK: Requests
 
-    private func follow(
-        _ id: OperationID, _ on: OperationID, _ when: EdgeCondition, _ fact: FinishedFact?,
+    private func followEdge(
+        from id: OperationID, on: OperationID, when: EdgeCondition, _ fact: FinishedFact?,
         _ walk: inout ConsequenceWalk
     ) {
         guard let from = unfinished(id) else { return }

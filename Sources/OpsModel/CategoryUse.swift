@@ -3,7 +3,7 @@ public struct CategoryUse: Hashable, Sendable, Codable {
     public enum Mode: String, Sendable, CaseIterable, Codable { case units, exclusive, shared }
     public var name: String
     public var mode: Mode
-    /// Counts for `units` alone.
+    /// Number of units, for the mode `units`.
     public var units: Int32
     public init(name: String, mode: Mode = .units, units: Int32 = 1) {
         self.name = name

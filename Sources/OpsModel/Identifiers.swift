@@ -1,11 +1,11 @@
-/// An operation's number: never reused, rising in the order of submission.
+/// The number of an operation. It is never used again, and rises in the order of submission.
 public struct OperationID: Hashable, Comparable, Sendable, Codable {
     public let rawValue: Int64
     public init(_ rawValue: Int64) { self.rawValue = rawValue }
     public static func < (a: OperationID, b: OperationID) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// The number of what one `submit` stored; `g7` to people.
+/// The number of a graph, the operations of one `submit`; people write `g7`.
 public struct GraphID: Hashable, Comparable, Sendable, Codable {
     public let rawValue: Int64
     public init(_ rawValue: Int64) { self.rawValue = rawValue }

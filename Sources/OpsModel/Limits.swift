@@ -5,16 +5,16 @@ public enum Limits {
     public static let groupDepth = 32
     public static let categoriesPerOperation = 32
     public static let conditionsPerOperation = 16
-    /// Secrets of one operation.
+    /// Maximum number of secrets of one operation.
     public static let secrets = 16
-    /// Patterns of inputs or of outputs of one condition.
+    /// Maximum number of patterns of inputs, and of outputs, of one condition.
     public static let patterns = 64
     /// A hundred years in nanoseconds: longer durations are mistakes, and sums of two still fit 64 bits.
     public static let duration: Int64 = 3_155_760_000_000_000_000
     public static let nameBytes = 200
     /// Bytes of one command with its terminators: all that execve(2) takes, unless the stack may be larger than usual.
     public static let commandBytes = 2 << 20
-    /// As many words as fit, each with its pointer.
+    /// Maximum number of arguments, each with its pointer.
     public static let arguments = commandBytes / 8
     /// Bytes of all `NAME=VALUE` of one operation or capture.
     public static let environmentBytes = 1 << 20

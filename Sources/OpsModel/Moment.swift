@@ -10,7 +10,7 @@ public struct Moment: Hashable, Sendable, Codable {
     }
 }
 
-/// When the scheduler next wants a turn although nothing happened; the earlier of the two wakes it.
+/// Instants at which the scheduler needs its next turn if no event occurs. The earlier one wakes it.
 public struct Deadlines: Hashable, Sendable {
     public var monotonic: Int64?
     public var wall: Int64?

@@ -5,6 +5,6 @@ public struct OperationFlags: OptionSet, Hashable, Sendable, Codable {
     public static let group = OperationFlags(rawValue: 1)
     public static let barrier = OperationFlags(rawValue: 2)
     public static let held = OperationFlags(rawValue: 4)
-    /// Made by a `provide`; goes with the operation that wanted it.
+    /// Submitted by a `provide` key; cancelled with the operation that needs it.
     public static let provided = OperationFlags(rawValue: 8)
 }

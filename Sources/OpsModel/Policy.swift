@@ -30,15 +30,15 @@ public struct Observers: OptionSet, Hashable, Sendable, Codable {
     public static let start = Observers(rawValue: 1)
     public static let produce = Observers(rawValue: 2)
     public static let finish = Observers(rawValue: 4)
-    /// The end of an operation that went wrong by itself.
+    /// The finish of an operation that has failed by itself.
     public static let failed = Observers(rawValue: 8)
 }
 
-/// Treatment of the answer of one condition. Its text stays in the store.
+/// Treatment of the result of one condition. Its text stays in the store.
 public struct ConditionPolicy: Hashable, Sendable, Codable {
     public enum Otherwise: String, Sendable, CaseIterable, Codable { case fail, skip, wait, succeed }
     public var otherwise: Otherwise
-    /// Time for which a true answer stands, and after which a false one with `wait` is asked again.
+    /// Time for which a true result is valid, and after which a false condition with `wait` is evaluated again.
     public var every: Int64
     public init(otherwise: Otherwise = .fail, every: Int64 = 10_000_000_000) {
         self.otherwise = otherwise

@@ -1,6 +1,6 @@
 /// When and how often an attempt that did not succeed is followed by another.
 public struct RetryPolicy: Hashable, Sendable, Codable {
-    /// Attempts beyond the first of a run.
+    /// Maximum number of attempts of a run after the first.
     public var limit: Int32
     public var backoff: Int64
     /// In thousandths: 2000 doubles.

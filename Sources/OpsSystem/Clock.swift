@@ -1,5 +1,5 @@
 internal import Glibc
-// Clocks are read in moments.
+// The clock returns values of OpsModel.
 @_exported public import OpsModel
 
 /// The only clock of the project.

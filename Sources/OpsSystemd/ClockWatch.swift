@@ -32,7 +32,7 @@ public final class ClockWatch {
 
     private func wasSet() {
         var bytes: [UInt8] = []
-        // The read fails with ECANCELED, which is the news. Setting the timer again takes it back.
+        // The read fails with ECANCELED, which reports the change. Setting the timer again clears that.
         _ = try? timer.read(atMost: 8, onto: &bytes)
         do throws(SystemError) {
             try arm()

@@ -30,12 +30,12 @@ public final class SideThread {
         _ job: @escaping @Sendable () -> Value, then handle: @escaping (Value) -> Void
     ) {
         let result = Result<Value>()
-        handlers.append { if let value = result.take() { handle(value) } }
+        handlers.append { if let value = result.consume() { handle(value) } }
         mailbox.add { result.put(job()) }
     }
 
     private func handleResults() {
-        let count = mailbox.takeDone()
+        let count = mailbox.popDoneCount()
         let due = handlers.prefix(count)
         handlers.removeFirst(due.count)
         for handle in due { handle() }
@@ -47,7 +47,7 @@ public final class SideThread {
 
         func put(_ value: Value) { self.value.withLock { $0 = value } }
 
-        func take() -> Value? {
+        func consume() -> Value? {
             value.withLock { value in
                 let taken = value
                 value = nil
@@ -105,7 +105,7 @@ private final class Mailbox: Sendable {
         wake(wanted)
     }
 
-    func takeDone() -> Int {
+    func popDoneCount() -> Int {
         drain(done)
         return content.withLock { content in
             let count = content.done

@@ -86,7 +86,7 @@ struct DeadlockProblem {
             for holder in users where members[Int(holder)].holdsUntilChildrenFinish && members[Int(holder)].isExecuting
             {
                 for user in users where !members[Int(user)].isExecuting {
-                    let (a, b) = (use(holder, Int32(contention)), use(user, Int32(contention)))
+                    let (a, b) = (use(of: holder, in: Int32(contention)), use(of: user, in: Int32(contention)))
                     guard !a.canShare(b) else { continue }
                     arcs.append(Arc(before: 2 * holder + 1, after: 2 * user, category: a.need.category))
                 }
@@ -94,7 +94,7 @@ struct DeadlockProblem {
         }
     }
 
-    func use(_ member: Int32, _ contention: Int32) -> Use {
+    func use(of member: Int32, in contention: Int32) -> Use {
         let position = contentionsOf[Int(member)].firstIndex(of: contention) ?? 0
         return members[Int(member)].uses[position]
     }
@@ -175,7 +175,9 @@ struct DeadlockProblem {
                         open &= open - 1
                         let isAfter = afterStart[2 * user] & (1 << bit) != 0
                         let isBefore = beforeEnd[2 * user] & (1 << bit) != 0
-                        force(Int32(user), Int32(batch[Int(bit)]), contention, isAfter: isAfter, isBefore: isBefore)
+                        forceOrder(
+                            of: Int32(user), and: Int32(batch[Int(bit)]), in: contention, isAfter: isAfter,
+                            isBefore: isBefore)
                     }
                 }
             }
@@ -183,21 +185,23 @@ struct DeadlockProblem {
         return arcs.count > before
     }
 
-    private mutating func force(_ user: Int32, _ holder: Int32, _ contention: Int32, isAfter: Bool, isBefore: Bool) {
+    private mutating func forceOrder(
+        of user: Int32, and holder: Int32, in contention: Int32, isAfter: Bool, isBefore: Bool
+    ) {
         guard user != holder else { return }
-        let (a, b) = (use(user, contention), use(holder, contention))
+        let (a, b) = (use(of: user, in: contention), use(of: holder, in: contention))
         let isHolding = isBefore && (isAfter || members[Int(holder)].isExecuting)
         // It has room beside each of the holders alone, but may have none beside all that are sure to hold then.
-        guard !a.canShare(b) || isHolding && exceeds(a, b, user, contention) else { return }
-        if isBefore, !members[Int(holder)].isExecuting, note(user, holder) {
+        guard !a.canShare(b) || isHolding && exceeds(a, beside: b, of: user, in: contention) else { return }
+        if isBefore, !members[Int(holder)].isExecuting, insertForced(user, before: holder) {
             arcs.append(Arc(before: 2 * user + 1, after: 2 * holder, category: a.need.category))
         }
-        if isAfter || isHolding, note(holder, user) {
+        if isAfter || isHolding, insertForced(holder, before: user) {
             arcs.append(Arc(before: 2 * holder + 1, after: 2 * user, category: a.need.category))
         }
     }
 
-    private mutating func exceeds(_ a: Use, _ b: Use, _ user: Int32, _ contention: Int32) -> Bool {
+    private mutating func exceeds(_ a: Use, beside b: Use, of user: Int32, in contention: Int32) -> Bool {
         guard a.need.mode == .units, b.need.mode == .units else { return false }
         let key = UInt64(UInt32(bitPattern: user)) << 32 | UInt64(UInt32(bitPattern: contention))
         let held = occupancy[key, default: Int64(a.need.units)] + Int64(b.need.units)
@@ -205,7 +209,7 @@ struct DeadlockProblem {
         return held > Int64(a.capacity)
     }
 
-    private mutating func note(_ first: Int32, _ second: Int32) -> Bool {
+    private mutating func insertForced(_ first: Int32, before second: Int32) -> Bool {
         forced.insert(UInt64(UInt32(bitPattern: first)) << 32 | UInt64(UInt32(bitPattern: second))).inserted
     }
 

@@ -19,19 +19,19 @@ struct DraftCycle {
         outstanding = [Int32](repeating: 0, count: 2 * count)
         for (i, draft) in submission.operations.enumerated() {
             let i = Int32(i)
-            arc(2 * i, 2 * i + 1)
+            addArc(from: 2 * i, to: 2 * i + 1)
             guard let group = draft.group else { continue }
-            arc(2 * group, 2 * i)
-            arc(2 * i + 1, 2 * group + 1)
+            addArc(from: 2 * group, to: 2 * i)
+            addArc(from: 2 * i + 1, to: 2 * group + 1)
         }
         for edge in submission.edges {
             guard case .local(let on) = edge.on else { continue }
-            arc(edge.when == .started ? 2 * on : 2 * on + 1, 2 * edge.from)
+            addArc(from: edge.when == .started ? 2 * on : 2 * on + 1, to: 2 * edge.from)
         }
         addBarriers()
     }
 
-    private mutating func arc(_ before: Int32, _ after: Int32) {
+    private mutating func addArc(from before: Int32, to after: Int32) {
         let arc = ArcIndex(rawValue: Int32(targets.count))
         targets.append(after)
         following.append(heads[Int(before)])
@@ -57,13 +57,13 @@ struct DraftCycle {
         guard submission.operations.contains(where: { $0.flags.contains(.barrier) }) else { return }
         for (i, draft) in submission.operations.enumerated() {
             let i = Int32(i)
-            if let barrier = lastBarrier[draft.queue], !encloses(barrier, i) {
-                arc(2 * barrier + 1, 2 * i)
+            if let barrier = lastBarrier[draft.queue], !encloses(barrier, child: i) {
+                addArc(from: 2 * barrier + 1, to: 2 * i)
                 for above in groups(above: barrier)
                 where submission.operations[Int(above)].flags.contains(.barrier)
-                    && submission.operations[Int(above)].queue == draft.queue && !encloses(above, i)
+                    && submission.operations[Int(above)].queue == draft.queue && !encloses(above, child: i)
                 {
-                    arc(2 * above + 1, 2 * i)
+                    addArc(from: 2 * above + 1, to: 2 * i)
                 }
             }
             guard draft.flags.contains(.barrier) else {
@@ -71,8 +71,10 @@ struct DraftCycle {
                 continue
             }
             // It does not wait for the groups around it; the next barrier outside of them does.
-            let above = (segment[draft.queue] ?? []).filter { encloses($0, i) }
-            for other in segment[draft.queue] ?? [] where !encloses(other, i) { arc(2 * other + 1, 2 * i) }
+            let above = (segment[draft.queue] ?? []).filter { encloses($0, child: i) }
+            for other in segment[draft.queue] ?? [] where !encloses(other, child: i) {
+                addArc(from: 2 * other + 1, to: 2 * i)
+            }
             segment[draft.queue] = above
             lastBarrier[draft.queue] = i
         }
@@ -82,7 +84,7 @@ struct DraftCycle {
         Array(sequence(first: child) { submission.operations[Int($0)].group }.dropFirst())
     }
 
-    private func encloses(_ group: Int32, _ child: Int32) -> Bool {
+    private func encloses(_ group: Int32, child: Int32) -> Bool {
         sequence(first: child) { submission.operations[Int($0)].group }.dropFirst().contains(group)
     }
 

@@ -1,13 +1,13 @@
 /// Kind of the value of an option or an operand: decides how it is checked, completed and named in help.
 public indirect enum ValueKind: Sendable, Equatable {
     case text
-    /// From 0 on: nothing that is counted here is less.
+    /// A number from 0 on.
     case integer
     case number
     case duration
     /// A duration from now, or an instant.
     case time
-    /// A duration ago, or an instant that has been.
+    /// A duration before now, or a past instant.
     case past
     case size
     case keyValue
@@ -21,7 +21,7 @@ public indirect enum ValueKind: Sendable, Equatable {
     case choice([String])
     /// Comma-separated words, each one of these.
     case choices([String])
-    /// A value, or `none` to take it away.
+    /// A value, or `none` to remove it.
     case orNone(ValueKind)
 }
 
@@ -47,7 +47,7 @@ public struct CommandOption: Sendable {
         case quantities
         /// An object of numbers.
         case factors
-        /// Written by opsctl in a way of the key's own.
+        /// A form that opsctl writes for this key alone.
         case special
     }
 
@@ -113,7 +113,7 @@ public struct CommandOption: Sendable {
         return option
     }
 
-    /// The option gives, or takes away, all of the key's value.
+    /// True if the option sets or removes the whole value of the key.
     var isOfWholeKey: Bool { member == nil || member == "limit" }
 
     public func isCalled(_ name: String) -> Bool { name == self.name || name == alias }

@@ -9,7 +9,7 @@ public struct KeyEntry: Sendable {
         public static let single = Traits(rawValue: 2)
         /// `set` may change the key while the operation waits.
         public static let editable = Traits(rawValue: 4)
-        /// `set` may take the value away.
+        /// `set` may remove the value.
         public static let removable = Traits(rawValue: 8)
         /// The key says when the operation starts: given beside a graph file it is for those that wait for no other.
         public static let start = Traits(rawValue: 16)
@@ -62,7 +62,7 @@ public struct KeyEntry: Sendable {
         self.traits = traits
         self.options = options
         let edits = editing ?? options
-        // A member's option alone has nothing to take away.
+        // The option of a member cannot remove the value.
         let isRemovable = traits.contains(.removable)
         editOptions =
             traits.contains(.editable) ? edits.map { isRemovable && $0.isOfWholeKey ? $0.orNone : $0 } : []

@@ -159,7 +159,7 @@ struct LogTrimmer {
                     try file.trim(keeping: log.cap)
                 }
                 if log.uid != Identity.uid, !file.isOwnershipTaken {
-                    try file.takeOwnership()
+                    try file.acquireOwnership()
                     wasTakenOver = true
                 }
             }

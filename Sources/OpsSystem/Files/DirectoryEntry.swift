@@ -47,7 +47,7 @@ struct DirectoryEntry: ~Copyable {
         return Descriptor(owning: try retrying("open file") { unsafe Glibc.open(path, flags) })
     }
 
-    consuming func takeReference() -> Descriptor { reference }
+    consuming func consumeReference() -> Descriptor { reference }
 
     static func text(_ name: [CChar]) -> String {
         String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)

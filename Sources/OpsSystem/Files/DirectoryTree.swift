@@ -8,9 +8,9 @@ public struct DirectoryTree: Sendable {
     private let path: String
     /// Depth down to which directories stay open. Deeper ones are moved up to the top.
     private static let depth = 32
-    /// Number of times that the top is gone through. Each takes away 32 levels, also of a tree that still grows.
+    /// Number of passes over the top. Each removes 32 levels, also of a tree that still grows.
     private static let mostPasses = 4096
-    /// Number of names that are read in one go.
+    /// Number of names that are read at once.
     private static let batch = 16_384
 
     public init(_ path: String) { self.path = path }

@@ -21,7 +21,7 @@ public enum Files {
         var status = stat()
         let number = reference.rawValue
         try retrying("examine \(path)") { unsafe fstat(number, &status) }
-        // Files that the kernel makes up have no size; reading some of them takes messages away.
+        // Files that the kernel makes up have no size; reading some of them removes messages.
         guard status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else {
             throw SystemError("read \(path)", errno: EINVAL)
         }

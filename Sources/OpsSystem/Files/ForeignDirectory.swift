@@ -13,7 +13,7 @@ public struct ForeignDirectory: ~Copyable {
         guard let entry = try DirectoryEntry.open(path), try entry.status.st_mode & S_IFMT == S_IFDIR else {
             return nil
         }
-        return ForeignDirectory(reference: entry.takeReference(), user: user)
+        return ForeignDirectory(reference: entry.consumeReference(), user: user)
     }
 
     private init(reference: consuming Descriptor, user: UInt32) {

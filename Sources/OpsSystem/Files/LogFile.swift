@@ -24,7 +24,7 @@ public final class LogFile {
     /// that user, which is the last thing that happens to it.
     public static func adopt(_ path: String, inode: UInt64, owner: UInt32) throws(SystemError) -> LogFile? {
         let file = LogFile(path, descriptor: nil, isOwnershipTaken: false)
-        // While its owner has a lease on it, who it is cannot be told.
+        // While its owner has a lease on the file, its owner cannot be determined.
         guard let number = try file.number() else { return Files.exists(path) ? file : nil }
         var status = stat()
         try retrying("examine \(path)") { unsafe fstat(number, &status) }
@@ -94,7 +94,8 @@ extension LogFile {
         return (Int64(status.st_size), Int64(status.st_blocks).clampedProduct(512))
     }
 
-    /// Returns what tells the file from others of its name; `nil`: it cannot be opened now.
+    /// Returns the identity of the file, which distinguishes it from others with its name; `nil`: it cannot be opened
+    /// now.
     public func inode() throws(SystemError) -> UInt64? {
         guard let number = try number() else { return nil }
         var status = stat()
@@ -151,7 +152,7 @@ extension LogFile {
     }
 
     /// Takes the file from its owner, who may have kept a way to open it again.
-    public func takeOwnership() throws(SystemError) {
+    public func acquireOwnership() throws(SystemError) {
         guard let number = try number() else { return }
         try retrying("chown \(path)") { ops_take_from_owner(number) }
         isOwnershipTaken = true

@@ -50,7 +50,7 @@ extension Files {
     /// Creates a directory, and those above it, that every user can enter, but only this user can list or change.
     public static func makeTraversableDirectories(_ path: String) throws(SystemError) {
         if unsafe mkdir(path, 0o711) == 0 {
-            // The mask of this process may have taken more away.
+            // The umask of this process may have removed further rights.
             try retrying("chmod \(path)") { unsafe chmod(path, 0o711) }
             return
         }
@@ -62,7 +62,7 @@ extension Files {
         try makeTraversableDirectories(path)
     }
 
-    /// Takes the rights of all others to a directory of ours away, if it is there.
+    /// Removes the rights of all other users to a directory of this process, if it exists.
     public static func makePrivate(_ path: String) throws(SystemError) {
         if unsafe chmod(path, 0o700) != 0 && errno != ENOENT { throw .last("chmod \(path)") }
     }

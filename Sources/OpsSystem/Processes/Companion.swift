@@ -5,8 +5,8 @@ internal import Glibc
 public struct Companion: Sendable {
     public let pid: Int32
 
-    /// Starts a program, which is looked for in PATH. Its messages go where those of this process go, or nowhere if it is
-    /// `silent`. With `readsInput` false nothing can be said to it.
+    /// Starts a program, which is looked for in PATH. Its messages go where those of this process go, or nowhere if it
+    /// is `silent`. With `readsInput` false nothing can be sent to it.
     public static func start(
         _ words: [String], silent: Bool = false, readsInput: Bool = true
     ) throws(SystemError) -> (companion: Companion, socket: Int32) {

@@ -39,12 +39,12 @@ struct DeadlockSearchTests {
 
         private func hasRoom(_ member: Int, _ done: UInt32) -> Bool {
             problem.contentionsOf[member].allSatisfy { contention in
-                let own = problem.use(Int32(member), contention)
+                let own = problem.use(of: Int32(member), in: contention)
                 let others = problem.contentions[Int(contention)].filter { other in
                     let (start, end) = (UInt32(1) << UInt32(2 * other), UInt32(2) << UInt32(2 * other))
                     return Int(other) != member && done & start != 0 && done & end == 0
                 }
-                .map { problem.use($0, contention).need }
+                .map { problem.use(of: $0, in: contention).need }
                 switch own.need.mode {
                 case .exclusive: return others.isEmpty
                 case .shared: return others.allSatisfy { $0.mode == .shared }
@@ -106,7 +106,7 @@ struct DeadlockSearchTests {
         let problem = DeadlockProblem(members, [])
         return problem.contentions.indices.allSatisfy { contention in
             let uses = problem.contentions[contention].filter { members[Int($0)].isExecuting }
-                .map { problem.use($0, Int32(contention)) }
+                .map { problem.use(of: $0, in: Int32(contention)) }
             let isShared = uses.allSatisfy { $0.need.mode == .shared }
             let areUnits = uses.allSatisfy { $0.need.mode == .units }
             return uses.count < 2 || isShared
