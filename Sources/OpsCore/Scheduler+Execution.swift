@@ -45,8 +45,8 @@ extension Scheduler {
         endAttempt(index)
     }
 
-    /// Handles leftover processes of a `notify` operation. One of them may still report the result, so the runner keeps them
-    /// alive until it is told otherwise.
+    /// Handles leftover processes of a `notify` operation. One of them may still report the result, so the runner keeps
+    /// them alive until opsd terminates them.
     private mutating func handleLeftovers(_ index: ExecutionIndex) {
         let policy = policy(of: executions[index].operation)
         guard policy?.completion == .notify, executions[index].resolution != nil, !executions[index].isCancelling else {

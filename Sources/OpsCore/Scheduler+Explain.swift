@@ -42,7 +42,7 @@ extension Scheduler {
         return reasons
     }
 
-    /// Returns the levels that must be resumed before its processes go on.
+    /// Returns the levels that must be resumed before the processes of an operation continue.
     private func freezers(of operation: OperationIndex) -> [Level] {
         let row = table[operation]
         let levels: [(Traits, Level)] = [

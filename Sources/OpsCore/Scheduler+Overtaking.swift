@@ -148,8 +148,8 @@ extension Scheduler {
         return WaitView(registry).reach(awaited).contains(.start(operation)) ? nil : .reservations
     }
 
-    /// Returns the ends of groups and producers that hold what an operation with a reservation needs: only those wait for
-    /// others in turn.
+    /// Returns the ends of groups and producers that hold a category which an operation with a reservation needs: only
+    /// groups and producers wait for other operations.
     func endsAwaitedByReservers() -> [WaitNode] {
         guard groups.count > 0 else { return [] }
         var result: [WaitNode] = []
@@ -199,7 +199,7 @@ extension Scheduler {
 }
 
 extension Category {
-    /// Returns whether two needs have room together, besides what is taken.
+    /// Returns whether two needs have room together, beside the present holders.
     func fit(_ a: Need, beside b: Need) -> Bool {
         switch (a.mode, b.mode) {
         case (.shared, .shared): return true

@@ -52,8 +52,8 @@ extension Scheduler {
         return .done(operations.count)
     }
 
-    /// Returns whether operations that come back may wait for operations that wait for them: through a barrier, a parent
-    /// or a category.
+    /// Returns whether returning operations may wait for operations that wait for them: through a barrier, a parent or
+    /// a category.
     private func mayDeadlock(_ rows: [Snapshot.Row], _ revived: Revival, _ queueIndices: [QueueIndex]) -> Bool {
         let hasBarriers = queueIndices.contains { registry.barriers.hasBarriers(in: $0) }
         let hasParents = rows.contains { $0.parent.rawValue != 0 }
@@ -84,7 +84,7 @@ extension Scheduler {
     private mutating func restoreEdges(_ revived: Revival) -> [ImpossibleEdge] {
         var impossible: [ImpossibleEdge] = []
         for edge in revived.edges {
-            // An operation that waits and was not brought back keeps its satisfied edges.
+            // A waiting operation that is not among those that return keeps its met edges.
             guard let from = unfinished(edge.from), revived.contains(edge.from) else { continue }
             let on = table.index(of: edge.on)
             if let fact = fact(about: edge.on, on, revived.finished) {

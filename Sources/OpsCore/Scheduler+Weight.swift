@@ -221,7 +221,7 @@ extension Scheduler {
         }
     }
 
-    /// Follows the end of an attempt, unless another attempt follows or children go on.
+    /// Follows the end of an attempt, unless another attempt or unfinished children follow.
     private func end(_ index: ExecutionIndex, _ end: Resolution?, _ walk: inout ConsequenceWalk) {
         let operation = executions[index].operation
         guard let end, !table[operation].traits.contains(.finishPending), !mayRetry(operation, index, end) else {

@@ -98,7 +98,7 @@ public struct Snapshot: Sendable, Codable {
         public var boot: String
         public var startedAt: Moment
         public var process: Process?
-        /// Exit of its main process. A `notify` attempt may go on after it.
+        /// Exit of its main process. A `notify` attempt may continue after it.
         public var exit: Exit?
         /// Resolution that was decided while processes of the attempt were alive.
         public var resolution: Resolution?

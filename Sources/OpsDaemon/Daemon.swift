@@ -14,14 +14,14 @@ internal import OpsWire
 /// This class creates the parts of the daemon, each with those that it uses, and lets them perform the consequences of
 /// a turn.
 ///
-/// - `Turns`: scheduler and store. `Turn`: what waits for the commit.
+/// - `Turns`: scheduler and store. `Turn`: everything that waits for the commit.
 /// - `Turns+Turn`: the turn itself.
 /// - `Turns+Staging`: starts that the runner makes by itself.
 /// - `Turns+LongTurn`: a turn so large that it is processed and committed outside the loop.
-/// - `Turns+Outage`: what happens when the disk says no.
-/// - `EffectPerformer`, `RunnerLink`: orders to the world, and its answers.
+/// - `Turns+Outage`: the time during which the disk cannot be written.
+/// - `EffectPerformer`, `RunnerLink`: commands to processes, and their reports.
 /// - `Schedules/`: runs by the calendar.
-/// - `Socket/`, `Requests/`: clients and their calls. `Streams/`: answers that go on.
+/// - `Socket/`, `Requests/`: clients and their calls. `Streams/`: answers with several replies.
 public final class Daemon {
     var configuration: Configuration
     let options: CommandLineOptions
@@ -105,7 +105,7 @@ public final class Daemon {
         try turns.restore()
     }
 
-    /// Begins or ends the record of turns, as it is configured now.
+    /// Begins or ends the record of turns, as the configuration says.
     func setRecorder() {
         if turns.recorder == nil, configuration.record > 0 {
             turns.recorder = TurnRecorder(loop, log, directory: configuration.state + "/record")

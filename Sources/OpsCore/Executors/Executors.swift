@@ -23,7 +23,7 @@ struct Executors: Codable {
     struct Executor: Codable {
         let name: String
         var window = Limits.executorWindow
-        /// True while its program is connected and starts what it gets.
+        /// True while its program is connected and starts attempts.
         fileprivate(set) var isConnected = false
         fileprivate(set) var inFlight: Int32 = 0
         /// Lanes that wait for its connection or for room in its window.

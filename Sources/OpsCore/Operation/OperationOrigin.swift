@@ -3,7 +3,7 @@ struct OperationOrigin: Codable {
     /// The graph in the upper 40 bits, the partition in the lower 24; all of these set: none.
     private var bits: UInt64
 
-    /// Number of partitions that can be told apart.
+    /// Number of partitions that can be distinguished.
     static let partitions = (1 << 24) - 1
     /// Highest number of a graph.
     static let lastGraph: Int64 = (1 << 40) - 1

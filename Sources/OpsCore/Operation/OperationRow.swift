@@ -112,7 +112,7 @@ struct Traits: OptionSet, Codable {
     static let delayed = Traits(bit: 5)
     static let backingOff = Traits(bit: 6)
     static let hasConditions = Traits(bit: 7)
-    /// Counted in `waiting`: a barrier before it, what a barrier itself waits for, its group's start.
+    /// Counted in `waiting`: a barrier before it, operations before a barrier, the start of its group.
     static let behindBarrier = Traits(bit: 8)
     static let gathering = Traits(bit: 9)
     static let groupNotStarted = Traits(bit: 10)

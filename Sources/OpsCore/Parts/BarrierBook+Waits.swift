@@ -55,7 +55,7 @@ extension BarrierBook {
     }
 
     /// Number of operations that a barrier waits for: those of its scope between the barrier before and it, and, where
-    /// that one encloses it and has started, operations that a retry has brought back before that.
+    /// that one encloses it and has started, operations before that one which a retry has returned.
     func awaited(by barrier: OperationIndex, in rows: some OperationRows) -> Int32 {
         let scope = Self.scope(ofBarrier: rows[barrier])
         return awaited(upTo: self[scope].position(from: rows[barrier].id), of: scope, in: rows)
@@ -79,8 +79,8 @@ extension BarrierBook {
         return lastBarrier(before: operation, in: rows).map { self[$0.scope].barriers[$0.position].operation }
     }
 
-    /// Returns the last barrier that orders an operation and does not enclose it, up to the one with this id. (A barrier
-    /// that encloses it may have passed another that has come back since.)
+    /// Returns the last barrier that orders an operation and does not enclose it, up to the one with this id. (A
+    /// barrier that encloses it may have passed another one that has returned since.)
     func lastBarrier(
         before operation: OperationIndex, notAfter id: Int64 = .max, in rows: some OperationRows
     ) -> Position? {
@@ -108,7 +108,7 @@ extension BarrierBook {
 
     // MARK: Operations before an operation
 
-    /// Returns what a barrier waits for in the order of ids, without the barrier before it.
+    /// Returns the operations that a barrier waits for in the order of ids, without the barrier before it.
     func gathered(by barrier: OperationIndex, in rows: some OperationRows) -> [OperationIndex] {
         guard rows[barrier].traits.contains(.gathering) else { return [] }
         let row = rows[barrier]
@@ -253,7 +253,7 @@ extension BarrierBook {
 
     // MARK: Invariants
 
-    /// 9. Barriers stand in order, and count what they wait for.
+    /// 9. Barriers are in order, and count the operations that they wait for.
     func checkInvariants(
         _ members: [OperationIndex], _ queues: QueueTable, _ partitions: PartitionTable, in rows: some OperationRows
     ) -> [String] {

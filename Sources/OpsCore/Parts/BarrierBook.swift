@@ -5,8 +5,8 @@
 /// user alone. Groups that enclose a barrier do not block it, nor does a barrier block its own children.
 ///
 /// So an operation of an ordinary user is in two scopes: its queue, for the barriers of privileged users, and its
-/// partition, for those of its own user. Each scope counts for itself. An operation waits for the last barrier before it
-/// in either scope; that one waits for those before it in turn.
+/// partition, for those of its own user. Each scope counts for itself. An operation waits for the last barrier before
+/// it in either scope, which waits for the barriers before it.
 ///
 /// The book decides which operations a barrier blocks. The scheduler keeps that decision in the traits `behindBarrier`
 /// and `gathering` of their rows.
@@ -189,7 +189,8 @@ struct BarrierBook: Codable {
         let row = rows[operation]
         var position = self[scope].position(from: row.id)
         guard !Self.isBarrier(operation, of: scope, in: rows) else {
-            // A barrier that was cancelled while it waited leaves to the next one what it waited for: all is counted again.
+            // The next barrier takes over the operations that a barrier cancelled while waiting has waited for: all are
+            // counted again.
             if isPlain(position, of: scope, in: rows) { return open(position, of: scope, in: rows) }
             requestRecount(of: row.queue)
             return []

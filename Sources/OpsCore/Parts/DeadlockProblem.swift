@@ -1,11 +1,11 @@
 /// Decides if operations that hold categories until others have finished can all finish.
 ///
-/// Nodes are the start (2i) and the end (2i+1) of each member; an arc says what comes before what. A *holder* holds
-/// what it uses until its children have ended: of any two that cannot share a category one must come wholly before the
-/// other. Where a member's start lies before a holder's end, it must end before the holder starts; where a holder's
-/// start lies before the member's, the holder must end before it. Forced orders force others. If they close a cycle, no
-/// member of it can ever finish. Where both orders are possible none is forced, since a decision would have to try all.
-/// So every cycle that is found exists, but some cycles are not found.
+/// Nodes are the start (2i) and the end (2i+1) of each member; an arc says which node comes before another. A *holder*
+/// holds the categories that it uses until its children have finished. Of two members that cannot share a category, one
+/// must end before the other starts. Where a member's start lies before a holder's end, it must end before the holder
+/// starts; where a holder's start lies before the member's, the holder must end before it. Forced orders force others.
+/// If they close a cycle, no member of it can ever finish. Where both orders are possible none is forced, since a
+/// decision would have to try all. So every cycle that is found exists, but some cycles are not found.
 struct DeadlockProblem {
     struct Use {
         /// The holder that holds the category around this member: uses meet within one domain only.

@@ -4,7 +4,7 @@ extension Registry {
         checkCounts(rows) + checkRunning() + checkCategories() + checkWaiting(rows) + checkGroups(rows)
     }
 
-    /// 1. Every count of states is what counting gives, and every id is found at its row.
+    /// 1. Every count of states is right, and every id is found at its row.
     private func checkCounts(_ rows: [OperationIndex]) -> [String] {
         var broken: [String] = []
         var all = Scheduler.Counts()
@@ -59,7 +59,7 @@ extension Registry {
         return broken
     }
 
-    /// 3. What is taken of a category is what its holders took, and they can hold it together.
+    /// 3. Every category counts the shares of its holders, and they can hold it together.
     private func checkCategories() -> [String] {
         var broken: [String] = []
         var taken: [CategoryIndex: Category] = [:]

@@ -36,7 +36,7 @@ struct SlotTimes: Codable {
 
     private static let minute: Int64 = 60_000_000_000
     private static let divisor: Int64 = 32
-    /// After so many minutes less than a millionth is left.
+    /// Number of minutes after which less than a millionth is left.
     private static let minutesRemembered: Int64 = 440
 
     private var accounts = Pool<Account, AccountIndex>()

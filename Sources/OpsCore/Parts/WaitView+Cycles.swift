@@ -106,8 +106,8 @@ extension WaitView {
 /// The check of a cycle that was found before. It reads the registry itself and not a view: it is made before each
 /// start.
 extension Registry {
-    /// Returns whether a cycle that was found before still stands. A wait for a barrier is not recognised: then the cycle is
-    /// searched for again.
+    /// Returns whether a cycle that was found before still exists. A wait for a barrier is not recognised: then the
+    /// cycle is searched again.
     func stands(_ cycle: [WaitNode], from group: OperationIndex, _ needs: [Need]) -> Bool {
         guard let last = cycle.last, cycle.first == .end(group),
             needs.contains(where: { excludes($0, last.operation, in: table) })
@@ -149,7 +149,7 @@ extension Registry {
         }
     }
 
-    /// Returns whether this can never be held beside what an executing operation holds of the category.
+    /// Returns whether a need can never be held beside the share of an executing operation.
     func excludes(_ need: Need, holder: OperationIndex, in rows: some OperationRows) -> Bool {
         guard let execution = rows[holder].execution else { return false }
         let held = executions[execution].holding.first { $0.category == need.category }

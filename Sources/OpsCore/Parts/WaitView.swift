@@ -1,4 +1,4 @@
-/// A read-only view of what waits for what: in the registry as it is, or as a request would leave it.
+/// A read-only view of the waits between operations: as they are, or as a request would leave them.
 ///
 /// A view shares the registry's storage. Only the rows, edges, children and barriers that the proposed request touches are
 /// copied: no more than the request itself would write.

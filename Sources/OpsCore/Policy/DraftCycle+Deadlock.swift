@@ -53,7 +53,7 @@ extension DraftCycle {
         return draft.flags.contains(.group) && draft.categories != nil
     }
 
-    /// The nearest group around an operation that names a category, and what it takes of it.
+    /// Returns the nearest group around an operation that names a category, and its use of the category.
     private func holder(
         of name: String, above offset: Int32, _ sets: [[CategoryUse]]
     ) -> (group: Int32, share: CategoryUse)? {

@@ -3,7 +3,7 @@
 /// Barriers count: one starts after all before it in its queue, and all after it start when it has ended.
 struct DraftCycle {
     let submission: Submission
-    /// Node 2i is the start of operation i, 2i+1 its end; `heads` and `following` list what comes after each.
+    /// Node 2i is the start of operation i, 2i+1 its end; `heads` and `following` list the nodes after each.
     private var heads: [Packed<ArcIndex>]
     private var following: [Packed<ArcIndex>] = []
     private var targets: [Int32] = []
@@ -117,7 +117,7 @@ struct DraftCycle {
             seen[Int(node)] = true
             node = earlier
         }
-        // Walking back from here meets what each waits for, in order.
+        // Walking back from here visits the nodes that each waits for, in order.
         let first = node
         var result = [DraftEdge.Target.local(first / 2)]
         repeat {

@@ -16,7 +16,7 @@ struct Lane: Codable {
         /// True if each of its members needs a slot of the pool.
         var needsSlot: Bool { !isGroup && executor == nil }
 
-        /// Leaves out what few operations have: lanes are looked up at each start.
+        /// Leaves out members that few lanes have: lanes are looked up at each start.
         func hash(into hasher: inout Hasher) {
             hasher.combine(queue)
             hasher.combine(parent)

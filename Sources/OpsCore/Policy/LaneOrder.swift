@@ -1,5 +1,5 @@
-/// The lanes that name one category, by their first members: the best at the root. Unlike a `LaneHeap` it holds
-/// each lane once, exactly; a lane has a ticket here, by which it is found wherever it stands.
+/// The lanes that name one category, by their first members: the best at the root. Unlike a `LaneHeap` it contains each
+/// lane once. The ticket of a lane leads to its position.
 struct LaneOrder: Codable {
     struct Entry: HeapEntry {
         var key: UInt64

@@ -22,7 +22,7 @@ struct UnitTable: Codable {
     private(set) var names: [String] = []
     /// Largest number of holders of one unit.
     private(set) var share: Int32
-    /// Positions of units by the number of their shares that are taken; those without a free share are in none.
+    /// Positions of units by the number of their taken shares. Units without a free share are on no level.
     private var levels: [PositionSet] = []
     /// Shares that are taken beyond what the list allows: of units that drain, or from a time when `share` was larger.
     private var excess: Int32 = 0
@@ -129,7 +129,7 @@ struct UnitTable: Codable {
         vacant.append(unit)
     }
 
-    /// Works out positions, levels and surplus from the list and from what is taken.
+    /// Computes positions, levels and surplus from the list and the taken shares.
     private mutating func rebuild() {
         levels = []
         for (position, index) in list.enumerated() {
@@ -139,7 +139,7 @@ struct UnitTable: Codable {
         excess = units.reduce(0) { $0 + max(0, $1.taken - allowed($1)) }
     }
 
-    /// Returns what is wrong, given the shares that are held of each unit.
+    /// Returns broken invariants, given the number of held shares of each unit.
     func checkInvariants(held: [UnitIndex: Int32]) -> [String] {
         var broken: [String] = []
         for (offset, unit) in units.enumerated() {

@@ -1,9 +1,9 @@
 /// Staged launches are those of the operations that would start next. Their intents are on disk, and the runner starts
 /// the first that may start as soon as an attempt succeeds. So no slot waits for a commit.
 ///
-/// Some staged operations are ready and wait for a slot of the full pool; others wait for the success of executing ones.
-/// They are always what would start next, in order, and no report of the runner alone can change that: everything that
-/// executes is plain, and whatever else its success unblocks comes after the last of them. Before anything else is
+/// Some staged operations are ready and wait for a slot of the full pool; others wait for the success of executing
+/// ones. They are always the next operations in order, and no report of the runner can change that: every executing
+/// operation is plain, and all others that its success unblocks come after the last staged one. Before anything else is
 /// handled they are revoked, which needs no answer of the runner: so no rule ever meets a staged operation.
 ///
 /// A staged operation stays `ready`, out of its lane, or `pending`. `Scheduler+StagingPlan` chooses them.
@@ -56,8 +56,9 @@ extension Scheduler {
         record(.unstaged(AttemptID(table[operation].operationID, table[operation].attempt + 1)))
     }
 
-    /// Revokes what is staged. `started`: the number of launches that the runner has started without reporting them;
-    /// each could start only when the ready ones before it had. Nil: any of them may have started, or may yet.
+    /// Revokes all staged launches. `started`: the number of launches that the runner has started without reporting
+    /// them; each could start only after the ready ones before it. Nil: any of them may have started, or may still
+    /// start.
     mutating func revokeStaged(started: Int?) {
         guard !staging.isEmpty else { return }
         scratch.sawOnlyRunnerReports = false
@@ -75,8 +76,8 @@ extension Scheduler {
         }
     }
 
-    /// Revokes what the caller of `handle` or `endTurn` has left staged. The runner may start them until it confirms
-    /// the revocation, so each of them counts as started.
+    /// Revokes the launches that the caller of `handle` or `endTurn` has left staged. The runner may start them until
+    /// it confirms the revocation, so each of them counts as started.
     mutating func revokeStagedUnconfirmed() { revokeStaged(started: nil) }
 
     /// Returns the operations that the runner has not started to their lanes. The runner reports each start before it

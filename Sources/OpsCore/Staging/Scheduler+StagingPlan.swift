@@ -95,8 +95,9 @@ extension Scheduler {
             && execution.runner == capacity.runner
     }
 
-    /// Returns whether an interruption ends an operation. If machine or runner die with opsd, nobody can say whether a staged
-    /// operation that waited had started: so neither it nor what it waits for may be one that an interruption retries.
+    /// Returns whether an interruption ends an operation. If the machine or the runner dies with opsd, it is unknown
+    /// whether a staged operation that waited had started. So neither that operation nor those that it waits for may be
+    /// ones that are retried after an interruption.
     private func endsWhenInterrupted(_ operation: OperationIndex) -> Bool {
         policy(of: operation)?.retry?.onInterrupted != true
     }
@@ -127,7 +128,7 @@ extension Scheduler {
         for index in executions.indices where executions[index].countsForLimits {
             let operation = executions[index].operation
             if executions[index].executor != nil {
-                // Its end frees no slot. What it unblocks may need one.
+                // Its end frees no slot, but operations that it unblocks may need one.
                 guard isPlain(operation), executions[index].holding.isEmpty,
                     let unblocked = firstUnblocked(by: operation)
                 else { return nil }

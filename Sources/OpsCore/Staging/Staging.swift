@@ -42,10 +42,10 @@ struct Staging: Equatable, Codable {
         }
     }
 
-    /// The instant at which what is staged must be revoked.
+    /// The instant at which the staged launches must be revoked.
     var deadline: Int64? { if case .staged(let until) = state { until } else { nil } }
 
-    /// Returns whether what is staged must be revoked before a turn ends.
+    /// Returns whether the staged launches must be revoked before a turn ends.
     func mustRevoke(at now: Moment) -> Bool {
         switch state {
         case .staged(let until): until <= now.monotonic

@@ -137,7 +137,7 @@ final class EffectPerformer {
             }, then: launch)
     }
 
-    /// A launch that cannot be composed is not staged, nor is any after it: it fails when its turn comes.
+    /// Stages a launch. One that cannot be composed is not staged, nor is any after it: it fails when it is launched.
     private func stage(_ attempt: AttemptID, _ after: [AttemptID]) {
         guard runner.isConnected, turns.ask({ $0.isStaged(attempt) }) == true else { return }
         do {

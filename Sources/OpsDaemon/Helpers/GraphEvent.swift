@@ -38,7 +38,7 @@ struct GraphEvent: WireRecord {
         self.graph = graph.graph.reference
         name = graph.name
         type = moment == .failure ? "failure" : "finish"
-        // The graph may go on after its first failure.
+        // The graph may continue after its first failure.
         outcome = OutcomeName(moment == .failure ? record.outcome ?? .failed : progress.outcome ?? .failed).rawValue
         at = (moment == .failure ? record.finishedAt : progress.finishedAt).map(InstantText.format)
         operations = progress.count

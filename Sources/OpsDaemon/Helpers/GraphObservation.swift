@@ -131,7 +131,7 @@ final class GraphObservation {
 
     private func recordRun(of moments: Set<GraphObservers.Moment>, of graph: GraphID) throws(StoreError) {
         if moments.contains(.finish), try history.progress(of: graph, since: 0).unfinished > 0 {
-            // It was retried while the observer of its end waited or ran.
+            // The graph was retried while the observer of its end waited or ran.
             try store.restartObservers(of: graph, at: Moment.now().wall)
             try watch(graph)
             return

@@ -74,7 +74,7 @@ struct Authorization: Sendable {
         return user
     }
 
-    /// Refuses ordinary users what would put them before all others: priorities above `high` (4), and a negative
+    /// Refuses ordinary users what would put them before all other users: priorities above `high` (4), and a negative
     /// `nice`.
     func requireStanding(_ caller: Caller, priority: Int, nice: Int?) throws(Refusal) {
         if isPrivileged(caller) { return }

@@ -54,7 +54,8 @@ extension Schedule {
         return ledger.nextNominal.map { $0 <= now } ?? false
     }
 
-    /// Records the end of a run. - Parameter end: Nanoseconds since 1970.
+    /// Records the end of a run.
+    /// - Parameter end: Nanoseconds since 1970.
     func ended(at end: Int64, now: UnixTime) {
         let floor = UnixTime(flooringNanoseconds: end)
         let ceiling = UnixTime(seconds: floor.seconds + (floor.nanoseconds == end ? 0 : 1))

@@ -23,7 +23,8 @@ struct ScheduleDefinition {
     private static let mostKept = 10_000
 
     /// Reads a request. If it names no zone, the zone of the machine is filled in, so that the stored definition always
-    /// names one. - Parameter start: Instant from which `every` counts, unless the request says `from`.
+    /// names one.
+    /// - Parameter start: Instant from which `every` counts, unless the request says `from`.
     init(_ request: AddScheduleRequest, start: UnixTime, _ zones: ZoneReader = ZoneReader()) throws {
         var request = request
         let name = request.zone ?? ZoneFiles.machine

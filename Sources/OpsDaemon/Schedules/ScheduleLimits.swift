@@ -29,8 +29,8 @@ struct RunAllowance {
 
     private var minutes: [UInt32: (start: Int64, runs: Int)] = [:]
 
-    /// Counts a run of a user and returns true. Returns false if the user has had all runs of this minute. - Parameter
-    /// now: Monotonic instant, in nanoseconds.
+    /// Counts a run of a user and returns true. Returns false if the user has had all runs of this minute.
+    /// - Parameter now: Monotonic instant, in nanoseconds.
     mutating func consumeRun(of user: UInt32, at now: Int64) -> Bool {
         guard let current = minutes[user], now - current.start < Self.minute else {
             minutes[user] = (now, 1)

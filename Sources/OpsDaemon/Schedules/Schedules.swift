@@ -251,8 +251,8 @@ final class Schedules {
         refresh()
     }
 
-    /// Decides and stores due instants before the schedule changes: the new definition may not have them. - Returns:
-    /// False if there is more than one turn decides.
+    /// Decides and stores due instants before the schedule changes: the new definition may not have them.
+    /// - Returns: False if there is more than one turn decides.
     private func decideDue(_ schedule: Schedule, at now: UnixTime) throws -> Bool {
         turns.commitBeforeReading()
         let end = Clock.read().monotonic + Self.longestDeciding

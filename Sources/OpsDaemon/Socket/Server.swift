@@ -117,7 +117,7 @@ final class Server {
         }
     }
 
-    // MARK: What is put off
+    // MARK: Deferred work
 
     func handle(_ frame: [UInt8], from connection: Connection) { handler(frame, connection) }
 

@@ -32,8 +32,8 @@ struct Captured {
     }
 
     /// Returns the environment as JSON, in which defaults of the submission replace captured variables. Variables that
-    /// opsd sets are left out: a submission from inside an operation has those of that operation. - Parameter stored:
-    /// Variables that opsd sets in any case.
+    /// opsd sets are left out: a submission from inside an operation has those of that operation.
+    /// - Parameter stored: Variables that opsd sets in any case.
     func environment(under defaults: StringMap, and stored: StringMap = StringMap()) -> String {
         var result = variables
         result.lay(defaults)

@@ -117,7 +117,7 @@ struct Details {
         return details
     }
 
-    // MARK: What a process is started with
+    // MARK: Settings of a process
 
     /// Directory of the process. A relative one starts at the directory of the submitter.
     var directory: String { own.directory.map(absolute) ?? captured.directory }
