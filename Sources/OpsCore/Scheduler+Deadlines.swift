@@ -117,7 +117,7 @@ extension Scheduler {
     }
 
     /// Returns whether an entry is still valid.
-    func isLive(_ entry: TimerHeap.Entry) -> Bool {
+    private func isLive(_ entry: TimerHeap.Entry) -> Bool {
         guard let operation = unfinished(OperationID(entry.id)), !table[operation].traits.contains(.finishPending)
         else {
             return false

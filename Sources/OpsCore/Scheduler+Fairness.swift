@@ -38,7 +38,7 @@ extension Scheduler {
     }
 
     /// Returns the submitter of an operation; nil: a privileged user.
-    func submitter(of operation: OperationIndex) -> UInt32? {
+    private func submitter(of operation: OperationIndex) -> UInt32? {
         table[operation].partition.map { partitions[$0].key.user }
     }
 

@@ -35,11 +35,11 @@ final class JournalWriter {
                     + "(opsctl ls -s interrupted)")
         }
         guard log.writesToJournal else { return }
-        let told = reports.filter { entry($0) != nil }
-        if told.isEmpty { return }
+        let written = reports.filter { entry($0) != nil }
+        if written.isEmpty { return }
         // The entry is useful without the name, too.
-        let names = (try? history.names(of: told.compactMap(\.operation))) ?? [:]
-        for report in told { write(report, names) }
+        let names = (try? history.names(of: written.compactMap(\.operation))) ?? [:]
+        for report in written { write(report, names) }
     }
 
     private func write(_ report: Report, _ names: [OperationID: String]) {

@@ -9,7 +9,7 @@ final class ServiceStatus: Follower {
     private let text: () -> String
     private let notify: () -> Void
     private lazy var alarm = Alarm(loop, log, accuracy: 100_000) { [unowned self] in self.update() }
-    private var told = ""
+    private var lastText = ""
     private var nextAt: Int64 = 0
 
     private static let interval: Int64 = 1_000_000_000
@@ -29,14 +29,14 @@ final class ServiceStatus: Follower {
 
     private func update() {
         let text = self.text()
-        guard text != told else { return }
+        guard text != lastText else { return }
         let now = Clock.read().monotonic
         guard now >= nextAt else {
             alarm.set(at: nextAt)
             return
         }
         nextAt = now + Self.interval
-        told = text
+        lastText = text
         notify()
     }
 }

@@ -53,7 +53,7 @@ struct RecordReader {
             a.exitedAt, a.userMicroseconds, a.systemMicroseconds, a.maxResidentBytes, o.note, a.job
         FROM operation o
         LEFT JOIN text c ON c.id = o.command
-        -- What an earlier run left is told by its attempts alone.
+        -- Values of an earlier run are only in its attempts.
         LEFT JOIN attempt a ON a.operation = o.id AND a.number = o.attempt AND a.run = o.run
         WHERE o.id BETWEEN ?1 AND ?2 ORDER BY o.id
         """

@@ -30,7 +30,7 @@ public struct ControlGroup: Hashable, Sendable {
         return unsafe rmdir(path) == 0 || errno == ENOENT
     }
 
-    /// Returns whether a process lives in the group or below. `false` for a group that does not exist.
+    /// Returns whether a process is in the group or below. `false` for a group that does not exist.
     public func isPopulated() throws(SystemError) -> Bool {
         try value("populated", in: "cgroup.events") == 1
     }
