@@ -13,7 +13,7 @@ import Testing
         return frames
     }
 
-    @Test func everySplitGivesTheSameMessages() throws {
+    @Test func `a stream split anywhere gives the same messages`() throws {
         let stream = Array("{\"method\":\"a.b\"}\0\0{}\0rest".utf8)
         let expected = ["{\"method\":\"a.b\"}", "", "{}"]
         for first in 0...stream.count {
@@ -25,7 +25,7 @@ import Testing
         #expect(try frames(stream.map { [$0] }) == expected)
     }
 
-    @Test func largeMessagesComeWhole() throws {
+    @Test func `a large message that arrives in pieces is returned whole`() throws {
         let large = [UInt8](repeating: 0x61, count: 300_000)
         var decoder = FrameDecoder()
         for start in stride(from: 0, to: large.count, by: 4096) {
@@ -43,7 +43,7 @@ import Testing
         #expect(decoder.buffered == 0)
     }
 
-    @Test func theLimitIsExact() throws {
+    @Test func `a message of exactly the limit is accepted and a longer one refused`() throws {
         var decoder = FrameDecoder(limit: 4)
         decoder.append(Array("1234\0".utf8))
         #expect(try decoder.next() == Array("1234".utf8))
@@ -56,7 +56,7 @@ import Testing
         #expect(throws: FrameDecoder.TooLarge(limit: 4)) { try whole.next() }
     }
 
-    @Test func goldenCalls() throws {
+    @Test func `calls are written and read as specified`() throws {
         let cancel = CancelRequest.with {
             $0.selection.refs = ["12", "build@g3"]
             $0.reason = "wrong \"branch\"\n"
@@ -73,7 +73,7 @@ import Testing
                 == #"{"method":"org.opsd.Control.Status","parameters":{},"more":true}"# + "\0")
     }
 
-    @Test func goldenReplies() throws {
+    @Test func `replies are written and read as specified`() throws {
         let queue = QueueRow.with {
             $0.name = "disk"
             $0.limit = 2
@@ -88,7 +88,7 @@ import Testing
         #expect(try reply.result(ListQueuesReply.self).queues == [queue])
     }
 
-    @Test func goldenErrors() throws {
+    @Test func `errors are written and read as specified`() throws {
         let frame = Reply.frame(ControlError.notFound(kind: "operation", name: "buidl", nearest: "build"))
         #expect(
             String(decoding: frame, as: UTF8.self)
@@ -102,7 +102,7 @@ import Testing
         #expect(strange.failure == .unknown(name: "a.b.C", parameters: #"{"x":1}"#))
     }
 
-    @Test func wrongCallsAreNamed() throws {
+    @Test func `an invalid call is refused with an error that names the fault`() throws {
         func answer(_ text: String) throws -> ServiceError? {
             let call = try Call(frame: Array(text.utf8))
             do throws(ServiceError) {

@@ -6,7 +6,7 @@ import Testing
 @Suite struct FuzzTests {
     static let seeds = Array(UInt64(1)...8)
 
-    @Test(arguments: seeds) func framesOfGarbage(seed: UInt64) {
+    @Test(arguments: seeds) func `frames of random bytes end at their zero bytes and within the limit`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var decoder = FrameDecoder(limit: 1000)
         var held: [UInt8] = []
@@ -32,7 +32,7 @@ import Testing
     }
 
     /// Calls of every method with parameters of the right and of any other kind.
-    @Test(arguments: seeds) func requests(seed: UInt64) throws {
+    @Test(arguments: seeds) func `a damaged request is refused or well-formed`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed &+ 100)
         let file = try InterfaceFile(ControlInterface.description)
         var taken = 0
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test(arguments: seeds) func graphs(seed: UInt64) {
+    @Test(arguments: seeds) func `a graph decoded step by step is accepted or refused as a whole one`(seed: UInt64) {
         var random = SeededGenerator(seed: seed &+ 200)
         var taken = 0
         for _ in 0..<400 {
@@ -163,7 +163,7 @@ import Testing
         #expect(taken > 20)
     }
 
-    @Test(arguments: seeds) func replies(seed: UInt64) throws {
+    @Test(arguments: seeds) func `a damaged row is refused or read back as it was written`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed &+ 300)
         let file = try InterfaceFile(ControlInterface.description)
         let rows = file.types.first { $0.name == "Operation" }?.members ?? []

@@ -9,7 +9,7 @@ import Testing
         return try decoder.finish()
     }
 
-    @Test func aSmallGraph() throws {
+    @Test func `a graph is decoded with defaults, shared texts and dependencies inside and outside`() throws {
         let graph = try decode(
             #"""
             [{"name": "fetch", "command": ["curl", "-O", "http://x/\u00e9"], "priority": "high", "categories": ["net"]},
@@ -32,7 +32,7 @@ import Testing
         #expect(graph.externals == ["12", "old@g3"])
     }
 
-    @Test func groupsComeBeforeTheirChildrenAndHandDown() throws {
+    @Test func `a group comes before its children and passes keys down to them`() throws {
         let graph = try decode(
             #"""
             [{"name": "all", "operations": [
@@ -62,7 +62,7 @@ import Testing
         #expect(graph.edges == [GraphInput.Edge(from: 4, on: 5, when: .succeeded)])
     }
 
-    @Test func conditionsProvide() throws {
+    @Test func `an operation that a condition provides is added with its edges`() throws {
         let graph = try decode(
             #"""
             [{"name": "use", "command": ["use"], "conditions": [
@@ -86,7 +86,7 @@ import Testing
             ])
     }
 
-    @Test func partsAndSlicesGiveTheSame() throws {
+    @Test func `a graph decoded in parts and in steps equals one decoded at once`() throws {
         var whole = GraphDecoder(now: 0)
         whole.add(Array(#"[{"command":["1"],"after":["c"]},{"command":["2"]},{"name":"c","command":["3"]}]"#.utf8))
         let hasMore = whole.step()
@@ -106,7 +106,7 @@ import Testing
                 == expected.operations.map { expected.commands[$0.command] })
     }
 
-    @Test func slicesEndInsideOfGroups() throws {
+    @Test func `a step can end inside of a group`() throws {
         func children(_ letter: String) -> String {
             (0..<50).map { "{\"name\":\"\(letter)\($0)\",\"command\":[\"x\"]}" }.joined(separator: ",")
         }

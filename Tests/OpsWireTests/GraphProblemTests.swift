@@ -19,7 +19,7 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
         }
     }
 
-    @Test func allProblemsAtOnce() {
+    @Test func `all problems of a graph are reported at once`() {
         let said = said(
             #"""
             [{"comand": ["x"], "timeout": "5x", "name": "first"},
@@ -45,7 +45,7 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
             ])
     }
 
-    @Test func problemsAreBounded() {
+    @Test func `the number of reported problems is limited`() {
         let many = "[\(Array(repeating: "{\"x\": 1}", count: 5000).joined(separator: ","))]"
         #expect(problems(many).count == Limits.problems)
         let unknown =
@@ -53,7 +53,7 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
         #expect(problems(unknown).count == Limits.problems)
     }
 
-    @Test func offsetsPointAtTheMistake() {
+    @Test func `the offset of a problem points at the mistake`() {
         let text = #"[{"command": ["x"], "priority": 101}, {"command": [1]}]"#
         let bytes = Array(text.utf8)
         let found = problems(text)
@@ -64,15 +64,15 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
         "[", "[{", "[{\"command\":[\"x\"]}", "[{\"command\":[\"x\"]},]", "[{\"name\":}]", "{}", "", "[] []",
         "[{\"name\":\"\u{1}\"}]",
     ])
-    func malformedTextIsOneProblem(text: String) {
+    func `malformed JSON is one problem with an offset`(text: String) {
         let found = problems(text)
         #expect(found.count == 1)
         #expect(found.first?.offset != nil)
     }
 
-    @Test func anEmptyGraphIsRefused() { #expect(said("[]") == ["- - -: there are no operations"]) }
+    @Test func `an empty graph is refused`() { #expect(said("[]") == ["- - -: there are no operations"]) }
 
-    @Test func unknownQueuesAreToldWithTheRest() {
+    @Test func `unknown queues are reported with the other problems`() {
         var decoder = GraphDecoder(now: 0)
         decoder.add(
             Array(
@@ -90,7 +90,7 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
         }
     }
 
-    @Test func duplicateEdgesAreOne() throws {
+    @Test func `repeated dependencies are stored once`() throws {
         let others = (0..<40).map { "{\"name\":\"o\($0)\",\"command\":[\"x\"]}" }.joined(separator: ",")
         let refs = (0..<40).flatMap {
             ["\"o\($0)\"", "{\"op\":\"o\($0)\"}", "{\"op\":\"o\($0)\",\"when\":\"finished\"}"]
@@ -102,7 +102,7 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
         #expect(Set(graph.edges.map { "\($0.target) \($0.when)" }).count == 80)
     }
 
-    @Test func namesWithoutNamedNeighboursAreOutside() throws {
+    @Test func `a name that no operation of the graph has refers to an earlier operation`() throws {
         var decoder = GraphDecoder(now: 0)
         decoder.add(Array(#"[{"name": "x", "command": ["y"], "after": ["build"]}]"#.utf8))
         let graph = try decoder.finish()
@@ -110,13 +110,13 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
         #expect(said(#"[{"name": "x", "command": ["y"], "after": ["x"]}]"#) == ["0 x after: waits for itself"])
     }
 
-    @Test func defaultEdgesSpareTheirTarget() throws {
+    @Test func `an operation does not wait for itself because of after in defaults`() throws {
         var decoder = GraphDecoder(defaults: Array(#"{"after": ["setup"], "command": ["x"]}"#.utf8), now: 0)
         decoder.add(Array(#"[{"name": "a"}, {"name": "setup"}, {"name": "b", "after": []}]"#.utf8))
         #expect(try decoder.finish().edges == [GraphInput.Edge(from: 0, on: 1, when: .succeeded)])
     }
 
-    @Test func deepGroupsAreRefused() {
+    @Test func `groups that are nested too deeply are refused`() {
         func nested(_ depth: Int) -> String {
             "[" + String(repeating: "{\"operations\":[", count: depth) + "{\"command\":[\"x\"]}"
                 + String(repeating: "]}", count: depth) + "]"
@@ -126,7 +126,7 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
         #expect(problems(nested(100_000)).count == 1)
     }
 
-    @Test func environmentOfDefaultsIsApart() throws {
+    @Test func `the environment in defaults is stored once, apart from the operations`() throws {
         var decoder = GraphDecoder(defaults: Array(#"{"environment": {"A": "1"}, "directory": "/d"}"#.utf8), now: 0)
         decoder.add(Array(#"[{"command": ["x"], "environment": {"B": "2"}}, {"command": ["y"]}]"#.utf8))
         let graph = try decoder.finish()
@@ -137,7 +137,7 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
             ])
     }
 
-    @Test func editsTakeWhatMayChange() throws {
+    @Test func `an edit accepts the keys that may change and refuses the others`() throws {
         let edit = try OperationEdit(
             JSONObject([
                 .init("priority", "high"), .init("queue", "slow"), .init("timeout", "5m"), .init("deadline", nil),

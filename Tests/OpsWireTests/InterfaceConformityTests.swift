@@ -21,15 +21,15 @@ import Testing
         }
     }
 
-    @Test func nameIsTheFiles() { #expect(file.name == ControlInterface.name) }
+    @Test func `the interface has the name in the file`() { #expect(file.name == ControlInterface.name) }
 
-    @Test func methodsAreTheFiles() throws {
+    @Test func `the methods are those in the file`() throws {
         let swift = try ControlRequest.methods.map { try method($0.request) }
         #expect(swift.map(\.name) == file.methods.map(\.name))
         for (mine, its) in zip(swift, file.methods) { #expect(mine == its) }
     }
 
-    @Test func typesAreTheFiles() throws {
+    @Test func `the types are those in the file`() throws {
         let records: [any WireRecord.Type] = [
             Selection.self, Capture.self, Problem.self, Submitted.self, DependencyRow.self, CategoryUseRow.self,
             UsageRow.self, ProgressRow.self, OperationRow.self, DetailsRow.self, AttemptRow.self, ReasonRow.self,
@@ -45,16 +45,16 @@ import Testing
         for (record, type) in zip(records, file.types) { #expect(try FieldSchema(of: record).members == type.members) }
     }
 
-    @Test func errorsAreTheFiles() throws { try expect(ControlError.self, in: file) }
+    @Test func `the errors are those in the file`() throws { try expect(ControlError.self, in: file) }
 
-    @Test func theServiceInterfaceIsItsFiles() throws {
+    @Test func `the service interface has the methods and errors in its file`() throws {
         let file = try InterfaceFile(ServiceInterface.description)
         let requests: [any WireRequest.Type] = [GetInfoRequest.self, GetInterfaceDescriptionRequest.self]
         #expect(try requests.map { try method($0) } == file.methods)
         try expect(ServiceError.self, in: file)
     }
 
-    @Test func everyMethodIsRead() throws {
+    @Test func `a call of every method is recognised, and an unknown parameter refused`() throws {
         for method in file.methods {
             let text = #"{"method":"\#(file.name).\#(method.name)","parameters":{"noSuchParameter":1},"more":true}"#
             let call = try Call(frame: Array(text.utf8))

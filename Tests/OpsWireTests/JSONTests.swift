@@ -5,7 +5,7 @@ import Testing
 @Suite struct JSONTests {
     private func parse(_ text: String) throws(JSONError) -> JSONValue { try JSONValue(Array(text.utf8)) }
 
-    @Test func valuesAreReadInOrder() throws {
+    @Test func `values and members are read in order`() throws {
         let value = try parse(
             " {\"b\": [1, -0, 9223372036854775807, 2.5, 1e3], \"a\": {\"\": null}, \"t\": true, \"f\": false,\r\n\t\"s\": \"x\"} "
         )
@@ -23,7 +23,7 @@ import Testing
         (#""12345678\u00e9""#, "12345678é"), (#""1234567\\""#, "1234567\\"), ("\"\u{7f}\"", "\u{7f}"),
         (#""\u0000""#, "\0"),
     ])
-    func stringsAreUnescaped(text: String, value: String) throws {
+    func `escapes in strings are decoded`(text: String, value: String) throws {
         #expect(try parse(text) == .string(value))
         #expect(try parse(JSONValue.string(value).text) == .string(value))
     }
@@ -46,13 +46,13 @@ import Testing
             ("'a'", .unexpectedByte(0x27), 0), ("[1]]", .trailingBytes, 3), ("NaN", .unexpectedByte(0x4e), 0),
             ("\u{feff}1", .unexpectedByte(0xef), 0),
         ] as [(String, JSONError.Reason, Int)])
-    func otherTextsAreRefusedAtTheirPlace(text: String, reason: JSONError.Reason, offset: Int) {
+    func `invalid JSON is refused with its reason and offset`(text: String, reason: JSONError.Reason, offset: Int) {
         #expect(throws: JSONError(reason, offset: offset, line: text.hasPrefix("\"\n") ? 1 : 1, column: offset + 1)) {
             try parse(text)
         }
     }
 
-    @Test func linesAndColumnsAreCounted() {
+    @Test func `an error has its line and column`() {
         #expect(throws: JSONError(.unexpectedByte(0x78), offset: 12, line: 3, column: 3)) {
             try parse("{\n\"a\": 1,\n  x}")
         }
@@ -67,7 +67,7 @@ import Testing
             [0xef, 0xbf], [0xf0, 0x80, 0x80, 0x80],
             [0xf4, 0x90, 0x80, 0x80], [0xf5, 0x80, 0x80, 0x80], [0xff], [0xe2, 0x82, 0x41], [0xf0, 0x9f, 0x98, 0x41],
         ] as [[UInt8]])
-    func invalidUTF8IsRefused(bytes: [UInt8]) {
+    func `invalid UTF-8 is refused`(bytes: [UInt8]) {
         for padding in ["", "12345678", "1234"] {
             let text = [0x22] + Array(padding.utf8) + bytes + [0x22]
             #expect(throws: JSONError.self) { try JSONValue(text) }
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func everyScalarSurvives() throws {
+    @Test func `every Unicode scalar is read back as it was written`() throws {
         var text = ""
         for value in stride(from: UInt32(0), through: 0x10ffff, by: 7) {
             if let scalar = Unicode.Scalar(value) { text.unicodeScalars.append(scalar) }
@@ -83,7 +83,7 @@ import Testing
         #expect(try parse(JSONValue.string(text).text) == .string(text))
     }
 
-    @Test func depthIsBounded() throws {
+    @Test func `JSON that is nested too deeply is refused`() throws {
         let deepest = String(repeating: "[", count: Limits.depth) + String(repeating: "]", count: Limits.depth)
         _ = try parse(deepest)
         #expect(throws: JSONError.self) { try parse("[\(deepest)]") }
@@ -92,7 +92,7 @@ import Testing
         #expect(throws: JSONError.self) { try scan(endless) { (scanner) throws(JSONError) in try scanner.skip() } }
     }
 
-    @Test func manyMembersAreComparedByHash() throws {
+    @Test func `a duplicate key is found among thousands`() throws {
         let members = (0..<5000).map { "\"k\($0)\":\($0)" }
         guard case .object(let read) = try parse("{\(members.joined(separator: ","))}") else {
             return #expect(Bool(false))
@@ -101,7 +101,7 @@ import Testing
         #expect(throws: JSONError.self) { try parse("{\((members + ["\"k17\":1"]).joined(separator: ","))}") }
     }
 
-    @Test func numbersAreWritten() {
+    @Test func `numbers are written in JSON, and infinity and NaN as null`() {
         var writer = JSONWriter()
         writer.beginArray()
         for value in [0, 7, -7, 10, 1_234_567_890, .max, .min] as [Int64] { writer.integer(value) }
@@ -110,7 +110,7 @@ import Testing
         #expect(writer.text == "[0,7,-7,10,1234567890,9223372036854775807,-9223372036854775808,0.5,-1e+300,null,null]")
     }
 
-    @Test func skippingAndReadingAgree() throws {
+    @Test func `skipping a value accepts the same texts as reading it`() throws {
         var random = SeededGenerator(seed: 7)
         for _ in 0..<3000 {
             var bytes = Array(Fuzz.json(&random, depth: 4).text.utf8)

@@ -264,7 +264,7 @@ import Testing
     /// Keys that the daemon takes.
     static let takenKeys = keys.filter { OperationKey.find($0)?.isOfFiles == false }
 
-    @Test func theTableHasEveryKey() { #expect(Set(Self.keys) == Set(OperationKey.texts)) }
+    @Test func `these tests cover every key`() { #expect(Set(Self.keys) == Set(OperationKey.texts)) }
 
     private func form(of key: String) throws -> Forms { try #require(Self.forms.first { $0.key == key }) }
 
@@ -277,14 +277,14 @@ import Testing
         }
     }
 
-    @Test(arguments: keys) func rightFormsAreTaken(key: String) throws {
+    @Test(arguments: keys) func `valid values of a key are accepted`(key: String) throws {
         for value in try form(of: key).taken {
             let found = problems(operation(key, value))
             #expect(found == [], "\(key): \(value)")
         }
     }
 
-    @Test(arguments: keys) func wrongFormsAreRefused(key: String) throws {
+    @Test(arguments: keys) func `invalid values of a key are refused with their path`(key: String) throws {
         for (value, path) in try form(of: key).refused {
             let found = problems(operation(key, value))
             #expect(
@@ -294,14 +294,14 @@ import Testing
         }
     }
 
-    @Test(arguments: takenKeys) func nullCountsAsLeftOut(key: String) throws {
+    @Test(arguments: takenKeys) func `null means that a key is absent`(key: String) throws {
         let value = try #require(try form(of: key).taken.last)
         let text = operation(key, "null, \"\(key)\": \(value)")
         #expect(problems(text) == [])
         #expect(problems("[{\"command\": [\"true\"]}]", defaults: "{\"\(key)\": null}") == [])
     }
 
-    @Test func nullIsNoCommand() {
+    @Test func `an operation whose command is null has no command`() {
         #expect(
             problems(#"[{"command": null}]"#).map(\.message) == [
                 "has no \"command\", \"shell\", \"http\" or \"operations\""
@@ -310,13 +310,13 @@ import Testing
         #expect(problems(#"[{"command": ["a"], "sehll": null}]"#).map(\.key) == ["sehll"])
     }
 
-    @Test(arguments: takenKeys) func aKeyTwiceIsRefused(key: String) throws {
+    @Test(arguments: takenKeys) func `a key that appears twice is refused`(key: String) throws {
         let value = try #require(try form(of: key).taken.first)
         let text = operation(key, "\(value), \"\(key)\": \(value)")
         #expect(problems(text).contains { $0.key == key && $0.message == "is there twice" })
     }
 
-    @Test(arguments: keys) func theSameInDefaults(key: String) throws {
+    @Test(arguments: keys) func `defaults accept and refuse the same values as operations`(key: String) throws {
         let form = try form(of: key)
         let isOfOne = ["name", "key", "operations", "limit", "http"].contains(key)
         for value in form.taken where !value.contains("provide") {
@@ -330,7 +330,7 @@ import Testing
         }
     }
 
-    @Test(arguments: takenKeys) func groupsHaveNoProcess(key: String) throws {
+    @Test(arguments: takenKeys) func `a group refuses the keys of a process and accepts the others`(key: String) throws {
         let value = try #require(try form(of: key).taken.last)
         guard key != "operations" else { return }
         let found = problems(
@@ -341,7 +341,7 @@ import Testing
         if isOfProcess { #expect(found.first?.key == key && found.first?.name == "g" && found.first?.index == 0) }
     }
 
-    @Test(arguments: keys) func storedDetailsAreReadBack(key: String) throws {
+    @Test(arguments: keys) func `stored details are read back as they were written`(key: String) throws {
         for value in try form(of: key).taken {
             var decoder = GraphDecoder(now: 0)
             decoder.add(Array(operation(key, value).utf8))

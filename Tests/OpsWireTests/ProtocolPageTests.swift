@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func everyCallIsAnsweredAsOnThePage() throws {
+    @Test func `every call in PROTOCOL.md gets the reply on the page`() throws {
         var request: ControlRequest?
         var refusal: ServiceError?
         let messages = try messages()

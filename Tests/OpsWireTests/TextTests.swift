@@ -11,21 +11,21 @@ import Testing
             ("10us", 10_000), ("1ns", 1), ("1h 30m", 5_400_000_000_000), ("2min", 120_000_000_000),
             ("36525d", Limits.duration),
         ] as [(String, Int64)])
-    func durationsAreRead(text: String, nanoseconds: Int64) { #expect(DurationText.parse(text) == nanoseconds) }
+    func `durations are parsed`(text: String, nanoseconds: Int64) { #expect(DurationText.parse(text) == nanoseconds) }
 
     @Test(arguments: [
         "", "s", "-5s", "+5s", "5x", "5 s", " 5s", "1h30", "1..5s", "1.s", ".5s", "1e3s", "99999999999h", "36526d",
         "NaN", "ͣ5s", "5S",
     ])
-    func otherDurationsAreRefused(text: String) { #expect(DurationText.parse(text) == nil) }
+    func `invalid durations are refused`(text: String) { #expect(DurationText.parse(text) == nil) }
 
-    @Test func secondsAsNumbers() {
+    @Test func `a duration may be a number of seconds`() {
         #expect(DurationText.parse(seconds: 1.5) == 1_500_000_000)
         #expect(DurationText.parse(seconds: 0) == 0)
         for wrong in [-1, .nan, .infinity, 1e300] as [Double] { #expect(DurationText.parse(seconds: wrong) == nil) }
     }
 
-    @Test func formattedDurationsAreReadBack() {
+    @Test func `formatted durations are parsed back`() {
         #expect(DurationText.format(0) == "0s")
         #expect(DurationText.format(90_000_000_000) == "1m30s")
         #expect(DurationText.format(5_400_000_000_000) == "1h30m")
@@ -43,13 +43,13 @@ import Testing
             ("64M", 64 << 20), ("2G", 2 << 30), ("1.5K", 1536), ("10", 10), ("0", 0), ("1GiB", 1 << 30), ("3kb", 3072),
             ("4T", 4 << 40),
         ] as [(String, Int64)])
-    func sizesAreRead(text: String, bytes: Int64) {
+    func `sizes are parsed`(text: String, bytes: Int64) {
         #expect(SizeText.parse(text) == bytes)
         #expect(SizeText.parse(SizeText.format(bytes)) == bytes)
     }
 
     @Test(arguments: ["", "M", "-1M", "1X", "1 M", "9999999999G", "1M5K"])
-    func otherSizesAreRefused(text: String) { #expect(SizeText.parse(text) == nil) }
+    func `invalid sizes are refused`(text: String) { #expect(SizeText.parse(text) == nil) }
 
     @Test(
         arguments: [
@@ -59,7 +59,7 @@ import Testing
             ("2024-12-31T23:59:60Z", 1_735_689_600_000_000_000), ("2262-04-11T23:47:16.854775807Z", Int64.max),
             ("1970-01-01 00:00:00.1234567899Z", 123_456_789),
         ] as [(String, Int64)])
-    func instantsAreRead(text: String, nanoseconds: Int64) { #expect(InstantText.parse(text) == nanoseconds) }
+    func `instants are parsed`(text: String, nanoseconds: Int64) { #expect(InstantText.parse(text) == nanoseconds) }
 
     @Test(arguments: [
         "", "2026-11-21", "2026-11-21T06:40:00", "2026-13-01T00:00:00Z", "2026-02-29T00:00:00Z", "1900-02-29T00:00:00Z",
@@ -68,9 +68,9 @@ import Testing
         "1969-12-31T23:59:59Z", "2262-04-11T23:47:17Z", "9999-01-01T00:00:00Z", "2026-1-01T00:00:00.00Z",
         "+026-01-01T00:00:00Z",
     ])
-    func otherInstantsAreRefused(text: String) { #expect(InstantText.parse(text) == nil) }
+    func `invalid instants are refused`(text: String) { #expect(InstantText.parse(text) == nil) }
 
-    @Test func formattedInstantsAreReadBack() {
+    @Test func `formatted instants are parsed back`() {
         #expect(InstantText.format(0) == "1970-01-01T00:00:00.000Z")
         #expect(InstantText.format(1_795_243_200_123_999_999) == "2026-11-21T06:40:00.123Z")
         #expect(InstantText.format(-1) == "1969-12-31T23:59:59.999Z")
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func theCalendarHasNoGaps() {
+    @Test func `days and civil dates convert to each other without gaps`() {
         for day in Int64(-200_000)...200_000 {
             let (year, month, date) = InstantText.civil(fromDays: day)
             #expect(InstantText.daysFromCivil(year, month, date) == day)
@@ -91,22 +91,22 @@ import Testing
     @Test(arguments: [
         ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("foobar", "Zm9vYmFy"),
     ])
-    func base64IsTheStandards(text: String, encoded: String) {
+    func `Base64 is encoded and decoded as in RFC 4648`(text: String, encoded: String) {
         #expect(Base64.encode(Array(text.utf8)) == encoded)
         #expect(Base64.decode(encoded) == Array(text.utf8))
     }
 
     @Test(arguments: ["Z", "Zg", "Zg=", "Zh==", "Zm9=", "====", "=AAA", "Zg==Zg==", "Zm9v\n", "Zm-v", "A==="])
-    func otherBase64IsRefused(text: String) { #expect(Base64.decode(text) == nil) }
+    func `invalid Base64 is refused`(text: String) { #expect(Base64.decode(text) == nil) }
 
-    @Test func everyByteSurvivesBase64() {
+    @Test func `bytes encoded in Base64 are decoded back`() {
         for length in 0...64 {
             let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ length) }
             #expect(Base64.decode(Base64.encode(bytes)) == bytes)
         }
     }
 
-    @Test func mistypedNamesAreFound() {
+    @Test func `the nearest name to a mistyped one is found`() {
         let keys = ["name", "command", "shell", "queue", "priority", "after", "timeout", "timeouts"]
         #expect(Nearest.name(to: "comand", among: keys) == "command")
         #expect(Nearest.name(to: "qeueu", among: keys) == "queue")
