@@ -7,7 +7,7 @@ internal import OpsModel
         exit(Program.run(words, altered: altered(words)).code)
     }
 
-    /// The first word that `CommandLine` had to alter, for it is not UTF-8.
+    /// Returns the first word that is not UTF-8, which `CommandLine` has altered.
     private static func altered(_ words: [String]) -> String? {
         for (place, word) in words.enumerated() where word.utf8.contains(0xef) {
             guard let given = CommandLine.unsafeArgv[place + 1] else { break }

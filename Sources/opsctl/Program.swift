@@ -2,12 +2,12 @@ internal import Glibc
 internal import OpsModel
 internal import OpsSystem
 
-/// From the command line to the exit status.
+/// Runs opsctl, from the command line to the exit status.
 enum Program {
-    /// `altered`: a word that is not what was typed, and so must not be stored as if it were.
+    /// - Parameter altered: A word that differs from what was typed, and so must not be stored.
     static func run(_ words: [String], altered: String? = nil) -> ExitStatus {
         openStandardDescriptors()
-        // A reader that goes away ends us quietly, even where the parent ignores the signal.
+        // If the reader of the output ends, opsctl ends quietly, even if its parent ignores the signal.
         signal(SIGPIPE, SIG_DFL)
         var parser = Parser(words)
         do throws(Failure) {
@@ -20,13 +20,13 @@ enum Program {
             return try perform(arguments)
         } catch {
             error.lines.forEach(StandardError.line)
-            // The statuses below belong to the operation.
+            // The other statuses belong to the operation.
             return parser.isForOperation && error.status != .operationTimedOut ? .own : error.status
         }
     }
 
     private static func perform(_ arguments: Arguments) throws(Failure) -> ExitStatus {
-        // Never released: the process ends with it, and taking it apart would be needless work.
+        // Never released: the process is about to end, so releasing it would be needless work.
         let session = Unmanaged.passRetained(try Session(arguments)).takeUnretainedValue()
         do throws(Failure) {
             let status: ExitStatus
@@ -43,13 +43,13 @@ enum Program {
             try session.output.flush()
             return status
         } catch {
-            // Lines that were printed before the failure are still true. The first failure is the one to report.
+            // Lines printed before the failure are still valid. The first failure is the one to report.
             try? session.output.flush()
             throw error
         }
     }
 
-    /// Nothing we open may become standard output by accident: a closed one is replaced by what cannot be written.
+    /// Replaces closed standard descriptors, so that no file that is opened later becomes standard output by accident.
     private static func openStandardDescriptors() {
         for number in Int32(0)...2 where fcntl(number, F_GETFD) < 0 {
             _ = open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY)

@@ -1,9 +1,9 @@
 internal import OpsModel
 
-/// A command line, understood: the verb, the values of its options, the words that are none.
+/// A parsed command line: the verb, the values of its options, and its operands.
 struct Arguments: Sendable {
     let verb: Verb
-    /// The verb as typed, with the one it belongs to: "queue add".
+    /// The verb as it was typed, with the verb it belongs to: "queue add".
     let path: String
     private let values: [(option: String, value: String)]
     let operands: [String]
@@ -15,14 +15,14 @@ struct Arguments: Sendable {
         self.operands = operands
     }
 
-    /// True if any option is given, of any kind. Needs no option to compare with.
+    /// True if any option is given. Unlike `has`, this makes no option to compare with.
     var hasOptions: Bool { !values.isEmpty }
 
     func has(_ option: @autoclosure () -> Option) -> Bool {
         text(option()) != nil
     }
 
-    /// The value given last.
+    /// Value of an option; of a repeated one the last.
     func text(_ option: @autoclosure () -> Option) -> String? {
         guard hasOptions else { return nil }
         let name = option().name
@@ -35,18 +35,18 @@ struct Arguments: Sendable {
         return values.filter { $0.option == name }.map(\.value)
     }
 
-    /// Returns true if the value of an option, other than these, is a text that fulfils a test.
+    /// Returns true if the value of any option, except these, is a text that passes a test.
     func mentions(except left: [Option], _ test: (String) -> Bool) -> Bool {
         values.contains { value in !left.contains { $0.name == value.option } && test(value.value) }
     }
 
-    /// The same with every value of an option changed.
+    /// Returns the same arguments with every option value changed.
     func changed(_ change: (String) -> String) -> Arguments {
         Arguments(
             verb: verb, path: path, values: values.map { ($0.option, change($0.value)) }, operands: operands)
     }
 
-    /// The same without some of the options.
+    /// Returns the same arguments without some options.
     func without(_ left: [Option]) -> Arguments {
         Arguments(
             verb: verb, path: path, values: values.filter { value in !left.contains { $0.name == value.option } },
@@ -57,7 +57,7 @@ struct Arguments: Sendable {
         Arguments(verb: verb, path: path, values: values, operands: operands)
     }
 
-    /// Words of a command line that says the same, with other operands and without some of the options.
+    /// Returns the words of an equivalent command line with other operands and without some options.
     func words(except left: [Option], operands: [String]) -> [String] {
         let options = values.filter { value in !left.contains { $0.name == value.option } }.map { value in
             verb.option(long: value.option)?.kind == nil ? "--\(value.option)" : "--\(value.option)=\(value.value)"

@@ -8,7 +8,7 @@ struct Candidates {
     }
 
     private let session: Session
-    /// The words so far, the last being the one that is typed; without the program's name.
+    /// The words so far without the program's name; the last one is being typed.
     private let typed: [String]
 
     init(_ session: Session, _ words: [String]) {
@@ -18,7 +18,7 @@ struct Candidates {
 
     private var current: String { typed[typed.count - 1] }
 
-    /// Files are the shell's own business: then the answer is nil.
+    /// Returns the candidates; nil if the next word is a file, which the shell completes itself.
     func words() -> [Word]? {
         var verb: Verb?
         var operands = 0
@@ -109,7 +109,7 @@ struct Candidates {
         }
     }
 
-    /// Several words with commas between: the last one is typed.
+    /// Completes the last of several words that are separated by commas.
     private func listed(_ known: (String) -> [String]) -> [Word] {
         let start = current.lastIndex(of: ",").map { current.index(after: $0) } ?? current.startIndex
         let last = String(current[start...])
@@ -131,7 +131,7 @@ struct Candidates {
         return try Session(try parser.parse())
     }
 
-    /// Nothing where no daemon answers: completion never complains.
+    /// Returns the names of this kind; none if no daemon answers, because completion prints no errors.
     private func names(_ kind: CompletionKind, _ prefix: String) -> [String] {
         do throws(Failure) {
             return try asked().call(CompleteRequest.with { ($0.kind, $0.prefix) = (kind, prefix) }).words

@@ -1,7 +1,7 @@
 internal import OpsModel
 internal import OpsWire
 
-/// The reference of graph files, made of the table of operation keys: opsd-graph(5), and the same as Markdown.
+/// The reference of graph files, generated from the table of operation keys, as opsd-graph(5) and as Markdown.
 struct GraphReference {
     /// A part of a chapter.
     enum Block {
@@ -196,7 +196,7 @@ struct GraphReference {
 }
 
 extension ValueForm {
-    /// The form in words.
+    /// Description of the form in words.
     var description: String {
         switch self {
         case .text(let bytes): "text of at most \(Self.bytes(bytes))"
@@ -287,7 +287,7 @@ extension GraphReference {
         }
     }
 
-    /// Text with literals in bold.
+    /// Returns the text with its literals in bold.
     private static func roff(_ text: String) -> String {
         var parts: [String] = []
         for (index, part) in ManualPage.escaped(text).split(separator: "`", omittingEmptySubsequences: false)

@@ -1,6 +1,6 @@
 internal import OpsModel
 
-/// Manual pages in mdoc, from the descriptions that help is made of.
+/// Manual pages in mdoc, generated from the same descriptions as help.
 struct ManualPage {
     var section = 1
     let name: String
@@ -94,7 +94,7 @@ struct ManualPage {
         return lines + [".El"]
     }
 
-    /// One argument of a macro, whatever is in it.
+    /// Returns a text as one argument of a macro, with its special characters escaped.
     private static func argument(_ text: String) -> String {
         let text = escaped(text)
         return text.contains(" ") || text.utf8.count <= 2 ? "\"\(text)\"" : text
@@ -123,7 +123,7 @@ struct ManualPage {
         return capital.hasSuffix(".") ? capital : capital + "."
     }
 
-    /// Nothing of a text is taken for a request; sentences begin on lines of their own.
+    /// Returns the text with everything escaped that roff would take for a request; each sentence begins on a new line.
     static func escaped(_ text: String) -> String {
         var escaped = ""
         for character in text {

@@ -2,7 +2,7 @@ internal import OpsWire
 
 typealias Option = CommandOption
 
-/// Options that are told of together.
+/// Options that appear together under one heading of help.
 struct OptionGroup: Sendable {
     let title: String
     let options: [Option]
@@ -21,7 +21,7 @@ extension Option {
         "colours: auto (on a terminal, without NO_COLOR), always or never")
     static let showHelp = Option.flag("help", "h", "show this help")
 
-    /// Every verb takes these, before or after its name.
+    /// Options that every verb accepts, before or after its name.
     static let everywhere = OptionGroup("Global options", [.json, .socket, .host, .color, .showHelp])
 }
 

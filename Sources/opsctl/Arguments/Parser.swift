@@ -7,10 +7,10 @@ struct Parser {
     private var values: [(option: String, value: String)] = []
     private var operands: [String] = []
     private var wantsVersion = false
-    /// The exit status is an operation's, so opsctl keeps to one of its own.
+    /// True if the exit status is that of an operation, so that opsctl's own errors use one other status.
     private(set) var isForOperation = false
 
-    /// `words` without the program's own name.
+    /// Reads these words, which do not include the program's name.
     init(_ words: [String]) {
         self.words = words
     }
@@ -28,7 +28,7 @@ struct Parser {
         }
         var path = verb.name
         while !verb.verbs.isEmpty {
-            // Options that come between are those that every verb takes.
+            // Global options may stand between a verb and its second word.
             try readLeadingOptions()
             if has(.showHelp) { break }
             let inner = position < words.count ? take() : verb.action == nil ? "" : nil
@@ -134,7 +134,7 @@ struct Parser {
         }
         values.append((option.name, value))
         guard option.takesRest else { return }
-        // A `--` before the command is not a part of it.
+        // A `--` before the command is not part of the command.
         if value == "--" { values.removeLast() }
         while position < words.count { values.append((option.name, take())) }
         guard has(option) else {
@@ -158,7 +158,7 @@ struct Parser {
             if operands.count > atMost {
                 throw .usage(arguments.path, "unexpected \"\(operands[atMost])\"", Self.seeHelp(arguments.path))
             }
-            // A fixed number of operands: only the first is of the kind, since the text of a note may be anything.
+            // With a fixed number of operands only the first is of this kind: the text of a note may be anything.
             for operand in operands.prefix(atLeast == atMost ? 1 : atMost) {
                 guard let complaint = kind.complaint(about: operand) else { continue }
                 throw .usage(
@@ -180,7 +180,7 @@ struct Parser {
                 ?? (path.isEmpty ? "see opsctl help" : "one of " + names.joined(separator: ", ")))
     }
 
-    /// Verbs of other programs, and what does the same here.
+    /// Verbs of other programs, and the verb of opsctl that does the same.
     private static let synonyms = [
         "kill": "cancel", "stop": "cancel, or suspend", "abort": "cancel", "rm": "cancel, or prune",
         "delete": "cancel, or prune", "remove": "cancel, or prune", "add": "submit", "start": "submit, or resume",
@@ -198,7 +198,7 @@ struct Parser {
 }
 
 extension Verb.Operands {
-    /// Returns true if the latest of so many operands begins a command, to which all that follows belongs.
+    /// Returns true if the last of this many operands begins a command, which includes all words after it.
     fileprivate func endWithCommand(after count: Int) -> Bool {
         switch self {
         case .command: true

@@ -6,7 +6,7 @@ extension ValueKind {
     func complaint(about value: String) -> String? {
         switch self {
         case .text, .command: nil
-        // An unset variable of a script leaves nothing: `suspend "$ID"` must not be a bare `suspend`.
+        // An unset variable in a script gives an empty value: `suspend "$ID"` must not suspend the whole daemon.
         case .operation: value.split(separator: ",").isEmpty ? "an id or a name" : nil
         case .graph, .queue, .category: value.isEmpty ? "a name" : nil
         case .file, .directory: value.isEmpty ? "a path" : nil
@@ -28,7 +28,7 @@ extension ValueKind {
         }
     }
 
-    /// The words this may be, where they are known.
+    /// All possible words, if they are known.
     var words: [String] {
         switch self {
         case .choice(let words), .choices(let words): words
@@ -42,7 +42,7 @@ extension ValueKind {
     }
 }
 
-/// `KEY=VALUE` taken apart at the first `=`.
+/// The two parts of `KEY=VALUE`, separated at the first `=`.
 struct Pair: Sendable {
     let key: String
     let value: String

@@ -1,11 +1,11 @@
 internal import OpsModel
 
-/// One verb of opsctl. Parsing, help, completion and the manual are all made from this.
+/// One verb of opsctl. Parser, help, completion and manual pages all use this description.
 struct Verb: Sendable {
     /// Operands that may follow the options.
     enum Operands: Sendable {
         case none
-        /// A command with its arguments: everything from the first word that is no option.
+        /// A command with its arguments: everything from the first word that is not an option.
         case command
         /// A name, then options, then a command.
         case nameAndCommand
@@ -34,7 +34,7 @@ struct Verb: Sendable {
         }
     }
 
-    /// Part of the help and of the manual in which a verb stands.
+    /// Section of help and manual to which a verb belongs.
     enum Chapter: String, Sendable, CaseIterable {
         case submitting = "Submit"
         case looking = "Look"
@@ -49,7 +49,7 @@ struct Verb: Sendable {
     let chapter: Chapter
     let summary: String
     let operands: Operands
-    // Made when they are asked for: a verb that is only performed needs few of them.
+    // Texts are made only when they are needed: a verb that is only performed needs few of them.
     private let makeForms: @Sendable () -> [String]
     private let makeAbout: @Sendable () -> [String]
     private let makeGroups: @Sendable () -> [OptionGroup]
@@ -58,9 +58,9 @@ struct Verb: Sendable {
     let isHidden: Bool
     let action: Action?
 
-    /// Words that follow the verb, one line a form.
+    /// Synopses without the verb, one line for each form.
     var forms: [String] { makeForms() }
-    /// Paragraphs.
+    /// Paragraphs of the description.
     var about: [String] { makeAbout() }
     var groups: [OptionGroup] { makeGroups() }
     var examples: [Example] { makeExamples() }
@@ -88,7 +88,7 @@ struct Verb: Sendable {
         self.action = action
     }
 
-    /// True for a verb that asks a daemon, false for one about this program.
+    /// True for a verb that calls a daemon, false for one that only concerns opsctl.
     var asksDaemon: Bool {
         ![
             HelpVerb.verb.name, CompletionVerb.verb.name, CompletionVerb.candidates.name, VersionVerb.verb.name,

@@ -18,7 +18,7 @@ enum VerbTable {
 
     static var shown: [Verb] { all.filter { !$0.isHidden } }
 
-    /// Found without making the others: most runs of opsctl need one verb.
+    /// Returns a verb without making the others: most runs of opsctl need only one.
     static func verb(named word: String) -> Verb? {
         switch word {
         case "submit": SubmitVerb.verb

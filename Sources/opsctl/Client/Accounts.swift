@@ -1,7 +1,7 @@
 internal import Glibc
 internal import OpsSystem
 
-/// Accounts of this machine, as /etc/passwd has them: opsctl may be linked without the libraries that know of others.
+/// Accounts in /etc/passwd. A static opsctl is linked without the libraries that know accounts from other sources.
 struct Accounts {
     struct Account {
         let name: String
@@ -12,7 +12,7 @@ struct Accounts {
     private let all: [Account]
 
     init() {
-        // Without the file, no account is known.
+        // Without the file there are no known accounts.
         let text = (try? Files.readText("/etc/passwd")) ?? ""
         all = text.split(separator: "\n").compactMap { line in
             let fields = line.split(separator: ":", omittingEmptySubsequences: false).map(String.init)

@@ -1,28 +1,28 @@
 internal import OpsWire
 
-/// The lines of a crontab that start something.
+/// Lines of a crontab that start a command.
 struct Crontab {
     struct Line {
-        /// Counted from 1.
+        /// Number of the line, from 1.
         let number: Int
         let text: String
         var expression = ""
         var command = ""
-        /// Account of the user column; nil: the owner of the crontab.
+        /// Account in the user column; nil for the owner of the crontab.
         var user: String?
-        /// Variables that the lines above set.
+        /// Variables set by lines above this one.
         var variables: [(name: String, value: String)] = []
-        /// Reason why it is no job.
+        /// Reason why the line cannot become a schedule.
         var problem: String?
 
         func variable(_ name: String) -> String? { variables.last { $0.name == name }?.value }
     }
 
     private(set) var lines: [Line] = []
-    /// Sentences about lines that are taken in another way.
+    /// Notes about lines that cron treats differently.
     private(set) var notes: [String] = []
 
-    /// - Parameter hasUsers: The lines have a column with a user, as in /etc/crontab; nil: it is guessed.
+    /// - Parameter hasUsers: True if the lines have a column with a user, as in /etc/crontab; nil to guess.
     init(_ bytes: [UInt8], hasUsers: Bool?, isAccount: (String) -> Bool) {
         let texts = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
         var variables: [(name: String, value: String)] = []
@@ -47,7 +47,7 @@ struct Crontab {
 
     private static func isBlank(_ character: Character) -> Bool { " \t\r".contains(character) }
 
-    /// Reads `NAME = VALUE`; the value may stand in quotes.
+    /// Reads `NAME = VALUE`; the value may be in quotes.
     private static func setting(_ text: String) -> (name: String, value: String)? {
         guard let equals = text.firstIndex(of: "=") else { return nil }
         let name = unquoted(String(text[..<equals]))
@@ -70,7 +70,7 @@ struct Crontab {
         return String(part.dropFirst().dropLast())
     }
 
-    /// Splits a line into so many words and the rest.
+    /// Splits a line into a number of words and the rest.
     private static func split(_ text: String, _ count: Int) -> (words: [String], rest: String) {
         var (words, rest) = ([String](), text[...])
         while words.count < count {
@@ -85,10 +85,10 @@ struct Crontab {
         return (words, String(rest))
     }
 
-    /// Returns the number of words of the expression at the front of a line.
+    /// Returns how many words the expression at the start of a line has.
     private static func fields(_ text: String) -> Int { text.hasPrefix("@") ? 1 : 5 }
 
-    /// Guesses whether the word behind each expression is an account: in /etc/crontab one is root.
+    /// Guesses whether the word after each expression is an account: in /etc/crontab at least one is root.
     private static func haveUsers(_ texts: [String], _ isAccount: (String) -> Bool) -> Bool {
         let users = texts.map { text in
             let (words, rest) = split(text, fields(text) + 1)
@@ -98,7 +98,7 @@ struct Crontab {
     }
 
     private static func read(_ line: inout Line, _ isSystem: Bool) {
-        // A minute field behind a hyphen is one that the system's log leaves out.
+        // A hyphen before the minute means that cron does not log the job.
         let text = line.text.hasPrefix("-") ? String(line.text.dropFirst()) : line.text
         let count = fields(text)
         let (words, rest) = split(text, isSystem ? count + 1 : count)
@@ -116,7 +116,7 @@ struct Crontab {
 }
 
 extension Crontab.Line {
-    /// The command for the shell, and the standard input behind its first `%`.
+    /// Command for the shell, and the text after the first `%`, which is its standard input.
     var shell: String {
         var parts: [String] = [""]
         var isEscaped = false
@@ -138,10 +138,10 @@ extension Crontab.Line {
         return "printf '%s\\n' \(input) | { \(parts[0])\n}"
     }
 
-    /// A name for the schedule: that of the program, without its directory.
+    /// Name for the schedule: that of the program, without its directory.
     var name: String {
         let words = command.split { " \t;|&<>()".contains($0) }.filter { !$0.contains("=") }
-        // A directory or a test in front of the program says little.
+        // A `cd` or a test before the program does not describe the job.
         let first = words.firstIndex { !["cd", "[", "test", "-x"].contains($0) } ?? 0
         let isInFront = first > 0 && words.count > first + 1
         let word = words.isEmpty ? "" : words[isInFront ? first + 1 : first]

@@ -2,7 +2,7 @@
 struct ExitStatus: Equatable, Sendable {
     let code: Int32
     static let done = ExitStatus(code: 0)
-    /// The request is done, but an operation did not succeed.
+    /// The request was carried out, but an operation did not succeed.
     static let unsuccessful = ExitStatus(code: 1)
     static let usage = ExitStatus(code: 2)
     static let unreachable = ExitStatus(code: 3)
@@ -10,27 +10,27 @@ struct ExitStatus: Equatable, Sendable {
     static let refused = ExitStatus(code: 5)
     static let storage = ExitStatus(code: 6)
     static let timedOut = ExitStatus(code: 7)
-    /// `run`: the operation ran longer than its timeout or deadline allowed.
+    /// `run`: the operation exceeded its timeout or deadline.
     static let operationTimedOut = ExitStatus(code: 124)
     /// `run`: the program was not found, or could not be executed.
     static let programNotFound = ExitStatus(code: 127)
     static let programNotExecutable = ExitStatus(code: 126)
-    /// `run`: anything of opsctl's own.
+    /// `run`: opsctl itself failed.
     static let own = ExitStatus(code: 125)
 }
 
-/// Reason why opsctl cannot do what it was asked: `opsctl: what: why, and what to do`.
+/// Reason why opsctl cannot do what it was asked, printed as `opsctl: subject: reason, advice`.
 struct Failure: Error {
     var status: ExitStatus
     var what: String
     var why: String
-    /// Advice on what to do about it.
+    /// Advice on what the user can do.
     var advice: String?
-    /// The daemon went away in the middle of a conversation; it may come back.
+    /// True if the daemon closed the connection during a call; it may come back.
     var isLoss = false
-    /// The daemon, or this user's share of it, is fully taken at the moment.
+    /// True if the daemon, or this user's share of it, has no capacity at the moment.
     var isBusy = false
-    /// All that is wrong with a submission, where that is the reason.
+    /// All problems of a submission, if they are the reason.
     var problems: [LocatedProblem] = []
 
     init(_ status: ExitStatus, _ what: String, _ why: String, _ advice: String? = nil) {
@@ -44,7 +44,7 @@ struct Failure: Error {
         Failure(.usage, what, why, advice)
     }
 
-    /// The failure of a submission of one operation: its problems need not name the operation.
+    /// The same failure for a submission of one operation, whose problems need not name the operation.
     var ofOne: Failure {
         var failure = self
         for index in failure.problems.indices { failure.problems[index].isOfMany = false }

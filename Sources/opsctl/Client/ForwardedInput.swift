@@ -1,14 +1,14 @@
 internal import Glibc
 internal import OpsSystem
 
-/// The standard input of `opsctl run`, passed on through a named pipe that the operation has as its own.
+/// Standard input of `opsctl run`, which is passed to the operation through a named pipe.
 final class ForwardedInput {
     private let directory: String
     let path: String
-    /// Both ends of the pipe: as long as they are open, a process that opens it waits for input.
+    /// Both ends of the pipe. While they are open, a process that opens the pipe waits for input.
     private let pipe: Int32
 
-    /// Nil: there is nothing to pass on.
+    /// Returns nil if there is no input to pass on.
     init?(_ session: Session) throws(Failure) {
         guard !session.arguments.has(.stdin), Self.isPassedOn(STDIN_FILENO) else { return nil }
         guard !session.arguments.has(.runAs) else {
@@ -46,25 +46,27 @@ final class ForwardedInput {
         return [S_IFREG, S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT)
     }
 
-    // MARK: - Copying, a step whenever there is something to do
+    // MARK: - Copying, one step at a time
 
     private var isForwarding = false
     private var hasEnded = false
     private var isClosed = false
-    /// Bytes that were read and do not fit into the pipe yet.
+    /// Bytes that were read but do not fit into the pipe yet.
     private var pending: ArraySlice<UInt8> = []
 
     /// Starts copying standard input.
     func start() { isForwarding = true }
 
-    /// Descriptor to read from when there is room; -1: none.
+    /// Descriptor to read from when there is room; -1 for none.
     var source: Int32 { isForwarding && !hasEnded && pending.isEmpty ? STDIN_FILENO : -1 }
-    /// Descriptor to write to when there is room in it; -1: none.
+    /// Descriptor to write to when it has room; -1 for none.
     var target: Int32 { pending.isEmpty || isClosed ? -1 : pipe }
-    /// Time after which there may be something to do without a descriptor that says so.
+    /// Time after which to call `proceed` again although no descriptor is ready.
     var pause: Int32? { isForwarding && hasEnded && !isClosed && pending.isEmpty ? Self.pause : nil }
 
-    /// Copies what can be copied now. `hasInput`: standard input can be read.
+    /// Copies as much as possible now.
+    ///
+    /// - Parameter hasInput: True if standard input can be read.
     func proceed(hasInput: Bool) {
         guard isForwarding, !isClosed else { return }
         if hasInput, pending.isEmpty, !hasEnded {
@@ -82,7 +84,7 @@ final class ForwardedInput {
             pending = pending.dropFirst(written)
         }
         guard hasEnded, pending.isEmpty else { return }
-        // Bytes in the pipe are lost if the last end closes before a process has opened it.
+        // Bytes in the pipe are lost if its last end is closed before a process has opened it.
         var left: Int32 = 0
         if ioctl(pipe, UInt(FIONREAD), &left) != 0 || left == 0 {
             close(pipe)
@@ -90,6 +92,6 @@ final class ForwardedInput {
         }
     }
 
-    /// Milliseconds between two looks at a pipe that is not empty yet.
+    /// Milliseconds between two checks of a pipe that is not empty yet.
     private static let pause: Int32 = 10
 }

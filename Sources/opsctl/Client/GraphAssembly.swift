@@ -1,4 +1,4 @@
-/// Text of a graph put together from parts of several files, each with its place.
+/// JSON text of a graph that consists of parts of several files. Each part knows its position in its file.
 struct GraphAssembly {
     private var bytes: [UInt8] = []
     private var pieces: [GraphText.Piece] = []
@@ -12,7 +12,7 @@ struct GraphAssembly {
         bytes += text.bytes[range]
     }
 
-    /// Appends text that stands for the value at an offset of a file.
+    /// Appends text that replaces the value at an offset of a file.
     mutating func write(_ written: String, for text: GraphText, at offset: Int) {
         mark(text, offset)
         bytes += written.utf8

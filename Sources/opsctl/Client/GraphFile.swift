@@ -2,9 +2,9 @@ internal import OpsClient
 internal import OpsModel
 internal import OpsWire
 
-/// A graph as somebody wrote it: a JSON object, an array of operations, or JSON Lines.
+/// A graph file: a JSON object, an array of operations, or JSON Lines.
 struct GraphFile {
-    /// Reason why the text is no graph, and its byte.
+    /// Reason why the text is not a graph, and the offset of the error.
     private struct Malformed: Error {
         let offset: Int
         let why: String
@@ -63,7 +63,7 @@ struct GraphFile {
 
     private static let keysOfAnOperation = Set((OperationKey.commands + [.include]).map(\.text))
 
-    /// A single object is a graph unless it is an operation.
+    /// A single object is a graph unless it has the keys of an operation.
     private mutating func readGraph(_ range: Range<Int>) throws(Malformed) {
         let members = Self.members(bytes, range)
         guard !members.contains(where: { Self.keysOfAnOperation.contains($0.key) }) else { return }
@@ -122,7 +122,7 @@ struct GraphFile {
         var members: [(key: String, offset: Int, value: Range<Int>)] = []
         var searched = range.lowerBound + 1
         for (key, value) in JSONView(bytes, range).members {
-            // The key is the string that comes next.
+            // The key is the next string in the text.
             let offset = bytes[searched..<value.range.lowerBound].firstIndex(of: UInt8(ascii: "\"")) ?? searched
             members.append((key, offset, value.range))
             searched = value.range.upperBound
@@ -130,13 +130,13 @@ struct GraphFile {
         return members
     }
 
-    /// Members of `schedule`, with the places of their keys.
+    /// Members of `schedule`, with the offsets of their keys.
     var scheduleMembers: [(key: String, offset: Int, value: JSONView)] {
         guard let schedule else { return [] }
         return Self.members(bytes, schedule).map { ($0.key, $0.offset, JSONView(bytes, $0.value)) }
     }
 
-    /// Members of `defaults`, with the places of their keys.
+    /// Members of `defaults`, with the offsets of their keys.
     var defaultMembers: [(key: String, offset: Int, value: JSONView)] {
         guard let defaults else { return [] }
         return Self.members(bytes, defaults).map { ($0.key, $0.offset, JSONView(bytes, $0.value)) }
@@ -144,7 +144,8 @@ struct GraphFile {
 
     func place(of offset: Int) -> String { text.place(of: offset) }
 
-    /// Names file, line and column of every problem; the daemon counts operations with the children of groups in their places.
+    /// Adds file, line and column to each problem. The daemon numbers the operations with the children of a group
+    /// directly after it.
     func located(_ failure: Failure) -> Failure {
         guard !failure.problems.isEmpty else { return failure }
         var failure = failure
@@ -167,7 +168,7 @@ struct GraphFile {
         return failure
     }
 
-    /// Every operation, a group before its children.
+    /// Ranges of all operations; a group comes before its children.
     private func flatten() -> [Range<Int>] {
         var flattened: [Range<Int>] = []
         func visit(_ range: Range<Int>) {

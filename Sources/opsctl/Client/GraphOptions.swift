@@ -1,9 +1,9 @@
 internal import OpsClient
 internal import OpsWire
 
-/// Options beside `-f`: keys for every operation of a graph file that does not set them itself, and others for its roots.
+/// Options given with `-f`: keys for every operation of the file that does not set them itself, and keys for its roots.
 struct GraphOptions {
-    /// Objects of keys.
+    /// Objects with keys for all operations.
     private let shared: [UInt8]
     private let start: [UInt8]
 
@@ -30,7 +30,7 @@ struct GraphOptions {
         return submission
     }
 
-    /// The operations of the file, its roots with these members besides.
+    /// Returns the operations of the file, with these members added to its roots.
     private func withStarts(_ members: [(key: String, value: JSONView)], _ file: GraphFile) -> Submission {
         var text: [UInt8] = []
         text.reserveCapacity(file.bytes.count)
@@ -45,7 +45,7 @@ struct GraphOptions {
             if missing.isEmpty {
                 text += file.bytes[range]
             } else {
-                // An empty list of dependencies makes way for the one that is given.
+                // An empty `after` is replaced by the given one.
                 let kept = present.filter { $0.key != "after" || !missing.contains { $0.key == "after" } }
                 var object = JSONWriter()
                 object.object { object in
@@ -63,7 +63,7 @@ struct GraphOptions {
         return submission
     }
 
-    /// Returns an object with the members of both; labels and variables of both are joined.
+    /// Returns an object with the members of both. Labels and environment variables of both are combined.
     static func merged(_ upper: [UInt8], over lower: [UInt8]?) -> [UInt8] {
         let below = members(lower ?? Array("{}".utf8))
         let above = members(upper)

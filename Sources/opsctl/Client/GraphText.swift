@@ -2,7 +2,7 @@ internal import OpsClient
 internal import OpsWire
 internal import OpsYAML
 
-/// Text of a graph file as JSON, and where its parts stand in the file.
+/// Text of a graph file as JSON, with the positions of its parts in the original file.
 struct GraphText {
     /// Format of a graph file.
     enum Format: String, CaseIterable {
@@ -11,27 +11,27 @@ struct GraphText {
         static let words = allCases.map(\.rawValue)
     }
 
-    /// Start of a key or an element, and its position in the file.
+    /// Start of a key or an element in the JSON text, and its position in the file.
     struct Mark {
         var offset: Int
         let line: Int
         let column: Int
     }
 
-    /// Part of the text that stands in another file.
+    /// Part of the text that comes from another file.
     struct Piece {
-        /// Offset here.
+        /// Offset in the assembled text.
         let start: Int
         let text: GraphText
-        /// Offset there.
+        /// Offset in the other file.
         let offset: Int
     }
 
     let path: String
     let bytes: [UInt8]
-    /// Ascending parts of an assembled text; empty where the text is of one file.
+    /// Parts of an assembled text in ascending order; empty if all text is from one file.
     private let pieces: [Piece]
-    /// Ascending offsets; empty where the text has the lines of the file.
+    /// Marks in ascending order; empty if the text has the same lines as the file.
     let marks: [Mark]
 
     /// Path in messages: `-` is standard input.
@@ -41,7 +41,7 @@ struct GraphText {
         (self.path, self.bytes, self.marks, self.pieces) = (path, bytes, marks, pieces)
     }
 
-    /// Returns whether the text contains another one.
+    /// Returns true if the text contains another one.
     func mentions(_ text: String) -> Bool {
         let wanted = Array(text.utf8)
         var rest = bytes[...]
@@ -52,14 +52,14 @@ struct GraphText {
         return false
     }
 
-    /// Reads a file in the format that is given, or that its name tells.
+    /// Reads a file in the given format; without one the end of its name decides.
     static func read(_ path: String, _ format: Format?, for verb: String) throws(Failure) -> GraphText {
         try parse(path, try InputFile.read(path, verb), format)
     }
 
     /// Returns the text of a file that has been read.
     static func parse(_ path: String, _ text: [UInt8], _ format: Format?) throws(Failure) -> GraphText {
-        // A byte order mark is a habit of some editors.
+        // Some editors write a byte order mark.
         let bytes = text.starts(with: [0xef, 0xbb, 0xbf]) ? Array(text.dropFirst(3)) : text
         let chosen: Format
         if let format { chosen = format } else { chosen = try Self.format(of: path, bytes) }
@@ -89,8 +89,8 @@ struct GraphText {
         }
     }
 
-    /// Tells the format by the end of a file's name. Files without an ending, and standard input, are JSON. With another
-    /// ending the file has to begin as JSON does.
+    /// Determines the format from the end of a file's name. Files without an ending, and standard input, are JSON. A
+    /// file with another ending must begin as JSON does.
     private static func format(of path: String, _ bytes: [UInt8]) throws(Failure) -> Format {
         let name = path.split(separator: "/").last ?? ""
         guard path != "-", !path.hasPrefix("/dev/"), !path.hasPrefix("/proc/"),
@@ -110,7 +110,7 @@ struct GraphText {
 
     // MARK: - Positions
 
-    /// Line and column of a byte, from 1.
+    /// Line and column of a byte, both from 1.
     func position(of offset: Int) -> (line: Int, column: Int) {
         guard !marks.isEmpty else {
             let before = bytes[..<min(offset, bytes.count)]

@@ -1,7 +1,7 @@
 internal import OpsModel
 internal import OpsWire
 
-/// Defaults of included files, laid under their operations: those of the innermost file come first.
+/// Defaults of included files for their operations. Those of the innermost file have precedence.
 struct IncludedDefaults {
     struct Member {
         let key: String
@@ -13,14 +13,14 @@ struct IncludedDefaults {
 
     private var members: [Member] = []
 
-    /// Keys that groups take too, and hand down to their children.
+    /// Keys that groups accept too, and pass to their children.
     private static let ofGroups: Set<String> = ["queue", "priority", "labels"]
-    /// Keys of which an operation has one: a default for one of them is none where the operation has another.
+    /// Keys of which an operation has exactly one: a default for one of them is ignored if the operation has another.
     private static let commands = Set(OperationKey.commands.map(\.text))
-    /// Keys whose entries are joined.
+    /// Keys whose entries are combined.
     static let joined: Set<String> = ["labels", "environment"]
 
-    /// Returns these defaults with those of a file before them.
+    /// Returns these defaults, after those of a file that is included.
     func under(_ file: GraphFile, _ text: GraphText) -> IncludedDefaults {
         var all = self
         let own = file.defaultMembers.map { Member(key: $0.key, text: text, offset: $0.offset, value: $0.value.range) }
@@ -28,7 +28,8 @@ struct IncludedDefaults {
         return all
     }
 
-    /// Returns the members that an operation takes besides its own, keys that are joined once for each file.
+    /// Returns the members that an operation gets in addition to its own. A key whose entries are combined appears once
+    /// for each file.
     func members(
         besides own: [(key: String, view: JSONView)], isGroup: Bool, isTop: Bool
     ) -> [Member] {

@@ -3,9 +3,9 @@ internal import OpsModel
 internal import OpsSystem
 internal import OpsWire
 
-/// Inserts the graphs that operations of a graph file include, as groups.
+/// Inserts included graph files as groups.
 struct Inclusion {
-    /// Bounds of what the files of one submission come to.
+    /// Limits for all files of one submission together.
     private static let depth = 32
     private static let files = 10_000
     private static let size = 256 << 20
@@ -15,19 +15,19 @@ struct Inclusion {
         let text: GraphText
         let file: GraphFile
         let substitution: Substitution
-        /// Nil: standard input.
+        /// Path of the file without links; nil for standard input.
         let identity: String?
     }
 
     private var assembly = GraphAssembly()
     private var chain: [Source] = []
     private var included = 0
-    /// Texts that were read: a file may be included many times.
+    /// Texts that have been read, because a file may be included many times.
     private var texts: [String: GraphText] = [:]
 
     private init() {}
 
-    /// Returns a graph file with the graphs that it includes. Its gaps have been filled.
+    /// Returns a graph file with the graphs that it includes inserted. Its `${NAME}` are already replaced.
     static func expand(_ text: GraphText, _ substitution: Substitution) throws(Failure) -> GraphText {
         guard text.mentions("\"include\"") else { return text }
         let file = try GraphFile(text)
@@ -53,7 +53,9 @@ struct Inclusion {
 
     // MARK: - Operations
 
-    /// Writes an operation of the innermost file. `isTop`: no group of that file holds it.
+    /// Writes an operation of the innermost file.
+    ///
+    /// - Parameter isTop: True if no group of that file contains it.
     private mutating func write(_ range: Range<Int>, _ defaults: IncludedDefaults, isTop: Bool) throws(Failure) {
         let text = source.text
         let members = GraphFile.members(text.bytes, range)
@@ -123,7 +125,7 @@ struct Inclusion {
         assembly.write("]", for: source.text, at: key)
     }
 
-    /// Writes an object with the entries of all: the first that has a key counts.
+    /// Writes an object with the entries of all members; if several have the same key, the first counts.
     private mutating func join(_ members: [IncludedDefaults.Member]) {
         let first = members[0]
         assembly.write("\"\(first.key)\":{", for: first.text, at: first.offset)
@@ -140,7 +142,7 @@ struct Inclusion {
         assembly.write("}", for: first.text, at: first.offset)
     }
 
-    /// Writes default dependencies; an operation does not wait for itself.
+    /// Writes default dependencies, except one of the operation on itself.
     private mutating func writeAfter(_ member: IncludedDefaults.Member, name: JSONView?) {
         assembly.write("\"after\":[", for: member.text, at: member.offset)
         var isFirst = true
@@ -233,14 +235,14 @@ struct Inclusion {
         Failure(.refused, source.text.place(of: offset), why, advice)
     }
 
-    /// Returns a path in the directory of the file that mentions it.
+    /// Returns a path relative to the directory of the file that contains it.
     private static func located(_ path: String, beside file: String) -> String {
         if path.hasPrefix("/") { return path }
         guard file != "-", let slash = file.lastIndex(of: "/") else { return path == "-" ? "./-" : path }
         return file[...slash] + path
     }
 
-    /// Returns the path of a file without links; nil: it is no file.
+    /// Returns the path of a file without links; nil if there is no such file.
     private static func identity(of path: String) -> String? {
         guard path != "-", let resolved = unsafe realpath(path, nil) else { return nil }
         defer { unsafe free(resolved) }

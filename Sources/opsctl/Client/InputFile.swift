@@ -1,9 +1,9 @@
 internal import Glibc
 internal import OpsSystem
 
-/// A file read whole; `-` is standard input.
+/// A whole file; `-` is standard input.
 enum InputFile {
-    /// More than a submission may have.
+    /// More bytes than a submission may have.
     private static let limit = 4 << 30
 
     static func read(_ path: String, _ what: String) throws(Failure) -> [UInt8] {
@@ -21,7 +21,7 @@ enum InputFile {
         while bytes.count < limit {
             switch try file.read(atMost: 1 << 20, onto: &bytes) {
             case .moved: continue
-            // Somebody we share standard input with has made it non-blocking.
+            // Another process that shares standard input has made it non-blocking.
             case .wouldBlock: try file.waitUntil(.readable)
             case .ended: return bytes
             }

@@ -1,17 +1,19 @@
 internal import Glibc
 internal import Synchronization
 
-/// Descriptor to which the handler writes the number of the signal; -1 until signals are watched.
+/// Descriptor to which the handler writes the number of a signal; -1 until signals are watched.
 private let handlerEnd = Atomic<Int32>(-1)
-/// Requests to end that nobody has taken yet.
+/// Number of requests to end that have not been taken yet.
 private let untaken = Atomic<Int32>(0)
 
-/// Signals that are met between two steps of ours instead of ending us: each arrives as a byte in a pipe.
+/// Signals that do not end the program but arrive as bytes in a pipe, to be handled between two steps.
 struct Interruption {
     private let readEnd: Int32
 
-    /// From now on these signals end nothing; they are there for `take`. One watcher at a time. A caller that asks again
-    /// before the first was taken (the daemon does not answer) ends the program as if nobody watched.
+    /// Watches these signals; `take` returns them. Only one instance can watch at a time.
+    ///
+    /// If a second signal arrives before the first was taken (because the daemon does not answer), it ends the program
+    /// as if nothing watched.
     init(_ signals: [Int32]) throws(Failure) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else {
@@ -29,12 +31,12 @@ struct Interruption {
             action.__sigaction_handler.sa_handler = { number in
                 let kept = errno
                 if number != SIGWINCH, untaken.add(1, ordering: .sequentiallyConsistent).oldValue > 0 {
-                    // Taken by its default action as soon as this handler returns.
+                    // The default action ends the program when this handler returns.
                     signal(number, SIG_DFL)
                     raise(number)
                 }
                 var byte = UInt8(truncatingIfNeeded: number)
-                // A full pipe means that as many signals are waiting already.
+                // A full pipe already holds enough signals.
                 _ = write(handlerEnd.load(ordering: .sequentiallyConsistent), &byte, 1)
                 errno = kept
             }
@@ -42,7 +44,7 @@ struct Interruption {
         }
     }
 
-    /// Returns true if the parent ignored the signal: `nohup`, or a shell that runs opsctl in the background.
+    /// Returns true if the parent ignored the signal, as `nohup` does, or a shell that runs opsctl in the background.
     private static func isIgnored(_ number: Int32) -> Bool {
         var current = sigaction()
         guard sigaction(number, nil, &current) == 0 else { return false }
@@ -50,15 +52,15 @@ struct Interruption {
             == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
-    /// The next signal that came.
+    /// Returns the next signal that has arrived.
     func take() -> Int32? {
         var byte: UInt8 = 0
         untaken.store(0, ordering: .sequentiallyConsistent)
         return read(readEnd, &byte, 1) == 1 ? Int32(byte) : nil
     }
 
-    /// Waits until one of the descriptors can be read, `writable` can be written, a watched signal came or the time is
-    /// over; answers which descriptors can be read.
+    /// Waits until one of the descriptors can be read, `writable` can be written, a watched signal has arrived, or the
+    /// time is over. Returns the descriptors that can be read.
     func wait(_ descriptors: [Int32], writable: Int32 = -1, milliseconds: Int32? = nil) -> [Int] {
         Readable.among(descriptors + [readEnd], writable: writable, milliseconds: milliseconds).filter {
             $0 < descriptors.count
@@ -67,7 +69,7 @@ struct Interruption {
 }
 
 enum Readable {
-    /// Returns the indices of the descriptors that can be read, after waiting for one.
+    /// Waits until a descriptor is ready or the time is over, and returns the indices of those that can be read.
     static func among(_ descriptors: [Int32], writable: Int32 = -1, milliseconds: Int32? = nil) -> [Int] {
         var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         if writable >= 0 { entries.append(pollfd(fd: writable, events: Int16(POLLOUT), revents: 0)) }

@@ -1,7 +1,7 @@
-/// Comments and trailing commas of a JSON file, which JSON itself does not have.
+/// Removes comments and trailing commas from the text of a JSON file, which JSON itself does not allow.
 enum JSONComments {
-    /// Returns the text with spaces in place of comments (`//` and `/* */`) and trailing commas: everything else keeps its
-    /// position. A comment without an end is left to the reader, which refuses it.
+    /// Returns the text with spaces in place of comments (`//` and `/* */`) and trailing commas, so that everything
+    /// else keeps its position. A comment without an end stays, and the JSON reader refuses it.
     static func blanked(_ text: [UInt8]) -> [UInt8] {
         guard text.contains(where: { $0 == slash || $0 == comma }) else { return text }
         var bytes = text
@@ -14,11 +14,11 @@ enum JSONComments {
                 position = endOfString(bytes, position)
             case slash:
                 guard let end = endOfComment(bytes, position) else { return bytes }
-                // Lines keep their numbers.
+                // Newlines stay, so that lines keep their numbers.
                 for index in position..<end where bytes[index] != 0x0a { bytes[index] = 0x20 }
                 position = end
             case comma:
-                // A second comma in a row is an error, which stays.
+                // The second of two commas is an error and stays.
                 let isFirst = lastComma == nil
                 lastComma = isFirst && hasValueBefore(bytes, position) ? position : nil
                 position += 1
@@ -43,7 +43,7 @@ enum JSONComments {
         return before.map { !"[{,:".utf8.contains($0) } ?? false
     }
 
-    /// The place behind a string.
+    /// Returns the position after a string.
     private static func endOfString(_ bytes: [UInt8], _ start: Int) -> Int {
         var position = start + 1
         while position < bytes.count, bytes[position] != UInt8(ascii: "\"") {

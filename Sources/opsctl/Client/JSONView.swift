@@ -1,8 +1,8 @@
 internal import OpsWire
 
-/// One value inside the text of a graph file, read where it lies and only when asked.
+/// One value inside the text of a graph file, which is read only when it is needed.
 ///
-/// The text has been checked, so readers here meet no errors: a value of another kind reads as absent.
+/// The text has been checked, so reading causes no errors: a value of an unexpected kind counts as absent.
 struct JSONView {
     let bytes: [UInt8]
     let range: Range<Int>
@@ -17,16 +17,16 @@ struct JSONView {
     var isObject: Bool { first == UInt8(ascii: "{") }
     var isArray: Bool { first == UInt8(ascii: "[") }
 
-    /// The text of the value as it stands in the file.
+    /// Text of the value as in the file.
     var source: String { String(decoding: bytes[range], as: UTF8.self) }
 
     private func within(_ inner: Range<Int>) -> JSONView {
         JSONView(bytes, range.lowerBound + inner.lowerBound..<range.lowerBound + inner.upperBound)
     }
 
-    /// Nil where the text is not what `body` expects.
+    /// Returns nil if the text is not as `body` expects.
     private func read<Result>(_ body: (inout JSONScanner) throws(JSONError) -> Result?) -> Result? {
-        // Absent, as said above.
+        // Counts as absent, as described above.
         do { return try scan(bytes[range], body) } catch { return nil }
     }
 

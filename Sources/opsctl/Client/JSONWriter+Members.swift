@@ -1,9 +1,9 @@
 internal import OpsWire
 
-/// Members and elements in one word each; a member without a value is left out.
+/// Writes whole members and elements; a member without a value is left out.
 extension JSONWriter {
     static func object(_ fill: (inout JSONWriter) -> Void) -> [UInt8] {
-        // Room for most requests at once: what grows by doubling is moved ten times.
+        // Enough capacity for most requests, so that the buffer need not grow.
         var text = JSONWriter(capacity: 1 << 12)
         text.object(fill)
         return text.bytes
@@ -33,7 +33,7 @@ extension JSONWriter {
         integer(value)
     }
 
-    /// Left out where false.
+    /// Writes a member if its value is true.
     mutating func member(_ name: String, _ value: Bool) {
         guard value else { return }
         key(name)

@@ -3,21 +3,21 @@ internal import OpsWire
 
 /// Output of one operation, attempt after attempt, over a connection of its own.
 ///
-/// It knows which attempt it reads and how far it has come, so a daemon that was away is asked for the rest.
+/// It knows the attempt and the offset that it has reached, so it can continue after a restart of the daemon.
 final class LogFeed {
     struct Request {
         var errors = false
-        /// This attempt alone.
+        /// The only attempt to read; nil for all.
         var attempt: Int?
-        /// The last so many lines of the first attempt that is read.
+        /// Number of last lines to read from the first attempt that is read.
         var lines: Int?
-        /// Lines that were written at this time or later, of every attempt.
+        /// Instant at or after which lines must have been written, in every attempt.
         var since: Instant?
-        /// Lines that were written at this time or earlier.
+        /// Instant at or before which lines must have been written.
         var until: Instant?
-        /// The time of each line is wanted.
+        /// True to get the time of each line.
         var wantsTimes = false
-        /// Lines in which this is found.
+        /// Pattern that lines must match.
         var pattern: LinePattern?
         var follows = false
     }
@@ -28,21 +28,21 @@ final class LogFeed {
     let name: String?
     let graph: String
     private var attempt: Int
-    /// The last attempt to read; nil: until the operation has ended.
+    /// The last attempt to read; nil to read until the operation has ended.
     private let lastAttempt: Int?
-    /// An output that goes elsewhere has no log, and its reader does not mind.
+    /// True if an operation whose output goes elsewhere, and so has no log, is not an error.
     private let isOptional: Bool
     private let isShared: Bool
     private var mask: SecretMask
     private var offset: Int64?
-    /// The same when the connection was opened.
+    /// Offset at the time when the connection was opened.
     private var firstOffset: Int64?
     private var replies: ReplyStream<LogReply>?
     private(set) var isOpen = true
 
-    /// The newest attempt, or what `request` asks for, of the operation that `ref` names now.
+    /// Reads the newest attempt, or those that `request` asks for, of the operation that `ref` currently names.
     ///
-    /// `isShared`: over the connection of all calls, for feeds that are read one after the other.
+    /// - Parameter isShared: True to use the connection of all calls, for feeds that are read one after the other.
     init(
         _ session: Session, _ ref: String, _ request: Request, isOptional: Bool = false, isShared: Bool = false
     ) throws(Failure) {
@@ -62,13 +62,15 @@ final class LogFeed {
         }
         attempt = request.attempt ?? first
         self.isOptional = isOptional
-        // Without following, the log ends with the newest attempt. A group has no attempts, and the daemon refuses it.
+        // Without -f, the log ends with the newest attempt. A group has no attempts; the daemon refuses it.
         lastAttempt = request.attempt ?? (request.follows ? nil : max(newest, request.since == nil ? 1 : 0))
         isOpen = lastAttempt.map { attempt <= $0 } ?? true
         if isOpen { try open() }
     }
 
-    /// The only operation of a submission just made, from its first attempt on. `hasSecrets`: its output is masked.
+    /// Reads the only operation of a new submission from its first attempt on.
+    ///
+    /// - Parameter hasSecrets: True if its output is masked.
     init(_ session: Session, id: Int64, errors: Bool, hasSecrets: Bool) throws(Failure) {
         self.session = session
         request = Request(errors: errors, follows: true)
@@ -79,10 +81,10 @@ final class LogFeed {
         try open()
     }
 
-    /// To wait for; -1 when nothing more will come.
+    /// Descriptor to wait for; -1 if no more output will come.
     var descriptor: Int32 { isOpen ? replies?.descriptor ?? -1 : -1 }
 
-    /// Waits for the next pieces and passes them to `each`; a feed that follows outlives a restart of the daemon.
+    /// Waits for the next pieces and passes them to `each`. With -f, a restart of the daemon is survived.
     func read(_ each: (LogReply, [UInt8]) throws(Failure) -> Void) throws(Failure) {
         guard isOpen else { return }
         do throws(Failure) {
@@ -91,7 +93,7 @@ final class LogFeed {
                 try take(reply, each)
             }
         } catch {
-            // A pager that rests for long lets the daemon end the connection.
+            // If a pager pauses for a long time, the daemon closes the connection.
             guard error.isLoss, request.follows || offset != firstOffset else { return try end(with: error) }
             try session.awaitReturn(after: error)
             try open()
@@ -127,17 +129,17 @@ final class LogFeed {
         try each(masked, data)
     }
 
-    /// Names the bytes that the cap took away where they were: the gap is no end and no beginning.
+    /// Reports bytes that were dropped because of the limit of the log, at their position in the output.
     private func tellGap(before place: Int64) {
         let expected = offset ?? (request.lines == nil ? 0 : place)
         guard place > expected, !session.wantsJSON else { return }
         StandardError.line("opsctl: operation \(id): \(place - expected) bytes of its output were dropped (log-limit)")
     }
 
-    /// Ends the feed, if the failure says that the operation has ended and has no further attempt.
+    /// Ends the feed if the failure says that the operation has ended and has no further attempt.
     private func end(with failure: Failure) throws(Failure) {
         let isEnd = failure.status == .notFound && (request.attempt == nil || isOptional)
-        // Too many connections, for one, are no reason to show less.
+        // An error such as too many connections must not shorten the output.
         guard !failure.isBusy, isEnd || isOptional && failure.status == .refused else { throw session.named(failure) }
         isOpen = false
     }

@@ -1,20 +1,20 @@
 internal import OpsWire
 
-/// Whole lines of the output of one operation, taken from its pieces as they come.
+/// Combines the pieces of one operation's output into whole lines.
 struct LogLines {
     struct Line {
         let bytes: ArraySlice<UInt8>
         let attempt: Int
-        /// Instant at which it was begun; nil: nobody asked for times.
+        /// Time at which the line was begun; nil if times were not requested.
         let at: Instant?
     }
 
-    /// A line that has begun and not ended, and its instant.
+    /// An incomplete line, and its time.
     private var partial: [UInt8] = []
     private var begunAt: Instant?
     private var attempt = 0
 
-    /// Takes a piece and passes the lines that it completes to `each`.
+    /// Adds a piece and passes the completed lines to `each`.
     mutating func take(
         _ reply: LogReply, _ data: [UInt8], _ each: (Line) throws(Failure) -> Void
     ) throws(Failure) {
@@ -23,7 +23,7 @@ struct LogLines {
         var times = (reply.times ?? [])[...]
         var start = data.startIndex
         while start < data.endIndex {
-            // The last time that holds from here or from before.
+            // Last known time at or before this offset.
             while let next = times.dropFirst().first, next.offset <= reply.offset + Int64(start) { times.removeFirst() }
             if partial.isEmpty { begunAt = times.first.flatMap { Instant.rfc3339($0.at) } }
             guard let end = data[start...].firstIndex(of: UInt8(ascii: "\n")) else { break }
@@ -39,7 +39,7 @@ struct LogLines {
         partial += data[start...]
     }
 
-    /// Passes a last line without its end.
+    /// Passes on the last line if it has no newline.
     mutating func finish(_ each: (Line) throws(Failure) -> Void) throws(Failure) {
         guard !partial.isEmpty else { return }
         try each(Line(bytes: partial[...], attempt: attempt, at: begunAt))
@@ -47,7 +47,7 @@ struct LogLines {
     }
 }
 
-/// Writes the lines of logs that are wanted, with their time if that is wanted.
+/// Writes the lines that match, with their times if requested.
 struct LogLineWriter {
     private let session: Session
     private let wantsTime: Bool
@@ -59,10 +59,12 @@ struct LogLineWriter {
         pattern = request.pattern
     }
 
-    /// False: pieces are written as they come.
+    /// False if pieces can be written as they arrive.
     var needsLines: Bool { wantsTime || pattern != nil }
 
-    /// `label`: name before each line; empty: none.
+    /// Writes a line.
+    ///
+    /// - Parameter label: Name before the line, or empty.
     func write(_ line: LogLines.Line, of feed: LogFeed, _ label: String) throws(Failure) {
         if let pattern, !pattern.isFound(in: line.bytes) { return }
         if session.wantsJSON { return try session.row(LogLineRow(line, of: feed)) }
@@ -72,7 +74,7 @@ struct LogLineWriter {
     }
 }
 
-/// One line of a log for programs.
+/// A line of a log as JSON.
 private struct LogLineRow: WireRecord {
     static let typeName = "LogLine"
     private var id: Int64 = 0

@@ -2,10 +2,10 @@ internal import OpsClient
 internal import OpsDrawing
 internal import OpsWire
 
-/// The output of any number of operations, each line with the name of its operation.
+/// Output of any number of operations, each line with the name of its operation.
 ///
-/// Without following, one operation after another is read over one connection. With it, those that run are followed, a
-/// bounded number at once: an event says when the next one has started.
+/// Without -f, operations are read one after the other over one connection. With -f, a limited number of running
+/// operations is followed at once, and an event shows when the next one has started.
 final class LogOfSelection {
     private final class Source {
         let feed: LogFeed
@@ -24,19 +24,20 @@ final class LogOfSelection {
         private var events: ReplyStream<WatchReply>
         private var ends: ReplyStream<WaitReply>
 
-        /// A start between this and a list of the operations is in both; one before this is in the list.
+        /// Opens both streams. An operation that starts between this and the list of operations is in both; one that
+        /// started earlier is in the list.
         init(_ session: Session, _ selection: Selection) throws(Failure) {
             self.session = session
             events = try session.open(WatchRequest.with { $0.selection = selection.ifAny })
             ends = try session.open(WaitRequest(selection))
         }
 
-        /// Tells whether all selected operations have finished.
+        /// True when all selected operations have finished.
         var isOver: Bool { ends.isOver }
 
         var descriptors: [Int32] { [ends.isOver ? -1 : ends.descriptor, events.descriptor] }
 
-        /// Reads what has arrived on the readable ones of `descriptors`; returns the operations that have started.
+        /// Reads what has arrived on the `descriptors` with these indices; returns the operations that have started.
         mutating func read(_ readable: [Int]) throws(Failure) -> [Int64] {
             var started: [Int64] = []
             if readable.contains(0) {
@@ -61,7 +62,7 @@ final class LogOfSelection {
     private var width = 0
     private var count = 0
     private static let colours: [Style.Colour] = [.cyan, .yellow, .green, .magenta, .blue, .red]
-    /// Number of operations that are followed at once, each over a connection.
+    /// Number of operations that are followed at once, each over its own connection.
     private static let followed = 64
 
     init(_ session: Session, _ selection: Selection, _ request: LogFeed.Request) {
@@ -76,7 +77,7 @@ final class LogOfSelection {
         return .done
     }
 
-    /// Returns the selected operations with output that there is or may be.
+    /// Returns the selected operations that have output, or may have output later.
     private func ids(where isWanted: (OperationRow) -> Bool) throws(Failure) -> [Int64] {
         var ids: [Int64] = []
         try LsVerb.each(session, selection, limit: nil) { row in
@@ -88,7 +89,7 @@ final class LogOfSelection {
     }
 
     private func source(_ id: Int64, isShared: Bool) throws(Failure) -> Source {
-        // Output that goes elsewhere, or is another's, is left out.
+        // Output that goes elsewhere, or that belongs to another user, is left out.
         let feed = try LogFeed(session, "\(id)", request, isOptional: true, isShared: isShared)
         count += 1
         let label = DisplayWidth.pad((feed.name ?? "\(id)").printable, width)
@@ -124,7 +125,7 @@ final class LogOfSelection {
             } catch {
                 try session.awaitReturn(after: error)
                 progress = try Progress(session, selection)
-                // Operations may have started while no event was heard.
+                // Operations may have started while no events were received.
                 waiting += try ids { !seen.contains($0.id) }
             }
             for place in readable where place >= progress.descriptors.count {

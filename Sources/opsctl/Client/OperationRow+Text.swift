@@ -8,10 +8,10 @@ extension OperationRow {
             isScheduled: startsAhead != nil)
     }
 
-    /// True if it finished without success, and its success was needed.
+    /// True if it finished without success although its success was needed.
     var isUnsuccessful: Bool { state == .finished && outcome != .succeeded && !notNeeded }
 
-    /// The name, else the command, for people.
+    /// Name of the operation, or its command if it has no name.
     var title: String {
         (name ?? command.map(Self.shown) ?? (isGroup ? "(group)" : "")).printable
     }
@@ -19,7 +19,7 @@ extension OperationRow {
     /// The labels as `submit` takes them.
     var labelText: String { labels.entries.map { "\($0.name)=\($0.value)" }.joined(separator: " ") }
 
-    /// Returns a command as it would be typed; what the shell runs without the shell.
+    /// Returns a command as it would be typed. For a text that the shell runs, only the text is shown.
     static func shown(_ command: [String]) -> String {
         if command.count == 3, command[0] == "/bin/sh", command[1] == "-c" { return command[2] }
         return command.map { word in
@@ -43,13 +43,13 @@ extension OperationRow {
         return (finishedAt.instant ?? now) - start
     }
 
-    /// Instant for which it waits; nil: for none.
+    /// Instant before which it does not start; nil for none.
     var startsAhead: Instant? {
         guard state == .ready, !held, let instant = notBefore.instant, instant > .now else { return nil }
         return instant
     }
 
-    /// The cause, what the operation says of itself, or when it starts.
+    /// Cause, status text, or start time of the operation.
     var remark: String {
         if let start = startsAhead { return "starts \(start.text(now: .now))" }
         return (cause ?? statusText ?? "").printable

@@ -3,7 +3,7 @@ internal import OpsClient
 internal import OpsSystem
 internal import OpsWire
 
-/// The errors of a conversation in the words and exit statuses of opsctl.
+/// Translates errors of a call into messages and exit statuses of opsctl.
 extension Failure {
     init(_ error: ClientError) {
         switch error {
@@ -39,7 +39,7 @@ extension Failure {
             }
         case .wrongState(_, let message): self.init(.refused, "", message)
         case .permissionDenied(let message): self.init(.refused, "", message)
-        // The message says what to do.
+        // The daemon's message contains the advice.
         case .storageUnavailable(let message): self.init(.storage, "", message)
         case .tooLarge(let what, let limit):
             self.init(.refused, "", "\(what) is too large (limit \(limit))", "make it smaller")
@@ -62,7 +62,7 @@ extension Failure {
         }
     }
 
-    /// A line is read by people: of a long cycle the beginning and the end.
+    /// Returns the beginning and the end of a long cycle, for a readable line.
     private static func shortened(_ path: [String]) -> [String] {
         let shown = 10
         guard path.count > 2 * shown + 1 else { return path }
@@ -130,9 +130,9 @@ extension Failure {
 /// A problem of a submission.
 struct LocatedProblem: Sendable {
     let problem: Problem
-    /// File and line, if it came from a file.
+    /// File and line of the problem, if the submission came from a file.
     var place: String?
-    /// True if the submission has other operations.
+    /// True if the submission has other operations too.
     var isOfMany = true
 
     /// Operation, key and problem: `operation build, key queue: no queue fst`.

@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// An operation as it was given, to be given again.
+/// The stored keys of an operation, for a repetition with `--again`.
 struct Repetition {
     private let row: OperationRow
     private let details: DetailsRow
@@ -10,7 +10,8 @@ struct Repetition {
         details = reply.details
     }
 
-    /// The keys of the operation, without those that belong to its time: dependencies, deadline, start and key.
+    /// Keys of the operation, without those that apply to its first submission only: dependencies, deadline, start time
+    /// and idempotency key.
     var object: [UInt8] {
         var object = JSONWriter()
         object.beginObject()

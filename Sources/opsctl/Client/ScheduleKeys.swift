@@ -1,13 +1,13 @@
 internal import OpsModel
 internal import OpsWire
 
-/// The schedule in a graph file: when its graph is submitted.
+/// The key `schedule` of a graph file.
 struct ScheduleKeys {
     private let file: GraphFile
 
     init(_ file: GraphFile) { self.file = file }
 
-    /// Writes the keys of the file into a request.
+    /// Copies the keys of the file into a request.
     func fill(_ request: inout AddScheduleRequest) throws(Failure) {
         for (key, offset, value) in file.scheduleMembers {
             if value.isNull { continue }
@@ -64,7 +64,7 @@ struct ScheduleKeys {
         return value.source == "true"
     }
 
-    /// A number counts seconds.
+    /// Reads a duration; a number means seconds.
     private func duration(_ key: String, _ value: JSONView) throws(Failure) -> String {
         if let seconds = Int(value.source) { return "\(seconds)s" }
         guard let text = value.text else {
@@ -73,7 +73,7 @@ struct ScheduleKeys {
         return text
     }
 
-    /// Durations from now would be another instant each time that the file is applied.
+    /// Reads an instant. Durations are refused: they would mean another instant each time the file is applied.
     private func instant(_ key: String, _ value: JSONView) throws(Failure) -> String {
         guard let text = value.text, text.utf8.first.map({ 0x30...0x39 ~= $0 }) == true, text.contains("-"),
             let instant = Instant.parse(text, now: .now)

@@ -1,20 +1,21 @@
 internal import OpsSystem
 internal import OpsWire
 
-/// Replaces the values of secrets in the output of an operation by `***`, also those that come in pieces.
+/// Replaces the values of secrets in the output of an operation by `***`, also if a value arrives in several pieces.
 ///
-/// The values are read now, from where the operation has read them: what that file had before is not known.
+/// The values are read now, from the same files that the operation read. If a file has changed since, its earlier value
+/// is not masked.
 struct SecretMask {
-    /// The longest first, so that a value is not taken for another that it begins with.
+    /// Values, the longest first, so that no value hides a longer one that begins with it.
     private let values: [[UInt8]]
-    /// The end of what has come, as far as it may be the beginning of a value.
+    /// End of the output so far, if it may be the beginning of a value.
     private var held: [UInt8] = []
     private static let largest = 64 << 10
     /// Directory of the credentials of opsd's unit, which root can read.
     private static let credentials = "/run/credentials/opsd.service"
     private static let stars = Array("***".utf8)
 
-    /// `secrets`: as `Show` tells them. `directory`: the one that relative paths start from.
+    /// - Parameter secrets: The secrets as `Show` reports them; relative paths are relative to `directory`.
     init(_ secrets: JSONObject?, directory: String?) {
         var values: Set<[UInt8]> = []
         for secret in secrets?.members ?? [] {
@@ -28,8 +29,8 @@ struct SecretMask {
         self.values = values.sorted { $0.count > $1.count }
     }
 
-    /// Nil where the file is not there, or not for this user: then its value is not this user's to see either. The submitter
-    /// has chosen the path, also for root that looks at the output.
+    /// Returns nil if the file does not exist or this user may not read it; then the user cannot see the value either.
+    /// The submitter has chosen the path, even if root looks at the output.
     private static func value(_ path: String) -> [UInt8]? {
         guard let file = try? Files.readOrdinary(path, limit: largest + 1) else { return nil }  // as said above
         return file.last == UInt8(ascii: "\n") ? file.dropLast() : file
@@ -37,7 +38,7 @@ struct SecretMask {
 
     var isEmpty: Bool { values.isEmpty }
 
-    /// Returns what can be shown of the bytes that have come.
+    /// Returns the part of the output that can be shown now.
     mutating func take(_ bytes: [UInt8]) -> [UInt8] {
         if values.isEmpty { return bytes }
         let all = held + bytes
@@ -60,7 +61,7 @@ struct SecretMask {
         return shown
     }
 
-    /// Returns what was held back: nothing follows.
+    /// Returns the output that was held back, because no more follows.
     mutating func finish() -> [UInt8] {
         defer { held = [] }
         return held

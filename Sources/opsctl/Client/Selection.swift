@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// The operations that a verb is about, as the command line names them.
+/// Builds the selection of operations that a command line describes.
 extension Selection {
     init(_ arguments: Arguments) {
         self.init(refs: arguments.operands)
@@ -39,10 +39,10 @@ extension Selection {
 
     var isEmpty: Bool { self == Selection() }
 
-    /// Nil for a request without a selection.
+    /// The selection, or nil if it is empty.
     var ifAny: Selection? { isEmpty ? nil : self }
 
-    /// Returns the operations of it that come after one in the order of ids.
+    /// Returns the part of the selection with ids greater than this one.
     func after(_ id: Int64) -> Selection {
         guard refs == nil else { return self }
         var rest = self
@@ -50,13 +50,13 @@ extension Selection {
         return rest
     }
 
-    /// True if operations are named one by one, and nothing else is given.
+    /// True if operations are named one by one, and there is no other filter.
     var isListOfNames: Bool { self == Selection(refs: refs ?? []) && !(refs ?? []).contains(where: Self.isRange) }
 
     /// True if it may select more than one operation.
     var isBroad: Bool { !isEmpty && (!isListOfNames || (refs ?? []).count > 1) }
 
-    /// The graph or queue that is named as a whole, rather than operations in it.
+    /// The graph or queue that is named as a whole.
     var level: (kind: String, name: String)? {
         if let graph, self == Selection(graph: graph) { return ("graph", graph) }
         guard let queue, self == .with({ $0.queue = queue }) else { return nil }

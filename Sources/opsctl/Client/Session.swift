@@ -1,14 +1,14 @@
 internal import OpsClient
 internal import OpsWire
 
-/// One run of opsctl: what was asked, where answers go, and the daemon that is asked.
+/// One run of opsctl: its arguments, its output, and its daemon.
 final class Session {
     let arguments: Arguments
     let output: StandardOutput
     let screen: Screen
     let hosts: HostList
     private var connection: Connection?
-    /// The other host whose daemon is asked; nil: one of this machine.
+    /// The host whose daemon is called; nil for this machine.
     let host: RemoteHost?
     private(set) lazy var socketPath = SocketPath.find(arguments.text(.socket))
 
@@ -24,7 +24,7 @@ final class Session {
     var style: Style { screen.style }
     var wantsJSON: Bool { arguments.has(.json) }
 
-    /// Returns the connection that calls share, which is made when first needed.
+    /// Returns the connection that calls share, and opens it at the first call.
     private func daemon() throws(ClientError) -> Connection {
         if let connection { return connection }
         let fresh = try connect()
@@ -37,21 +37,21 @@ final class Session {
         return try Connection(path: socketPath)
     }
 
-    /// Opens a stream with a connection of its own, beside others.
+    /// Opens a stream over a connection of its own.
     func open<Request: WireRequest>(_ request: Request) throws(Failure) -> ReplyStream<Request.Reply> {
         try speaking { () throws(ClientError) in try connect().stream(request) }
     }
 
-    /// Opens a stream over the connection of all calls. It is read to its end before the next call.
+    /// Opens a stream over the shared connection. It must be read to its end before the next call.
     func openShared<Request: WireRequest>(_ request: Request) throws(Failure) -> ReplyStream<Request.Reply> {
         try speaking { () throws(ClientError) in try daemon().stream(request) }
     }
 
-    /// Longest absence of a daemon that is restarted or upgraded.
+    /// Longest time to wait for a daemon that restarts or is upgraded.
     private static let patience = Span(milliseconds: 10_000)
     private static let pause: Int32 = 50
 
-    /// Waits for a daemon that went away in the middle of `failure`; anything else is thrown on.
+    /// Waits until the daemon is back, if `failure` is a lost connection; throws any other failure.
     func awaitReturn(after failure: Failure) throws(Failure) {
         guard failure.isLoss else { throw failure }
         connection = nil
@@ -59,7 +59,7 @@ final class Session {
         while true {
             do throws(ClientError) {
                 let fresh = try connect(isSilent: true)
-                // A daemon that is ending may still accept connections, but it answers nothing.
+                // A daemon that is shutting down may still accept connections, but does not answer.
                 _ = try fresh.call(StatusRequest())
                 connection = fresh
                 return
@@ -70,7 +70,7 @@ final class Session {
         }
     }
 
-    /// Runs `body`; its error becomes a failure that bears the verb's name.
+    /// Runs `body` and turns its error into a failure with the name of the verb.
     func speaking<Result>(_ body: () throws(ClientError) -> Result) throws(Failure) -> Result {
         do throws(ClientError) { return try body() } catch { throw named(Failure(error)) }
     }
@@ -80,7 +80,7 @@ final class Session {
         try speaking { () throws(ClientError) in try daemon().call(request) }
     }
 
-    /// Calls a method until it is answered, also while the daemon is restarted: for calls that may be repeated.
+    /// Calls a method until it is answered, even if the daemon restarts meanwhile. The call must be safe to repeat.
     func callUntilAnswered(_ request: some WireRequest) throws(Failure) {
         while true {
             do throws(Failure) {
@@ -92,7 +92,7 @@ final class Session {
         }
     }
 
-    /// Passes every reply to `each` until the last, or until `each` returns false.
+    /// Passes every reply to `each`, until the last one or until `each` returns false.
     func stream<Request: WireRequest>(
         _ request: Request, each: (Request.Reply) throws(Failure) -> Bool
     ) throws(Failure) {
@@ -106,10 +106,10 @@ final class Session {
         return reply
     }
 
-    /// Says where an operation on another host runs: nothing of this process means anything there.
+    /// Prints where an operation on another host runs, because the directory of this process does not exist there.
     private func tellCaptured(_ reply: SubmitReply, on host: RemoteHost) {
         var place = "the home directory there, unless -C says otherwise"
-        // If the daemon cannot be asked, the rule is printed.
+        // If the daemon cannot be asked, the general rule is printed.
         if let row = try? daemon().call(ShowRequest.with { $0.ref = "\(reply.first)" }).operation,
             let directory = row.directory, reply.count == 1
         {
@@ -124,7 +124,7 @@ final class Session {
         try speaking { () throws(ClientError) in try daemon().metricsText() }
     }
 
-    /// The operations of a selection, in the order of ids.
+    /// Returns the operations of a selection, in the order of their ids.
     func rows(of selection: Selection, limit: Int? = nil, newest: Bool = false) throws(Failure) -> [OperationRow] {
         var rows: [OperationRow] = []
         try stream(ListRequest(selection, limit: limit, newest: newest)) {
@@ -134,12 +134,12 @@ final class Session {
         return rows
     }
 
-    /// Makes what is written next replace what is on the screen, where that can be.
+    /// Makes the next output replace the screen, if the terminal allows that.
     func clear() throws(Failure) {
         if screen.isCapable && !wantsJSON { try output.write("\u{1b}[H\u{1b}[2J") }
     }
 
-    /// Returns the failure with the name of the verb, unless it names something better.
+    /// Returns the failure with the name of the verb as its subject, unless it has a better one.
     func named(_ failure: Failure) -> Failure {
         guard failure.what.isEmpty else { return failure }
         var failure = failure
@@ -151,7 +151,7 @@ final class Session {
         .usage(arguments.path, why, advice)
     }
 
-    /// Writes a record for a program.
+    /// Writes a record as JSON.
     func row(_ record: some WireRecord) throws(Failure) {
         var text = JSONWriter()
         record.write(to: &text)
@@ -169,7 +169,7 @@ extension ListRequest {
 }
 
 extension Bool {
-    /// True, or nothing: an earlier daemon refuses parameters that it does not know, so those that change nothing are
+    /// True, or nil in place of false. An earlier daemon refuses unknown parameters, so those with default values are
     /// left out.
     var ifTrue: Bool? { self ? true : nil }
 }

@@ -1,10 +1,10 @@
 internal import OpsWire
 
-/// Fills `${NAME}` inside the strings of JSON text; `$${NAME}` stays as `${NAME}`. Forms with an operator, such as
-/// `${NAME:-x}`, and names that begin with `OPS_` are the shell's.
+/// Replaces `${NAME}` in the strings of JSON text; `$${NAME}` becomes `${NAME}`. Forms with an operator, such as
+/// `${NAME:-x}`, and names that begin with `OPS_` are left to the shell.
 struct Substitution {
     private var values: [String: [UInt8]]
-    /// Names that opsd fills in: those of a run of a schedule.
+    /// Names whose values opsd inserts for each run of a schedule.
     private var later: Set<String>
 
     static let ofSchedules: Set<String> = ["scheduled", "scheduledBefore", "file", "event"]
@@ -14,7 +14,7 @@ struct Substitution {
         self = setting(pairs)
     }
 
-    /// Returns the same with more values, which replace those of the same names.
+    /// Returns a substitution with additional values, which replace values of the same names.
     func setting(_ pairs: [Pair]) -> Substitution {
         var copy = self
         for pair in pairs {
@@ -25,7 +25,7 @@ struct Substitution {
         return copy
     }
 
-    /// `$` occurs in JSON nowhere but in strings, so the text need not be understood for this.
+    /// In JSON, `$` occurs only inside strings, so the text need not be parsed for this.
     func fill(_ text: GraphText) throws(Failure) -> GraphText {
         let bytes = text.bytes
         guard bytes.contains(UInt8(ascii: "$")) else { return text }
@@ -71,7 +71,7 @@ struct Substitution {
         }
     }
 
-    /// The name in `${NAME}` at the front of a text; nil: it begins otherwise.
+    /// Returns the name if the text begins with `${NAME}`; otherwise nil.
     private static func name(_ text: ArraySlice<UInt8>) -> String? {
         guard text.starts(with: "${".utf8) else { return nil }
         let inner = text.dropFirst(2).prefix(while: isOfName)

@@ -1,15 +1,15 @@
 internal import OpsWire
 
-/// Ends of the operations that are waited for.
+/// Counts the ends of the operations of a `wait`.
 struct Tally {
     private(set) var first: EndedRow?
-    /// By id, with the place in the order of ends.
+    /// Ends without success by id, each with its position in the order of ends.
     private var unsuccessful: [Int64: (place: Int, end: EndedRow)] = [:]
     private var known: Set<Int64> = []
     private var count = 0
 
-    /// Adds an end; returns false if it is known already. An operation that is retried meanwhile ends again, and that
-    /// end counts.
+    /// Adds an end; returns false if it was known. If an operation is retried meanwhile, its new end replaces the
+    /// earlier one.
     mutating func add(_ ended: EndedRow) -> Bool {
         let hasSucceeded = !ended.isUnsuccessful
         let isNew = known.insert(ended.id).inserted
@@ -33,7 +33,7 @@ extension EndedRow {
     /// True if the end counts as a failure.
     var isUnsuccessful: Bool { outcome != .succeeded && !notNeeded }
 
-    /// The status that a shell gives for a program that it cannot find, or cannot execute.
+    /// Status that a shell gives for a program that it cannot find or execute.
     fileprivate var launchStatus: ExitStatus? {
         guard outcome == .failed, let cause, cause.hasPrefix("cannot start: exec ") else { return nil }
         let isAbsent = cause.hasSuffix(": no such file or directory") && !cause.contains("exec the interpreter of ")
@@ -42,11 +42,11 @@ extension EndedRow {
 }
 
 extension ExitStatus {
-    /// Returns the status that a shell would give.
+    /// Returns the exit status that a shell would give.
     static func of(_ ended: EndedRow) -> ExitStatus {
         if ended.notNeeded { return .done }
         if ended.outcome == .timedOut { return .operationTimedOut }
-        // It reported success itself, and the rest of its processes got a signal.
+        // The operation reported success itself, and its other processes were ended by a signal.
         if ended.outcome == .succeeded, ended.exitCode == nil { return .done }
         if let signal = ended.signal { return ExitStatus(code: Int32(truncatingIfNeeded: 128 + signal)) }
         if let code = ended.exitCode, code != 0 || ended.outcome == .succeeded {
@@ -55,9 +55,10 @@ extension ExitStatus {
         if let launch = ended.launchStatus { return launch }
         switch ended.outcome {
         case .succeeded: return .done
-        // It exited 0 on the signal, which is no success.
+        // The process exited with 0 after the signal, which does not count as success.
         case .cancelled where ended.exitCode != nil: return ExitStatus(code: 143)
-        // It exited 0, which was no success by its `successCodes`, by `opsctl finish`, or by its children.
+        // The process exited with 0, but the operation failed because of its `successCodes`, `opsctl finish`, or its
+        // children.
         case .failed where ended.exitCode != nil: return .unsuccessful
         default: return .own
         }

@@ -1,6 +1,6 @@
 internal import OpsClient
 
-/// `bridge`: the far end of `--host`.
+/// `bridge`: the remote side of `--host`.
 enum BridgeVerb {
     static let verb = Verb(
         "bridge", .keeping, "carry the protocol over standard input and output", forms: [""],

@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// `cancel`: what waits ends at once, what executes is told to.
+/// `cancel`: ends waiting operations at once, and running ones with signals.
 enum CancelVerb {
     static let reason = Option.value("reason", "m", "TEXT", .text, "recorded, and shown as the cause")
     static let wait = Option.flag("wait", "w", "return when all of them have finished")

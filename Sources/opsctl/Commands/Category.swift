@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// `category`: the categories, their capacities, who holds and who waits.
+/// `category`: lists categories with their holders, and sets their capacities.
 enum CategoryVerb {
     static let capacity = Option.value(
         "capacity", "n", "N", .text, "number of units; 0 closes the category, none leaves only its rate")
@@ -116,7 +116,7 @@ enum CategoryVerb {
         let rate = category.rate.map { ", and at most \($0) starts" } ?? ""
         guard let capacity = category.capacity else { return "\(name) has no capacity\(rate)" }
         if category.share > 1 {
-            // Units that drain are listed too, but belong to the capacity no more.
+            // Draining units are listed too, but no longer count in the capacity.
             let units = count(capacity / category.share)
             return "\(name) has \(units), for \(category.share) operations each\(rate)"
         }

@@ -1,6 +1,6 @@
 internal import OpsModel
 
-/// `completion`: what a shell needs to complete command lines of opsctl.
+/// `completion`: prints the completion script of a shell.
 enum CompletionVerb {
     static let shells = ["bash", "zsh", "fish"]
 
@@ -17,8 +17,8 @@ enum CompletionVerb {
         ],
         action: run)
 
-    /// The verb that the scripts below call: the words so far in, candidates out, one a line, each description after a
-    /// tab.
+    /// Internal verb for the scripts below. It gets the words of the command line so far, and prints one candidate per
+    /// line, with its description after a tab.
     static let candidates = Verb(
         "__complete", .keeping, "what may come next", forms: ["WORD..."], operands: .command, isHidden: true,
         action: { (session) throws(Failure) in
@@ -26,7 +26,7 @@ enum CompletionVerb {
                 try session.output.line(":files")
                 return .done
             }
-            // A name that cannot be shown as it is cannot be completed.
+            // A name with unprintable characters cannot be completed.
             for word in words where word.text == word.text.printable {
                 try session.output.line(word.about.isEmpty ? word.text : "\(word.text)\t\(word.about)")
             }

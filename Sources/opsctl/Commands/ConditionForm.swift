@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// The short forms of conditions: `[fail:|skip:|wait:|succeed:][!]KEY=VALUE`, or JSON as it is.
+/// Short forms of conditions: `[fail:|skip:|wait:|succeed:][!]KEY=VALUE`, or JSON.
 enum ConditionForm {
     private static let keys = [
         "pathExists", "reachable", "exec", "freeSpace", "loadBelow", "memoryAvailable", "window",
@@ -45,7 +45,7 @@ enum ConditionForm {
         }
     }
 
-    /// `path-exists` is as good as `pathExists`.
+    /// Returns true if the typed key is this one; `path-exists` is accepted for `pathExists`.
     private static func matches(_ key: String, _ typed: String) -> Bool {
         key == typed || key.lowercased() == typed.lowercased().filter { $0 != "-" }
     }

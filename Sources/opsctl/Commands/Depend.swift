@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// `depend`: edges of what waits come and go.
+/// `depend`: adds and removes dependencies of a waiting operation.
 enum DependVerb {
     private static let on = Option.value("on", "OPS", .operation, "operations to wait for")
     private static let when = Option.value(
@@ -26,7 +26,7 @@ enum DependVerb {
             throw session.refuse("there is nothing to change", "give --on OPERATION or --remove OPERATION")
         }
         let ref = arguments.operands[0]
-        // Added first: between the two calls the operation must not be free to start.
+        // Added before others are removed: the operation must not become free to start between the two calls.
         for other in added {
             _ = try session.call(
                 AddDependencyRequest.with { ($0.ref, $0.on, $0.when) = (ref, other, arguments.text(when)) })

@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// `executor`: the executors beside this machine, and their connections.
+/// `executor`: lists executors other than this machine, and their connections.
 enum ExecutorVerb {
     static let verb = Verb(
         "executor", aliases: ["executors"], .keeping, "list executors other than this machine", forms: ["[ls]"],

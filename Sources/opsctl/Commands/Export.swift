@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// `export`: a graph as a trace.
+/// `export`: writes a graph as a trace.
 enum ExportVerb {
     static let chrome = Option.flag("chrome", "for Perfetto and Chrome: the Trace Event Format")
     static let otlp = Option.flag("otlp", "for OpenTelemetry: one TracesData object, with the CI/CD conventions")

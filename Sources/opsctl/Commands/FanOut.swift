@@ -1,7 +1,7 @@
 internal import OpsClient
 internal import OpsWire
 
-/// One command made into many operations: for each line of a file, or for each index of a range.
+/// Many operations from one command: one for each line of a file, or for each index of a range.
 struct FanOut {
     private let session: Session
     private let values: [Value]
@@ -13,7 +13,7 @@ struct FanOut {
         var columns: [String] = []
     }
 
-    /// Nil where the command line asks for no such thing.
+    /// Returns nil if the command line has neither `--each` nor `--array`.
     init?(_ session: Session) throws(Failure) {
         self.session = session
         let paths = session.arguments.texts(.each)
@@ -30,7 +30,7 @@ struct FanOut {
         }
     }
 
-    /// Returns the lines of a file, with their columns.
+    /// Returns the lines of a file, split into columns.
     private static func values(
         of path: String, _ delimiter: String?, _ session: Session
     ) throws(Failure) -> [Value] {
@@ -45,7 +45,7 @@ struct FanOut {
         }
     }
 
-    /// Returns every combination of a line of each input. The last input changes first.
+    /// Returns every combination of one line from each input. The last input changes first.
     private static func product(of inputs: [[Value]], _ session: Session) throws(Failure) -> [Value] {
         if inputs.count == 1 { return inputs[0] }
         var count = 1
@@ -69,7 +69,7 @@ struct FanOut {
         return values
     }
 
-    /// Returns the lines that are not empty.
+    /// Returns the lines of a file that are not empty.
     private static func lines(of path: String, _ session: Session) throws(Failure) -> [String] {
         var lines: [String] = []
         let bytes = try InputFile.read(path, session.arguments.path)
@@ -84,7 +84,7 @@ struct FanOut {
         return lines
     }
 
-    /// `1-100`, `0-10:2`, `7`.
+    /// Parses `1-100`, `0-10:2` or `7`.
     private static func indices(_ range: String, _ session: Session) throws(Failure) -> [Int] {
         let parts = range.split(separator: ":", omittingEmptySubsequences: false)
         let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }

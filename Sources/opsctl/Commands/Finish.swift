@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// `finish`: ends an operation that ends only when it is said so.
+/// `finish`: ends an operation with `completion: notify`.
 enum FinishVerb {
     static let failed = Option.flag("failed", "reject: it has failed (default: it has succeeded)")
     static let message = Option.value("message", "m", "TEXT", .text, "recorded as the cause")

@@ -1,7 +1,7 @@
 internal import OpsDrawing
 internal import OpsWire
 
-/// `graph`: a picture of a graph.
+/// `graph`: draws a graph.
 enum GraphVerb {
     private static let dot = Option.flag("dot", "for Graphviz")
     private static let svg = Option.flag("svg", "for a browser")

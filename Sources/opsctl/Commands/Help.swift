@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// `help`: the verbs, or one of them.
+/// `help`: describes all verbs, or one.
 enum HelpVerb {
     static let verb = Verb(
         "help", .keeping, "explain a verb, with examples", forms: ["[VERB]"],

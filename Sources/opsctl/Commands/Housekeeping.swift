@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// `prune`: forgets what finished long ago.
+/// `prune`: deletes old finished operations.
 enum PruneVerb {
     private static let olderThan = Option.value(
         "older-than", "D", .duration, "only operations that finished longer ago: 30d, 12h")
@@ -36,7 +36,7 @@ enum PruneVerb {
         })
 }
 
-/// `backup`: a consistent copy of the database while the daemon runs.
+/// `backup`: writes a consistent copy of the database while the daemon runs.
 enum BackupVerb {
     private static let force = Option.flag("force", "replace FILE even if it is not an earlier copy")
 
@@ -61,7 +61,7 @@ enum BackupVerb {
         })
 }
 
-/// `check`: is the database whole, and does it keep its own rules.
+/// `check`: verifies the database.
 enum CheckVerb {
     static let verb = Verb(
         "check", .keeping, "verify the database",
@@ -81,7 +81,7 @@ enum CheckVerb {
         })
 }
 
-/// `workers`: how many operations may execute at once.
+/// `workers`: shows or sets how many operations run at once.
 enum WorkersVerb {
     static let verb = Verb(
         "workers", .keeping, "show or set how many operations run at once",

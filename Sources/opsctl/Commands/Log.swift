@@ -1,7 +1,7 @@
 internal import OpsDrawing
 internal import OpsWire
 
-/// `log`: what operations have written.
+/// `log`: shows the output of operations.
 enum LogVerb {
     static let follow = Option.flag("follow", "f", "follow the output until the operation ends")
     private static let attempt = Option.value("attempt", "N", .integer, "output of this attempt (default: the newest)")
@@ -56,7 +56,7 @@ enum LogVerb {
             try lines.finish { (line) throws(Failure) in try writer.write(line, of: feed, "") }
             return .done
         }
-        // Named ones are few; of a broad selection there may be any number.
+        // A list of names is short; a broad selection may contain any number of operations.
         if !selection.isListOfNames { return try LogOfSelection(session, selection, request).run() }
         try LogMerge(session, selection.refs ?? [], request, isOptional: false).run()
         return .done
@@ -91,7 +91,7 @@ enum LogVerb {
     }
 }
 
-/// The logs of several operations, line by line as they come, each line with the name of its operation.
+/// Logs of several operations, line by line as they arrive, each line with the name of its operation.
 private final class LogMerge {
     private struct Source {
         let feed: LogFeed
@@ -126,7 +126,7 @@ private final class LogMerge {
     }
 
     func run() throws(Failure) {
-        // Without following, one after another is what a person wants to read.
+        // Without -f, one log after another is easier to read.
         guard request.follows else {
             for index in sources.indices { while sources[index].feed.isOpen { try read(index) } }
             return

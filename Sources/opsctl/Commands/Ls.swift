@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// `ls`: operations as a table, a tree, or a JSON object a line.
+/// `ls`: lists operations as a table, a tree, or one JSON object per line.
 enum LsVerb {
     static let columns = Option.value(
         "columns", "NAMES", .text, "which columns: " + Column.allCases.map(\.rawValue).joined(separator: ","))
@@ -103,7 +103,7 @@ enum LsVerb {
         return .done
     }
 
-    /// Writes the operations of several hosts as one table, each id with its host before it.
+    /// Writes the operations of several hosts as one table; the host precedes each id.
     static func write(_ all: [(host: String, rows: [OperationRow])], _ session: Session) throws(Failure) {
         try write(all, session, to: session.output, width: session.screen.columns)
     }
@@ -132,15 +132,15 @@ enum LsVerb {
         let isChosen = session.arguments.has(columns)
         let headings = shown.map { column in
             var heading = column.heading
-            // A column that was chosen by name is never left out.
+            // A column that was chosen with --columns is never left out.
             if isChosen { heading.rank = nil }
             return heading
         }
         return Table(headings, style: session.style, columns: width)
     }
 
-    /// Every selected operation, as they come. Where the connection ends meanwhile, because a pager rests for long or the
-    /// daemon is restarted, the rest is asked for.
+    /// Passes every selected operation to `body` as it arrives. If the connection ends meanwhile, because a pager
+    /// pauses for a long time or the daemon restarts, the rest is requested again.
     static func each(_ session: Session, _ body: (OperationRow) throws(Failure) -> Void) throws(Failure) {
         let all = Selection(session.arguments)
         let limit = session.arguments.integer(newest)
@@ -148,7 +148,7 @@ enum LsVerb {
         try each(session, all, limit: limit, body)
     }
 
-    /// Everything unfinished and the newest that finished within a day.
+    /// Returns all unfinished operations, and the newest of those that finished within a day.
     private static func recent(
         _ session: Session, _ body: (OperationRow) throws(Failure) -> Void
     ) throws(Failure) {
@@ -167,12 +167,12 @@ enum LsVerb {
             if shown.insert(row.id).inserted { try body(row) }
         }
         for row in ended { try body(row) }
-        // An operation that finished between the two queries is in neither answer.
+        // An operation that finished between the two queries is missing in both answers.
         for row in try finished(since: begun + Span(milliseconds: -1)) where !shown.contains(row.id) { try body(row) }
     }
 
     private static let shownFinished = 50
-    /// Number of finished operations that are looked at, the newest first.
+    /// Number of finished operations to look at, newest first.
     private static let looked = 1000
 
     static func each(
@@ -227,7 +227,7 @@ enum LsVerb {
         }
     }
 
-    /// An order by one column; equals keep the order of their ids.
+    /// Sorts by one column; equal rows keep the order of their ids.
     private struct Sorting {
         let column: Column
         let isDownwards: Bool
@@ -250,7 +250,7 @@ enum LsVerb {
             }.map(\.element)
         }
 
-        /// Numbers before texts.
+        /// Sort key; numbers come before texts.
         private struct Key: Comparable {
             let number: Int64
             let text: String

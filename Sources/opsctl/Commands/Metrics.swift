@@ -1,6 +1,6 @@
 internal import OpsClient
 
-/// `metrics`: numbers for monitoring.
+/// `metrics`: prints figures for monitoring.
 enum MetricsVerb {
     static let verb = Verb(
         "metrics", .looking, "print figures for monitoring, as OpenMetrics text", forms: [""],

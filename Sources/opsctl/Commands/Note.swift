@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// `note`: a person's words beside an operation.
+/// `note`: attaches a note to an operation.
 enum NoteVerb {
     static let verb = Verb(
         "note", .steering, "attach a note to an operation",

@@ -2,9 +2,9 @@ internal import OpsClient
 internal import OpsSystem
 internal import OpsWire
 
-/// Keys whose options have forms of their own.
+/// Keys whose options have a syntax of their own.
 extension OperationKeys {
-    /// The variables that options set; they go with each operation, where others may join them.
+    /// Variables set by options. They belong to each operation, which may have more.
     func environment() throws(Failure) -> [Pair] {
         var pairs: [Pair] = []
         for entry in arguments.texts(.env) {
@@ -18,7 +18,7 @@ extension OperationKeys {
         return pairs
     }
 
-    /// Writes another command. One word with blanks is a text for the shell, as a user who quotes it means it.
+    /// Writes another command. A single word with blanks is a text for the shell, since the user has quoted it.
     func writeCommand(_ option: Option, to text: inout JSONWriter) {
         let words = arguments.texts(option)
         if words.count == 1, words[0].contains(" ") {
@@ -38,10 +38,10 @@ extension OperationKeys {
         try visit(.afterStarted, "started")
     }
 
-    /// Finds what the names after `--after` mean here and now: on a command line the newest that bears it,
-    /// where in a graph it would be an operation of the same graph.
+    /// Resolves the names in `--after` now: on a command line a name means the newest operation with that name, while
+    /// in a graph it means one of the same graph.
     mutating func resolve(_ session: Session) throws(Failure) {
-        // Without an option no key is looked at: the table is not made.
+        // Without options no key is looked up, so the table need not be made.
         guard arguments.hasOptions else { return }
         var ids = ids
         try forEachEdge { (ref, _, option) throws(Failure) in
@@ -56,7 +56,7 @@ extension OperationKeys {
         self.ids = ids
     }
 
-    /// An id, or what a name that may look like a number means.
+    /// Returns the id that a reference means, if it is a number or a resolved name.
     private func id(_ ref: String) -> Int64? {
         ids[ref] ?? (ref.hasPrefix("-") ? nil : Int64(ref))
     }
@@ -101,7 +101,7 @@ extension OperationKeys {
         }
     }
 
-    /// `db`, `disk:shared`, `disk:exclusive`, `gpu:2`.
+    /// Writes a category: `db`, `disk:shared`, `disk:exclusive`, `gpu:2`.
     private static func writeCategory(_ value: String, to array: inout JSONWriter) {
         guard let colon = value.lastIndex(of: ":") else { return array.string(value) }
         let how = String(value[value.index(after: colon)...])
@@ -161,7 +161,9 @@ extension OperationKeys {
         }
     }
 
-    /// `usual`: the destination where no option names one.
+    /// Writes the output.
+    ///
+    /// - Parameter usual: Destination without an option.
     func writeOutput(_ usual: String?, to text: inout JSONWriter) throws(Failure) {
         let stdout = arguments.text(.stdout).map(located)
         let stderr = arguments.text(.stderrFile).map(located)

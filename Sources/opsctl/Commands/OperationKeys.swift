@@ -3,17 +3,17 @@ internal import OpsClient
 internal import OpsSystem
 internal import OpsWire
 
-/// The keys of an operation, as the options of `submit`, `run` and `set` give them.
+/// Keys of an operation, taken from the options of `submit`, `run` and `set`.
 struct OperationKeys {
     let arguments: Arguments
-    /// The ids of the names that options mention.
+    /// Ids of the names that options mention.
     var ids: [String: Int64] = [:]
-    /// Destination of the output unless an option names one.
+    /// Destination of the output if no option names one.
     var output: String?
-    /// Path of the standard input unless an option names one.
+    /// Path of the standard input if no option names one.
     var input: String?
 
-    /// Writes members of the operation's object; the command, the name and the environment are the caller's.
+    /// Writes the members of the operation's object, except command, name and environment, which the caller writes.
     func write(to text: inout JSONWriter) throws(Failure) {
         if !arguments.hasOptions {
             text.member(OperationKey.stdin.text, input)
@@ -23,19 +23,19 @@ struct OperationKeys {
         try write(OperationKey.allCases, \.options, to: &text)
     }
 
-    /// Writes the members that any number of operations may share.
+    /// Writes the members that several operations can share.
     func writeShared(to text: inout JSONWriter) throws(Failure) {
         try write(OperationKey.allCases.filter { !Self.ofStart.contains($0) }, \.options, to: &text)
     }
 
-    /// Writes what an operation starts after: of a graph, its roots alone.
+    /// Writes the keys for the start of an operation. In a graph, they apply only to its roots.
     func writeStart(to text: inout JSONWriter) throws(Failure) {
         try write(Self.ofStart, \.options, to: &text)
     }
 
     private static let ofStart: [OperationKey] = [.after, .held, .notBefore]
 
-    /// Writes the changes of `set`.
+    /// Writes the changes for `set`.
     func writeEdits(to text: inout JSONWriter) throws(Failure) {
         try write(OperationKey.allCases, \.editOptions, to: &text)
     }
@@ -59,7 +59,7 @@ struct OperationKeys {
         }
     }
 
-    /// Takes the value away where the option says so.
+    /// Removes the value if the option is `none`.
     private func writeNone(_ key: OperationKey, _ option: Option, to text: inout JSONWriter) throws(Failure) -> Bool {
         guard case .orNone = option.kind, arguments.text(option) == "none" else { return false }
         text.key(key.text)
@@ -67,7 +67,7 @@ struct OperationKeys {
         return true
     }
 
-    /// Writes a key that has options for the members of its object.
+    /// Writes a key whose members have options of their own.
     private func write(object key: OperationKey, _ given: [Option], to text: inout JSONWriter) throws(Failure) {
         let required = key.entry.options[0]
         guard let first = given.first, first.name == required.name else {
@@ -97,14 +97,14 @@ struct OperationKeys {
         }
     }
 
-    /// Writes a member in the form that the table gives.
+    /// Writes a member in the form that the table of keys gives.
     private func write(value option: Option, as name: String, to text: inout JSONWriter) throws(Failure) {
         let value = arguments.text(option)
         switch option.encoding {
         case .text: text.member(name, value)
         case .path: text.member(name, value.map(located))
         case .integer: text.member(name, arguments.integer(option))
-        // JSON knows no `+1` and no `.5`.
+        // JSON does not allow `+1` and `.5`.
         case .number: text.member(name, raw: "\(value.flatMap { Double($0) } ?? 0)".utf8)
         case .flag: text.member(name, true)
         case .time: text.member(name, value.map(Self.time))
@@ -151,12 +151,12 @@ struct OperationKeys {
         values.flatMap { $0.split(separator: ",").map(String.init) }
     }
 
-    /// The parser has found it to be a duration or an instant.
+    /// Formats a duration or an instant; the parser has checked it.
     private static func time(_ text: String) -> String {
         Span.parse(text) != nil ? text : Instant.parse(text, now: .now)?.rfc3339 ?? text
     }
 
-    /// Returns a path that does not depend on where this process is. On another host it is relative to the directory there.
+    /// Returns an absolute path. For another host, it stays relative to the directory there.
     func located(_ path: String) -> String { HostList.isGiven(arguments) ? path : Self.absolute(path) }
 
     static func absolute(_ path: String) -> String {

@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// `outputs`: the directory in which an operation has left files.
+/// `outputs`: prints the output directory of an operation.
 enum OutputsVerb {
     private static let attempt = Option.value("attempt", "N", .integer, "of this attempt (default: the newest)")
 

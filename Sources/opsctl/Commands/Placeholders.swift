@@ -1,23 +1,23 @@
-/// Values of the placeholders of `--each` and `--array`, as GNU parallel spells them.
+/// Values of the placeholders of `--each` and `--array`, with the syntax of GNU parallel.
 struct Placeholders {
     let value: String
-    /// Parts of the value: the columns of a line, or the lines of several inputs. Empty: the value has no parts.
+    /// Parts of the value: the columns of a line, or the lines of several inputs; empty if it has none.
     var columns: [String] = []
     /// Number of the operation, from 1.
     let number: Int
 
-    /// Returns whether a text may contain a placeholder.
+    /// Returns true if a text may contain a placeholder.
     static func areIn(_ text: String, hasColumns: Bool) -> Bool {
         hasColumns ? text.utf8.contains(UInt8(ascii: "{")) : whole.contains { text.contains($0) }
     }
 
-    /// Placeholders of the whole value. Those of a column have its number behind the brace.
+    /// Placeholders of the whole value. Those of a column have its number after the brace.
     private static let whole = ["{}", "{.}", "{/}", "{//}", "{/.}", "{#}"]
 
     /// Returns the word with each placeholder replaced; other braces stay.
     func fill(_ word: String) -> String { fill(word) { $0 } }
 
-    /// Returns a valid name: characters of the values that a name cannot have become `_`.
+    /// Returns a valid name: invalid characters of the values become `_`.
     func fillName(_ name: String) -> String {
         let filled = fill(name) { value in
             String(value.map { Self.nameCharacters.contains($0) ? $0 : "_" })
@@ -46,7 +46,7 @@ struct Placeholders {
         return filled + rest
     }
 
-    /// Returns the length of the placeholder that the text begins with, and what takes its place.
+    /// Returns the length of the placeholder at the start of the text, and its replacement.
     private func placeholder(in text: Substring) -> (length: Int, text: String)? {
         guard let close = text.prefix(10).firstIndex(of: "}") else { return nil }
         let inside = text[..<close].dropFirst()

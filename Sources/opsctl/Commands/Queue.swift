@@ -1,7 +1,7 @@
 internal import OpsModel
 internal import OpsWire
 
-/// `queue`: the queues, their limits and flags.
+/// `queue`: lists and changes queues.
 enum QueueVerb {
     static let limit = Option.value("limit", "n", "N|none", .text, "number of operations that run at once")
     static let aging = Option.value("aging", "D|off", .text, "one step of priority for every D waited")
@@ -64,7 +64,7 @@ enum QueueVerb {
     }
 
     static func write(_ queues: [QueueRow], _ session: Session) throws(Failure) {
-        // Two columns are there only if they say something: few queues hold operations or start them later.
+        // Two columns appear only if they are not all zero, because few queues have held or scheduled operations.
         let apart: [(heading: String, count: (QueueRow) -> Int)] = [
             ("SCHEDULED", { $0.scheduled }), ("HELD", { $0.held }),
         ].filter { column in queues.contains { column.count($0) > 0 } }

@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// `retry`: a new run of what has finished.
+/// `retry`: runs finished operations again.
 enum RetryVerb {
     static let downstream = Option.flag("downstream", "also retry everything after them, whatever its outcome")
 

@@ -2,7 +2,7 @@ internal import Glibc
 internal import OpsClient
 internal import OpsWire
 
-/// `run`: as if the command ran here: its output, its signals, its exit status.
+/// `run`: runs a command as if it ran here, with its output, signals and exit status.
 enum RunVerb {
     static let verb = Verb(
         "run", .submitting, "submit, show the output, exit as the operation does",
@@ -27,7 +27,7 @@ enum RunVerb {
         if let path = arguments.text(.file) { return try runGraph(path, session) }
         let input = try ForwardedInput(session)
         let submission = try SubmitVerb.single(session, output: "split", input: input?.path)
-        // A signal that comes during the submission cancels the operation as soon as its id is known.
+        // A signal during the submission cancels the operation as soon as its id is known.
         let interruption = try Interruption(ends)
         let accepted: SubmitReply
         do throws(Failure) {
@@ -35,7 +35,7 @@ enum RunVerb {
         } catch {
             throw error.ofOne
         }
-        // An operation that was submitted before has its own input.
+        // An operation that was submitted earlier has its own input.
         if !accepted.existing { input?.start() }
         return try Foreground(session, accepted.first, interruption, input).run()
     }
@@ -86,7 +86,7 @@ private final class Foreground {
                 writable: input?.target ?? -1, milliseconds: input?.pause)
             input?.proceed(hasInput: readable.contains(3))
             if let signal = interruption.take() { try cancel(signal) }
-            // A terminal shows both streams in the order in which they came.
+            // Pieces of both streams are written in the order in which they arrived.
             if readable.contains(0) {
                 try output.read { (reply, data) throws(Failure) in
                     if session.wantsJSON {
@@ -117,7 +117,7 @@ private final class Foreground {
         return .of(ended)
     }
 
-    /// Says what the exit status does not.
+    /// Prints what the exit status does not show.
     private func tellEnd(_ ended: EndedRow) {
         let outcome = ended.outcome
         if ended.notNeeded {
@@ -142,13 +142,13 @@ private final class Foreground {
                 while let reply = try ending.arrived() { ended = reply.ended.last ?? ended }
             }
         } catch {
-            // The operation goes on while the daemon is restarted.
+            // The operation keeps running while the daemon restarts.
             try session.awaitReturn(after: error)
             ending = try session.open(WaitRequest(Selection(id)))
         }
     }
 
-    /// Cancels the operation, as a signal ends a shell's child, and shows its end.
+    /// Cancels the operation, as a signal ends a child of a shell, and shows its end.
     private func cancel(_ signal: Int32) throws(Failure) {
         do throws(Failure) {
             try session.callUntilAnswered(
@@ -157,13 +157,13 @@ private final class Foreground {
                     $0.reason = signal == SIGINT ? "interrupted at the terminal" : "signal \(signal) to opsctl run"
                 })
         } catch {
-            // It has just finished by itself.
+            // The operation has just finished by itself.
             guard error.status == .refused else { throw error }
         }
     }
 }
 
-/// A piece of output for a program, as `log` prints it, with the stream that it is from.
+/// A piece of output as JSON, as `log` prints it, with its stream.
 private struct LogPiece: WireRecord {
     var reply = LogReply()
     var stream = ""

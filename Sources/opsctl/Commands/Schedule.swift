@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// `schedule`: graphs that are submitted by the calendar.
+/// `schedule`: submits graphs by the calendar.
 enum ScheduleVerb {
     static let at = Option.value(
         "at", "EXPR", .text,

@@ -2,7 +2,7 @@ internal import OpsClient
 internal import OpsSystem
 internal import OpsWire
 
-/// `schedule add`: a command or a graph file, a calendar, and a policy.
+/// `schedule add`: adds a command or a graph file with a calendar and a policy.
 enum ScheduleAdd {
     private static let overlap = Option.value(
         "overlap", "skip|queueOne|queueAll|cancel|allow", .text,
@@ -35,7 +35,7 @@ enum ScheduleAdd {
     private static let policy = OptionGroup(
         "Calendar",
         [ScheduleVerb.at, ScheduleVerb.zone, overlap, catchUp, window, spread, from, until, count, keep, .dryRun])
-    /// The graph, and keys of operations but their start times: `--at` is the calendar here.
+    /// Options of the graph and its operations, except their start times: here `--at` is the calendar.
     private static let graph =
         [OptionGroup("Graph", [.file, .set])]
         + OptionGroup.operation.map { group in
@@ -65,7 +65,7 @@ enum ScheduleAdd {
 
     private static func add(_ session: Session) throws(Failure) -> ExitStatus {
         let arguments = session.arguments
-        // The other options are those of a submission, in which some of these names mean other things.
+        // The other options are those of a submission, where some of these names have other meanings.
         let inner = try Session(
             arguments.without(policy.options + triggers.options).with(operands: Array(arguments.operands.dropFirst())))
         let submission: Submission
@@ -130,7 +130,7 @@ enum ScheduleAdd {
         request.dryRun = arguments.has(.dryRun).ifTrue
     }
 
-    /// Returns a pattern with the current directory in front, unless it is absolute.
+    /// Returns a relative pattern with the current directory in front.
     private static func absolute(_ glob: String) -> String {
         guard !glob.hasPrefix("/") else { return glob }
         let directory = Files.currentDirectory

@@ -3,7 +3,7 @@ internal import OpsClient
 internal import OpsSystem
 internal import OpsWire
 
-/// `schedule import`: crontabs.
+/// `schedule import`: converts crontabs.
 enum ScheduleImport {
     private static let apply = Option.flag("apply", "add the schedules; otherwise they are only shown")
     private static let system = Option.flag(
@@ -49,7 +49,7 @@ enum ScheduleImport {
         return jobs.contains { $0.problem != nil } ? .unsuccessful : .done
     }
 
-    /// The schedule of a line, with the surroundings of cron.
+    /// Returns the schedule of a line, with the environment that cron would give it.
     private static func request(
         _ line: Crontab.Line, _ name: String, _ accounts: Accounts
     ) throws(Failure) -> AddScheduleRequest {
@@ -85,7 +85,7 @@ enum ScheduleImport {
         return request
     }
 
-    /// Adds the schedule of a line, or asks whether it could be added.
+    /// Adds the schedule of a line, or checks whether it could be added.
     private static func add(_ job: inout Job, _ session: Session) throws(Failure) {
         job.problem = job.line.problem
         if job.problem != nil { return }

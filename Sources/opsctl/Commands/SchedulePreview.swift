@@ -1,20 +1,20 @@
 internal import OpsCalendar
 internal import OpsWire
 
-/// The instants of calendar expressions, and the zone whose clock shows them.
+/// Next instants of calendar expressions, and the zone in which they are shown.
 struct SchedulePreview {
-    /// Sentences about expressions that are taken all the same.
+    /// Warnings about expressions that are accepted.
     private(set) var notes: [String] = []
     private let zone: ZoneRules
     private let recurrences: Recurrences
 
-    /// - Parameter origin: An instant from which repetitions are counted; nil: `after`.
+    /// - Parameter origin: Instant from which repetitions are counted; nil for `after`.
     init(_ texts: [String], zone name: String?, after: Instant, origin: Instant? = nil) throws(Failure) {
         let start = UnixTime(flooringNanoseconds: after.nanoseconds)
         var expressions: [CalendarExpression] = []
         for text in texts { expressions.append(try Self.expression(text)) }
         let own = expressions[0].zoneName
-        // A clock that all expressions name is the one to show.
+        // If all expressions name the same zone, the instants are shown in that zone.
         let shown = name ?? (expressions.allSatisfy { $0.zoneName == own } ? own : nil)
         let clock = if let shown { try ZoneSource.zone(shown) } else { try ZoneSource.machine() }
         var all: [Recurrence] = []
@@ -53,7 +53,7 @@ struct SchedulePreview {
     func write(_ count: Int, _ session: Session) throws(Failure) {
         var rows: [(instant: UnixTime, row: ScheduleNextRow)] = []
         for instant in recurrences.prefix(count) {
-            // The wire's instants end in 2262.
+            // Instants of the wire format end in 2262.
             guard let nanoseconds = instant.nanoseconds else { break }
             let nominal = InstantText.format(nanoseconds)
             rows.append((instant, .with { ($0.nominal, $0.local, $0.start) = (nominal, rfc3339(instant), nominal) }))
@@ -61,7 +61,7 @@ struct SchedulePreview {
         try write(rows, session)
     }
 
-    /// Writes the instants of a schedule of the daemon.
+    /// Writes the next instants of a schedule of the daemon.
     static func write(_ reply: ScheduleInstantsReply, _ session: Session) throws(Failure) {
         let preview = SchedulePreview(zone: try ZoneSource.zone(reply.zone))
         try preview.write(
@@ -94,7 +94,7 @@ struct SchedulePreview {
         try table.finish(session.output)
     }
 
-    /// `Sun 2026-03-29 03:00:00 +02:00`
+    /// Formats an instant in local time: `Sun 2026-03-29 03:00:00 +02:00`
     private func local(_ instant: UnixTime) -> String {
         let local = zone.localTime(at: instant)
         let weekday = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"][local.date.weekday]
@@ -115,13 +115,13 @@ struct SchedulePreview {
         [local.hour, local.minute, local.second].map { Instant.padded($0, 2) }.joined(separator: ":")
     }
 
-    /// `+02:00`. Seconds, which only the local mean times before 1972 have, are dropped.
+    /// Formats an offset: `+02:00`. Seconds are dropped; only the local mean times before 1972 have them.
     private static func offset(_ seconds: Int) -> String {
         let minutes = abs(seconds) / 60
         return (seconds < 0 ? "-" : "+") + "\(Instant.padded(minutes / 60, 2)):\(Instant.padded(minutes % 60, 2))"
     }
 
-    /// `02:00:00 becomes 03:00:00`
+    /// Describes a change of the clock: `02:00:00 becomes 03:00:00`
     private static func text(_ change: ClockChange) -> String {
         "\(clock(change.localBefore)) becomes \(clock(change.localAfter))"
     }

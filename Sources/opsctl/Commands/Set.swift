@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// `set`: edits what waits.
+/// `set`: changes waiting operations.
 enum SetVerb {
     static let verb = Verb(
         "set", .steering, "change waiting operations",

@@ -1,7 +1,7 @@
 internal import OpsDrawing
 internal import OpsWire
 
-/// `show`: all about one operation on a screen.
+/// `show`: shows everything about one operation.
 enum ShowVerb {
     static let verb = Verb(
         "show", .looking, "show everything about an operation",
@@ -28,7 +28,7 @@ enum ShowVerb {
         return .done
     }
 
-    /// A reply as one object for a program: the operation, with its attempts as a member.
+    /// The operation as one JSON object, with its attempts as a member.
     private struct OneObject: WireRecord {
         var reply = ShowReply()
 
@@ -84,7 +84,7 @@ enum ShowVerb {
         try writeAttempts(attempts, session, now)
     }
 
-    /// Adds what was given and differs from what every operation has.
+    /// Adds the settings that differ from the defaults.
     private static func addDetails(_ row: OperationRow, _ details: DetailsRow, to fields: inout Fields) {
         let codes = details.successCodes.map(String.init).joined(separator: ", ")
         let files = [details.stdout, details.stderr == details.stdout ? nil : details.stderr].compactMap { $0 }
@@ -103,7 +103,7 @@ enum ShowVerb {
         for observer in details.observers?.members ?? [] { fields.add("on " + observer.key, observer.value.text) }
     }
 
-    /// Returns an object as a person reads it: `limit 3, backoff "1s"`.
+    /// Returns an object in readable form: `limit 3, backoff "1s"`.
     private static func text(_ object: JSONObject) -> String {
         object.members.map { "\($0.key) \($0.value.text)" }.joined(separator: ", ")
     }
@@ -151,7 +151,7 @@ enum ShowVerb {
         }
     }
 
-    /// Returns the time that the latest attempt waited: from the submission, its start time, or the end of its back-off.
+    /// Returns how long the latest attempt waited: since the submission, its start time, or the end of its back-off.
     private static func waited(_ row: OperationRow, _ attempts: [AttemptRow], until started: Instant) -> Span? {
         let isRepeated = attempts.count > 1
         guard let begun = isRepeated ? row.readyAt.instant : row.submittedAt.instant else { return nil }
@@ -181,7 +181,7 @@ enum ShowVerb {
         }
     }
 
-    /// Returns the event that a dependency asks for, as one that has happened or that must happen.
+    /// Returns the state that a dependency has reached, or must reach.
     private static func requirement(_ dependency: DependencyRow) -> String {
         let isMet = dependency.satisfied
         return switch dependency.when {
@@ -192,7 +192,7 @@ enum ShowVerb {
         }
     }
 
-    /// Returns the cause of an attempt's end, and the values that grow from attempt to attempt.
+    /// Returns the cause of an attempt's end, and the values that grow with each attempt.
     private static func ending(_ attempt: AttemptRow) -> String {
         let scaled = attempt.scaled?.members.map { member in
             guard case .integer(let size) = member.value, ["memory", "Size"].contains(where: member.key.hasSuffix)

@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// `signal`: a signal to all processes of an operation.
+/// `signal`: sends a signal to all processes of an operation.
 enum SignalVerb {
     static let verb = Verb(
         "signal", .steering, "send a signal to the processes of an operation",
@@ -20,7 +20,7 @@ enum SignalVerb {
             return .done
         })
 
-    /// Numbers on Linux, on every machine that Swift runs on.
+    /// Numbers of signals, which are the same on all Linux machines that Swift supports.
     private static let names = [
         "HUP": 1, "INT": 2, "QUIT": 3, "ILL": 4, "TRAP": 5, "ABRT": 6, "BUS": 7, "FPE": 8, "KILL": 9, "USR1": 10,
         "SEGV": 11, "USR2": 12, "PIPE": 13, "ALRM": 14, "TERM": 15, "CHLD": 17, "CONT": 18, "STOP": 19, "TSTP": 20,

@@ -1,7 +1,7 @@
 internal import OpsDrawing
 internal import OpsWire
 
-/// `stats`: how long things wait and run.
+/// `stats`: shows how long operations wait and run.
 enum StatsVerb {
     private static let timeline = Option.flag(
         "timeline", "draw when operations ran: in the terminal, or as SVG into a file")
@@ -34,7 +34,7 @@ enum StatsVerb {
         return .done
     }
 
-    /// Most operations that have a row each unless somebody asks for it.
+    /// Maximum number of operations that get a row each by default.
     private static let mostRows = 60
 
     private static func writeTimeline(_ session: Session) throws(Failure) {
@@ -58,7 +58,7 @@ enum StatsVerb {
         }
     }
 
-    /// Writes whatever the daemon counts: values first, then what is nested, under its name.
+    /// Writes all counts of the daemon: plain values first, then nested values under their name.
     private static func write(_ stats: [JSONValue.Member], _ session: Session) throws(Failure) {
         var fields = Fields()
         for member in stats {
@@ -92,13 +92,13 @@ enum StatsVerb {
         }
     }
 
-    /// Returns a number with the unit that its key names; nil: the key names none.
+    /// Returns a number with the unit that its key implies; nil if the key implies none.
     private static func number(_ value: Double, _ key: String) -> String? {
         if key.hasSuffix("Seconds") { return Span(nanoseconds: Int64(value * 1e9)).text }
         return key == "utilisation" ? "\(Decimal.text(value * 100, places: 1))%" : nil
     }
 
-    /// `waitSeconds` as people write it.
+    /// Returns a key in words: `wait` for `waitSeconds`.
     private static func words(_ key: String) -> String {
         if key == "criticalPathSeconds" { return "critical path time" }
         var words = ""

@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// `status`: is the daemon well, what runs, what comes next.
+/// `status`: shows the daemon, the running operations and its queues.
 enum StatusVerb {
     static let verb = Verb(
         "status", .looking, "show the daemon, its queues and counts",
@@ -48,7 +48,7 @@ enum StatusVerb {
         try QueueVerb.write(reply.queues, session)
     }
 
-    /// Writes the first few of the operations that run.
+    /// Writes the first few running operations.
     private static func writeExecuting(_ session: Session) throws(Failure) {
         let rows = try session.rows(of: Selection(.executing), limit: shownAtMost + 1)
         guard !rows.isEmpty else { return }

@@ -1,8 +1,8 @@
 internal import OpsWire
 
-/// Parts that the verbs that change operations share.
+/// Functions that the verbs share that change operations.
 enum Steering {
-    /// The selection, which must not be empty.
+    /// Returns the selection, which must not be empty.
     static func selection(_ session: Session) throws(Failure) -> Selection {
         let selection = Selection(session.arguments)
         guard !selection.isEmpty else {
@@ -11,7 +11,7 @@ enum Steering {
         return selection
     }
 
-    /// Says in a line what was done: to the operation that the command line names, or to how many.
+    /// Prints in one line what was done, with the name of the operation or the number of operations.
     static func report(
         _ reply: some WireRecord, _ touched: Int, _ done: String, _ selection: Selection, _ session: Session
     ) throws(Failure) {
@@ -21,7 +21,7 @@ enum Steering {
         try session.output.line("\(done) \(what)")
     }
 
-    /// Says in a line what was done to the one thing that the command line names.
+    /// Prints in one line what was done to the only thing that the command line names.
     static func report(one done: String, _ session: Session) throws(Failure) {
         if session.wantsJSON { return try session.row(Touched.with { $0.touched = 1 }) }
         try session.output.line("\(done) \(session.arguments.operands[0].printable)")

@@ -25,7 +25,7 @@ extension Option {
 
     private static func of(_ key: OperationKey, _ index: Int = 0) -> Option { key.entry.options[index] }
 
-    // Options of the submission itself.
+    // Options of the submission as a whole.
     static let file = Option.value(
         "file", "f", "FILE", .file, "a graph: YAML, JSON, JSON Lines, or - for standard input")
     static let format = Option.value(
@@ -55,7 +55,7 @@ extension OptionGroup {
     static let submission = OptionGroup(
         "Submitting",
         [.file, .format, .set, .dryRun, .each, .delimiter, .array, .again, .graphName, .key, .unlessActive, .child])
-    /// The same for `run`, which needs one stored operation or graph: without dry runs and lists.
+    /// Options of `run`, which needs one stored operation or graph: no dry runs and no lists.
     static let running = OptionGroup(
         "Submitting", [.file, .format, .set, .graphName, .key, .unlessActive, .child])
 

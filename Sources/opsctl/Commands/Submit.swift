@@ -1,7 +1,7 @@
 internal import OpsClient
 internal import OpsWire
 
-/// `submit`: one operation, a graph from a file, or one operation for each line or index.
+/// `submit`: submits one operation, a graph file, or one operation for each line or index.
 enum SubmitVerb {
     static let verb = Verb(
         "submit", .submitting, "submit a command or a graph of commands",
@@ -61,7 +61,7 @@ enum SubmitVerb {
         }
     }
 
-    /// The operation that the command line describes.
+    /// Returns the operation that the command line describes.
     static func single(_ session: Session, output: String? = nil, input: String? = nil) throws(Failure) -> Submission {
         let arguments = session.arguments
         var keys = OperationKeys(arguments: arguments, output: output, input: input)
@@ -80,7 +80,7 @@ enum SubmitVerb {
         return prepared(Submission(text.bytes), session)
     }
 
-    /// The same command again, with the same environment and everything else that the options do not give.
+    /// Returns a submission of the same command in the same environment; the given options replace its other keys.
     private static func again(_ ref: String, _ session: Session) throws(Failure) -> Submission {
         let arguments = session.arguments
         guard arguments.operands.isEmpty, !arguments.has(.shell) else {
@@ -114,11 +114,11 @@ enum SubmitVerb {
         return submission
     }
 
-    /// Returns a submission with the terms that the command line gives.
+    /// Returns a submission with the options of the command line.
     private static func prepared(_ submission: Submission, _ session: Session) -> Submission {
         let arguments = session.arguments
         var submission = submission
-        // On another host the daemon takes what a login of the user there would have.
+        // On another host the daemon uses the environment of a login of the user there.
         if session.host == nil { submission.surroundings = arguments.has(.cleanEnv) ? .clean : .all }
         if let name = arguments.text(.graphName) { submission.terms.name = name }
         if session.host == nil { submission.terms.inside = SocketPath.enclosingOperation(at: session.socketPath) }
@@ -129,7 +129,7 @@ enum SubmitVerb {
         return submission
     }
 
-    /// A command, or a string for the shell.
+    /// A command with arguments, or a text for the shell.
     struct Command {
         let words: [String]
         let shell: String?
@@ -166,8 +166,9 @@ enum SubmitVerb {
         }
     }
 
-    /// The graph in a file, its gaps filled.
-    /// - Parameter later: Placeholders that opsd fills in.
+    /// Returns the graph of a file with its `${NAME}` replaced.
+    ///
+    /// - Parameter later: Names that opsd replaces.
     static func graph(
         _ path: String, _ session: Session, later: Set<String> = []
     ) throws(Failure) -> (Submission, GraphFile) {
@@ -209,7 +210,7 @@ enum SubmitVerb {
         return .done
     }
 
-    /// Says to a person when the operation starts, if the command line says so.
+    /// Returns the start time of the operation for a message, if the command line gives one.
     private static func when(_ session: Session) -> String {
         let arguments = session.arguments
         guard session.screen.isTerminal, let text = arguments.text(.at) ?? arguments.text(.delay) else { return "" }
@@ -236,7 +237,7 @@ enum SubmitVerb {
     }
 }
 
-/// A submitted operation for a program.
+/// A submitted operation as JSON.
 private struct AcceptedOperation: WireRecord {
     var submitted = Submitted()
     var existing = false

@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// `suspend` and `resume`: nothing new starts, or it does again.
+/// `suspend` and `resume`: stop starting operations, and start them again.
 enum SuspendVerb {
     static let freeze = Option.flag("freeze", "also stop the processes of running operations")
 

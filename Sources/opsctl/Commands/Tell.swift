@@ -2,7 +2,7 @@ internal import Glibc
 internal import OpsSystem
 internal import OpsWire
 
-/// `tell`: what an operation says of itself, through NOTIFY_SOCKET.
+/// `tell`: sends a report from inside an operation to opsd, through NOTIFY_SOCKET.
 enum TellVerb {
     private static let progress = Option.value(
         "progress", "N[/M]", .text, "amount of work that is done, and of how much")
@@ -67,7 +67,7 @@ enum TellVerb {
         return text
     }
 
-    /// Returns 0, or the number of the error.
+    /// Sends a message; returns 0 or the errno.
     private static func send(_ text: String, to address: String) -> Int32 {
         var place = sockaddr_un()
         place.sun_family = sa_family_t(AF_UNIX)

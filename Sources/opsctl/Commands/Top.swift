@@ -1,4 +1,4 @@
-/// `top`: the whole daemon, live.
+/// `top`: shows a live view of the daemon.
 enum TopVerb {
     static let verb = Verb(
         "top", .looking, "live view of queues and jobs",

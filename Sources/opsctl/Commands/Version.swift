@@ -1,7 +1,7 @@
 internal import OpsSystem
 internal import OpsWire
 
-/// `version`: of this program, and of the daemon where one is reachable.
+/// `version`: prints the version of opsctl, and of the daemon if it answers.
 enum VersionVerb {
     static let number = Release.current.text
 

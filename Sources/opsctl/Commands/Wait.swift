@@ -5,7 +5,7 @@ extension Option {
         "exit-code", "exit as the operation did: its status, 128+n for a signal, 124 timed out")
 }
 
-/// `wait`: until operations have finished.
+/// `wait`: waits for operations to finish.
 enum WaitVerb {
     static let any = Option.flag("any", "return when the first has finished, with its result")
     static let timeout = Option.value("timeout", "t", "D", .duration, "give up after this time (exit status 7)")
@@ -62,7 +62,7 @@ enum WaitVerb {
                 try stream(session, selection, until: end, &tally)
                 return tally
             } catch {
-                // The operations go on while the daemon is restarted.
+                // The operations keep running while the daemon restarts.
                 try session.awaitReturn(after: error)
             }
         }
@@ -79,7 +79,7 @@ enum WaitVerb {
         }
     }
 
-    /// Writes an end: for a program each, for people those without success.
+    /// Writes an end: as JSON every end, otherwise only those without success.
     static func tell(_ ended: EndedRow, _ session: Session, host: String? = nil) throws(Failure) {
         if session.wantsJSON { return try session.row(ended) }
         guard ended.isUnsuccessful else { return }

@@ -2,7 +2,7 @@ internal import OpsClient
 internal import OpsDrawing
 internal import OpsWire
 
-/// `watch`: the stream of events.
+/// `watch`: prints the stream of events.
 enum WatchVerb {
     static let since = Option.value(
         "since", "SEQ", .integer, "start after this event (default: with the next one)")
@@ -23,7 +23,8 @@ enum WatchVerb {
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let selection = Selection(session.arguments)
         var names = OperationNames()
-        // From now on is from a number on too: with it the stream goes on behind a restart of the daemon.
+        // Without --since the current number is asked for, so that the stream can continue after a restart of the
+        // daemon.
         let given = session.arguments.integer(since)
         var last: Int64
         if let given { last = Int64(given) } else { last = try session.call(StatusRequest()).lastSeq }
@@ -54,7 +55,9 @@ enum WatchVerb {
         }
     }
 
-    /// `about`: name of the operation, and the cause of its end.
+    /// Returns an event as a line.
+    ///
+    /// - Parameter about: Name of the operation, and the cause of its end.
     static func line(
         _ event: EventRow, _ about: OperationNames.About, _ session: Session, host: String? = nil
     ) -> String {
@@ -89,7 +92,7 @@ enum WatchVerb {
     }
 }
 
-/// Names of operations that events tell of: an event itself has none.
+/// Names of the operations in events, which contain only ids.
 struct OperationNames {
     struct About {
         var name: String?
@@ -99,8 +102,8 @@ struct OperationNames {
     private var names: [Int64: String?] = [:]
     private static let most = 10_000
 
-    /// Asks the daemon once for each operation, and again when one has ended without success. An operation that was
-    /// removed meanwhile has no name.
+    /// Asks the daemon once for each operation, and again after an end without success. An operation that was removed
+    /// meanwhile has no name.
     mutating func about(_ event: EventRow, _ session: Session) throws(Failure) -> About {
         guard let id = event.id else { return About() }
         let hasCause = event.type == .finished && event.outcome != nil && event.outcome != .succeeded

@@ -1,6 +1,6 @@
 internal import OpsSystem
 
-/// `web`: the page, in a browser.
+/// `web`: serves the page for a browser.
 enum WebVerb {
     private static let readOnly = Option.flag("read-only", "show everything, change nothing")
     private static let port = Option.value("port", "N", .integer, "the port on loopback (default: 8817, or a free one)")

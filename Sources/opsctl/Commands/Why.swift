@@ -1,7 +1,7 @@
 internal import OpsDrawing
 internal import OpsWire
 
-/// `why`: what an operation waits for.
+/// `why`: explains why an operation waits.
 enum WhyVerb {
     static let whatIf = Option.value(
         "what-if", "CHANGE", .text,
@@ -44,7 +44,7 @@ enum WhyVerb {
         return .done
     }
 
-    /// Returns the operations that the command line names, those of ranges one by one.
+    /// Returns the operations that the command line names; ranges are expanded.
     private static func references(_ session: Session) throws(Failure) -> [String] {
         var references: [String] = []
         for operand in session.arguments.operands {
@@ -60,7 +60,7 @@ enum WhyVerb {
         return references
     }
 
-    /// Returns how an operation stands, after its id.
+    /// Returns the state of an operation as a sentence.
     private static func sentence(_ reply: WhyReply, _ shown: ShowReply) -> String {
         let row = shown.operation
         guard reply.state != .finished else {
@@ -76,7 +76,7 @@ enum WhyVerb {
         return "is executing\(pid)" + (row.startedAt.instant.map { ", for \((Instant.now - $0).text)" } ?? "")
     }
 
-    /// Returns how and when a finished operation ended, and why.
+    /// Returns how and when a finished operation ended, and the cause.
     private static func end(of row: OperationRow) -> String {
         let word =
             switch row.outcome {
@@ -90,7 +90,7 @@ enum WhyVerb {
         return word + time + (row.cause.map { ": " + $0.printable } ?? "")
     }
 
-    /// Puts the instants of a sentence in local time, with how far away they are.
+    /// Replaces the instants in a sentence by local times, and adds how far away they are.
     static func local(_ text: String) -> String {
         let now = Instant.now
         return text.split(separator: " ", omittingEmptySubsequences: false).map { word in

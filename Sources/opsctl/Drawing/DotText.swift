@@ -33,14 +33,14 @@ enum DotText {
         try output.line("\(indent)}")
     }
 
-    /// Each text on a line of its own.
+    /// Returns a label with each text on its own line.
     private static func quoted(_ texts: String...) -> String {
         let lines = texts.map { $0.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") }
         return "\"" + lines.joined(separator: "\\n") + "\""
     }
 }
 
-/// The colours of states in pictures.
+/// Colours of states in pictures.
 enum Palette {
     static func fill(_ standing: Standing) -> String {
         switch standing.word {

@@ -2,7 +2,7 @@ internal import OpsDrawing
 internal import OpsWire
 
 extension DrawnGraph {
-    /// The graph as pictures outside of the terminal show it.
+    /// Converts a graph for pictures outside of the terminal.
     init(_ picture: GraphPicture) {
         let holders = picture.holders
         self.init(
@@ -15,7 +15,7 @@ extension DrawnGraph {
             }, edges: picture.edges.map { DrawnEdge(from: $0.on, to: $0.from, when: $0.when.rawValue) })
     }
 
-    /// A selection of operations, with the dependencies between them.
+    /// Converts a selection of operations, with the dependencies between them.
     init(title: String, _ rows: [OperationRow]) {
         var indices: [Int64: Int] = [:]
         for (index, row) in rows.enumerated() { indices[row.id] = index }

@@ -1,9 +1,9 @@
 internal import OpsDrawing
 
-/// A graph as names with lines between them, layers from left to right, in the cells of a terminal.
+/// A drawing of a graph for the terminal: names in layers from left to right, with lines between them.
 ///
-/// If it stays unambiguous, lines from several nodes join into one trunk that leads to all that follow each of
-/// them; every other node has a trunk of its own. A line that is interrupted by an upright one passes under it.
+/// Lines from several nodes join into one trunk if each of these nodes leads to the same nodes; every other node has
+/// its own trunk. A horizontal line that is interrupted by a vertical one passes under it.
 struct GraphDrawing {
     private let picture: GraphPicture
     private let layering: Layering
@@ -15,10 +15,10 @@ struct GraphDrawing {
     private var width = 0
 
     private static let mostNodes = 300
-    /// Names are cut to one of these before the graph is called too wide.
+    /// Widths to which names are cut, one after the other, before the graph counts as too wide.
     private static let nameWidths = [200, 28, 16]
 
-    /// The drawing that fits into so many columns; nil: none does.
+    /// Returns the drawing that fits into this many columns; nil if none does.
     static func fitting(_ columns: Int, _ picture: GraphPicture) -> GraphDrawing? {
         guard !picture.edges.isEmpty || picture.nodes.contains(where: \.isGroup), picture.nodes.count <= mostNodes
         else {
@@ -85,7 +85,7 @@ struct GraphDrawing {
         try writeCauses(session)
     }
 
-    /// Writes the causes, which names and symbols cannot say.
+    /// Writes the causes of ends below the drawing, because names and symbols do not show them.
     private func writeCauses(_ session: Session) throws(Failure) {
         for node in picture.nodes {
             guard let cause = node.cause, !["succeeded", "skipped"].contains(node.standing.word) else { continue }
@@ -98,7 +98,7 @@ struct GraphDrawing {
 }
 
 extension Layering {
-    /// A row for each vertex: beside the middle of what it follows, and of what follows it.
+    /// Returns a row for each vertex, near the middle of its predecessors and successors.
     func rows() -> [Int] {
         var rows = [Int](repeating: 0, count: above.count)
         let below = below

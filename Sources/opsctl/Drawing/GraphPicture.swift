@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// A graph as pictures need it: nodes in the order of ids, edges between their places.
+/// A graph for pictures: nodes in the order of ids, and edges between their indices.
 struct GraphPicture {
     struct Node {
         let id: Int64
@@ -12,7 +12,7 @@ struct GraphPicture {
         let finishedAt: Instant?
         let cause: String?
 
-        /// Returns the time that it ran, or has run so far.
+        /// Returns how long it ran, or has run so far.
         func time(now: Instant) -> Span? {
             startedAt.map { (finishedAt ?? now) - $0 }
         }
@@ -27,7 +27,7 @@ struct GraphPicture {
 
     let title: String
     let nodes: [Node]
-    /// Both ends are places in `nodes`.
+    /// Edges; both ends are indices in `nodes`.
     let edges: [Edge]
 
     init(_ reply: GraphReply) {
@@ -48,22 +48,22 @@ struct GraphPicture {
         }
     }
 
-    /// Places of the dependencies of each node.
+    /// Indices of the dependencies of each node.
     var dependencies: [[Int]] {
         var lists = [[Int]](repeating: [], count: nodes.count)
         for edge in edges { lists[edge.from].append(edge.on) }
         return lists
     }
 
-    /// The place of the group that holds each node, or nil.
+    /// Index of the group that contains each node, or nil.
     var holders: [Int?] {
         var places: [Int64: Int] = [:]
         for (place, node) in nodes.enumerated() { places[node.id] = place }
         return nodes.map { $0.group.flatMap { places[$0] } }
     }
 
-    /// Returns what each node follows in time: its dependencies and its group; in place of a group that it waits for, the
-    /// last nodes in the group.
+    /// Returns the nodes after which each node can start: its dependencies and its group. A group that it waits for is
+    /// replaced by the last nodes in that group.
     func sequence() -> [[Int]] {
         let holders = holders
         let dependencies = dependencies
@@ -72,7 +72,7 @@ struct GraphPicture {
             for other in list where holders[other] == holders[node] { isFollowedInside[other] = true }
         }
         var lasts = [[Int]](repeating: [], count: nodes.count)
-        // Children come after their group, so the innermost groups are complete first.
+        // Children come after their group, so inner groups are complete before outer ones.
         for node in nodes.indices.reversed() {
             guard let holder = holders[node], !isFollowedInside[node] else { continue }
             lasts[holder] += lasts[node].isEmpty ? [node] : lasts[node]
@@ -84,7 +84,7 @@ struct GraphPicture {
         }
     }
 
-    /// Conditions of each node on its dependencies, other than that they succeed.
+    /// Conditions of each node on its dependencies, except the usual one that they succeed.
     var conditions: [String?] {
         var conditions = [String?](repeating: nil, count: nodes.count)
         for edge in edges where edge.when != .succeeded {
@@ -94,7 +94,7 @@ struct GraphPicture {
         return conditions
     }
 
-    /// Returns what each node is drawn below: its dependencies, its group, and what the group waits for.
+    /// Returns the nodes that stand left of each node: its dependencies, its group, and the dependencies of its group.
     func predecessors() -> [[Int]] {
         var lists = dependencies
         for (node, holder) in holders.enumerated() {

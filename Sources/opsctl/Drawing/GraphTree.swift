@@ -1,13 +1,13 @@
 internal import OpsDrawing
 
-/// A graph as a tree in the terminal: everything below the last thing that it waits for.
+/// A graph as a tree in the terminal, with each operation below the last one that it waits for.
 struct GraphTree {
     private let picture: GraphPicture
     private let session: Session
     private let now = Instant.now
     private var children: [[Int]]
     private var roots: [Int] = []
-    /// Dependencies of a node beside the one that it is drawn below.
+    /// Further dependencies of each node, besides the one above it.
     private var others: [[Int]]
 
     init(_ picture: GraphPicture, _ session: Session) {
@@ -19,7 +19,7 @@ struct GraphTree {
         let dependencies = picture.dependencies
         let holders = picture.holders
         for node in picture.nodes.indices {
-            // Siblings in one group hang together; a group hangs where a plain operation would.
+            // Children of one group stay together; a group stands where an operation without children would.
             let near = dependencies[node].filter { holders[$0] == holders[node] }
             let parent =
                 near.max { (layers[$0], $1) < (layers[$1], $0) } ?? holders[node]
@@ -37,7 +37,7 @@ struct GraphTree {
                 stack.append((node, prefix, place == nodes.count - 1))
             }
         }
-        // A stack of our own: a chain may be as long as it likes.
+        // An explicit stack instead of recursion, because a chain may be very long.
         push(roots, "")
         while let (node, prefix, isLast) = stack.popLast() {
             try session.output.line(line(node, prefix + (isLast ? "└─ " : "├─ ")))
@@ -63,7 +63,7 @@ struct GraphTree {
             + style(node.isGroup ? .bold : nil, title) + style(.dim, DisplayWidth.fit(tail, left))
     }
 
-    /// Deep branches lose their beginning, not the names at their ends.
+    /// Returns a deep branch without its beginning, so that the names at its end stay.
     private func shortened(_ branch: String, _ cells: Int) -> String {
         let count = branch.count
         return count <= max(6, cells) ? branch : "…" + branch.suffix(max(6, cells) - 1)

@@ -1,20 +1,20 @@
-/// The vertices of a drawing in layers, ordered so that few lines cross.
+/// Vertices of a drawing in layers, ordered so that few lines cross.
 ///
-/// A line that passes over layers keeps a place in each of them, so that it goes between names and not through them;
-/// lines from one vertex share their places.
+/// A line that passes through layers has a vertex of its own in each of them, so that it runs between names and not
+/// through them. Lines from the same node share these vertices.
 struct Layering {
-    /// From left to right, each from top to bottom: the nodes, and the places that lines keep.
+    /// Layers from left to right, each from top to bottom, with nodes and the vertices of lines.
     private(set) var layers: [[Int]]
-    /// Vertices that each vertex follows in the layer before its own.
+    /// Predecessors of each vertex in the layer before its own.
     private(set) var above: [[Int]]
-    /// Places that the lines of each node keep in the layers after its own.
+    /// Vertices that the lines of each node have in the layers after it.
     private var places: [[Int]]
     private let layerOf: [Int]
 
-    /// Passes over the layers that order each by what its neighbours are.
+    /// Number of passes that reorder each layer by its neighbours.
     private static let sweeps = 8
 
-    /// `predecessors` of each node; none may follow itself, however far.
+    /// - Parameter predecessors: Predecessors of each node; there must be no cycle.
     init(_ predecessors: [[Int]]) {
         layerOf = Self.layers(predecessors)
         layers = [[Int]](repeating: [], count: (layerOf.max() ?? -1) + 1)
@@ -32,12 +32,12 @@ struct Layering {
 
     func isPlace(_ vertex: Int) -> Bool { vertex >= places.count }
 
-    /// The places that the line between two nodes goes through.
+    /// Returns the vertices of the line between two nodes.
     func route(from left: Int, to right: Int) -> ArraySlice<Int> {
         places[left].prefix(layerOf[right] - layerOf[left] - 1)
     }
 
-    /// Vertices that follow each vertex in the layer after its own.
+    /// Successors of each vertex in the layer after its own.
     var below: [[Int]] {
         var below = [[Int]](repeating: [], count: above.count)
         for (vertex, list) in above.enumerated() {
@@ -46,7 +46,7 @@ struct Layering {
         return below
     }
 
-    /// The end, in the layer before `right`, of the line from `left`.
+    /// Returns the vertex in the layer before `right` where the line from `left` ends.
     private mutating func vertex(before right: Int, from left: Int) -> Int {
         let gap = layerOf[right] - layerOf[left] - 1
         while places[left].count < gap {
@@ -58,7 +58,7 @@ struct Layering {
         return gap > 0 ? places[left][gap - 1] : left
     }
 
-    /// The layer of each node: one after the last of what it follows.
+    /// Returns the layer of each node: one after the last layer of its predecessors.
     static func layers(_ predecessors: [[Int]]) -> [Int] {
         var dependents = [[Int]](repeating: [], count: predecessors.count)
         var missing = predecessors.map(\.count)
@@ -80,7 +80,7 @@ struct Layering {
         return layers
     }
 
-    /// Every vertex goes to the mean place of its neighbours, from left to right and back again.
+    /// Moves every vertex to the mean position of its neighbours, from left to right and back.
     private mutating func order() {
         let below = below
         var heights = [Double](repeating: 0, count: above.count)

@@ -1,6 +1,6 @@
 internal import OpsDrawing
 
-/// Cells of a terminal with lines in them, and text over the lines.
+/// Cells of a terminal with lines, and text over the lines.
 struct LineCanvas {
     /// Directions of the lines in a cell.
     private struct Ends: OptionSet {
@@ -20,7 +20,7 @@ struct LineCanvas {
     private var cells: [[Ends]]
     private var texts: [[Text]]
 
-    /// By `Ends`.
+    /// Characters for the lines of a cell, indexed by `Ends`.
     private static let glyphs: [Character] = Array(" ───│╯╰┴│╮╭┬│┤├┼")
 
     init(columns: Int, rows: Int) {
@@ -28,7 +28,7 @@ struct LineCanvas {
         texts = [[Text]](repeating: [], count: rows)
     }
 
-    /// From the middle of one cell to the middle of another; it goes under what stands at `crossings`.
+    /// Draws a line between the middles of two cells; it passes under the vertical lines at `crossings`.
     mutating func horizontal(_ row: Int, from start: Int, to end: Int, under crossings: [Int] = []) {
         for x in start...max(start, end) where !crossings.contains(x) {
             if x > start { cells[row][x].insert(.left) }
@@ -47,7 +47,7 @@ struct LineCanvas {
         texts[row].append(Text(x: x, parts: parts, width: parts.reduce(0) { $0 + DisplayWidth.of($1.text) }))
     }
 
-    /// The rows as lines of text, lines dim.
+    /// Returns the rows as text, with dim lines.
     func lines(_ style: Style) -> [String] {
         cells.indices.map { row in
             var line = ""

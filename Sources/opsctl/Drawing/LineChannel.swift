@@ -1,4 +1,4 @@
-/// The lines between two layers: out of the left one, along upright trunks, into the right one.
+/// The lines between two layers: they leave the left layer, run along vertical trunks, and enter the right layer.
 struct LineChannel {
     /// One trunk, which joins rows on the left with rows on the right.
     private struct Net {
@@ -8,14 +8,14 @@ struct LineChannel {
 
         var top: Int { min(sources.min() ?? 0, targets.min() ?? 0) }
         var bottom: Int { max(sources.max() ?? 0, targets.max() ?? 0) }
-        /// One line that goes straight on needs no trunk.
+        /// True for a straight line, which needs no trunk.
         var isStraight: Bool { top == bottom }
     }
 
     private var nets: [Net]
     private let columns: Int
 
-    /// Nil where lines would have to lie on each other.
+    /// Returns nil if lines would have to overlap.
     init?(_ left: [Int], _ right: [Int], _ above: [[Int]], _ rows: [Int]) {
         nets = Self.joined(left, right, above).map { net in
             Net(sources: net.sources.map { rows[$0] }, targets: net.targets.map { rows[$0] })
@@ -26,7 +26,7 @@ struct LineChannel {
 
     var width: Int { 3 + max(1, 2 * columns) }
 
-    /// Nodes that lead to the same ones share a net if nothing else leads there; else each has its own.
+    /// Nodes that lead to the same nodes share a net if nothing else leads there; every other node has its own.
     private static func joined(
         _ left: [Int], _ right: [Int], _ above: [[Int]]
     ) -> [(sources: [Int], targets: [Int])] {
@@ -44,12 +44,12 @@ struct LineChannel {
         return nets
     }
 
-    /// Gives every trunk a column, such that no two lines of different nets lie in one cell; answers how many there are.
+    /// Gives every trunk a column so that lines of different nets share no cell; returns the number of columns.
     private static func place(_ nets: inout [Net]) -> Int? {
         var waiting = nets.indices.filter { !nets[$0].isStraight }
         var placed: [Int] = []
         while !waiting.isEmpty {
-            // A row that one net leaves on and another arrives on: the one that leaves turns off first.
+            // If one net leaves a row on which another arrives, the one that leaves must turn off first.
             let next = waiting.first { index in
                 !waiting.contains { other in
                     other != index && nets[other].sources.contains { nets[index].targets.contains($0) }
@@ -71,7 +71,7 @@ struct LineChannel {
     }
 
     func draw(on canvas: inout LineCanvas, at x: Int) {
-        // A space beside the names on either side.
+        // One space beside the names on each side.
         let (start, end) = (x + 1, x + width - 2)
         for net in nets {
             guard !net.isStraight else {
@@ -91,7 +91,8 @@ struct LineChannel {
         }
     }
 
-    /// Columns in which other trunks cross a row of `net`; a trunk that leads to the same node joins it instead.
+    /// Returns the columns in which other trunks cross a row of `net`. A trunk that leads to the same node joins the
+    /// row instead.
     private func crossings(_ row: Int, of net: Net, from x: Int) -> [Int] {
         nets.filter { other in
             !other.isStraight && other.top <= row && row <= other.bottom

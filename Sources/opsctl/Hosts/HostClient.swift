@@ -2,14 +2,14 @@ internal import OpsClient
 internal import OpsSystem
 internal import OpsWire
 
-/// One host among several: an opsctl for it alone, whose JSON lines are read. A host that does not answer holds up no
-/// other, and its error is told by its own opsctl.
+/// One of several hosts: a process of opsctl for this host, whose JSON lines are read. A host that does not answer
+/// delays no other, and the process prints its own errors.
 final class HostClient {
     let host: RemoteHost
     private let companion: Companion
     private let output: Descriptor
     private var buffer: [UInt8] = []
-    /// Set once it has ended.
+    /// Exit status; nil until it has ended.
     private(set) var status: ExitStatus?
 
     init(_ host: RemoteHost, _ words: [String]) throws(Failure) {
@@ -26,7 +26,7 @@ final class HostClient {
 
     var descriptor: Int32 { status == nil ? output.rawValue : -1 }
 
-    /// Reads what is there, and returns the lines that it completes.
+    /// Reads the available output, and returns the completed lines.
     func read() throws(Failure) -> [[UInt8]] {
         let transfer: Transfer
         do throws(SystemError) {
@@ -55,7 +55,7 @@ final class HostClient {
         return writer.bytes.dropLast() + comma + line.dropFirst()
     }
 
-    /// Reads a line as a record; members of a later version are left out.
+    /// Reads a line as a record; unknown members of a later version are ignored.
     func record<Record: WireRecord>(_ line: [UInt8], _ type: Record.Type = Record.self) throws(Failure) -> Record {
         do throws(InvalidParameter) {
             return try scan(line) { (scanner) throws(InvalidParameter) in
@@ -70,7 +70,7 @@ final class HostClient {
     }
 }
 
-/// `__host`: an opsctl for one of several hosts. It ends with the opsctl that started it.
+/// Internal verb `__host`: an opsctl for one of several hosts. It ends with the opsctl that started it.
 enum HostVerb {
     static let verb = Verb(
         "__host", .looking, "a verb for one of several hosts", forms: ["PID WORD..."], operands: .command,

@@ -30,8 +30,8 @@ struct HostList {
 
     static func isGiven(_ arguments: Arguments) -> Bool { text(arguments) != nil }
 
-    /// The environment does not matter to a command line that names a socket of this machine, and to a bridge, which is
-    /// the far end.
+    /// Returns the hosts of the command line or the environment. The environment is ignored if the command line names a
+    /// local socket, and by a bridge, which is the remote side.
     private static func text(_ arguments: Arguments) -> String? {
         if arguments.verb.name == BridgeVerb.verb.name || arguments.verb.name == HostVerb.verb.name { return nil }
         if let given = arguments.text(.host) { return given }
@@ -39,8 +39,8 @@ struct HostList {
         return named
     }
 
-    /// Returns the operands that concern a host: those that begin with its name and a colon, without that, and those
-    /// that begin with no host's name.
+    /// Returns the operands for a host: those with the prefix `HOST:`, without it, and those without the prefix of any
+    /// host.
     func operands(_ operands: [String], of host: RemoteHost) -> [String] {
         operands.flatMap { $0.split(separator: ",").map(String.init) }.compactMap { word in
             if let own = Self.stripped(word, of: host) { return own }
@@ -48,7 +48,7 @@ struct HostList {
         }
     }
 
-    /// Operands of the only host, without its name before them. The words of a command are left alone.
+    /// Returns the operands for the only host, without its prefix. The words of a command are not changed.
     func ownOperands(_ arguments: Arguments, of host: RemoteHost) -> [String] {
         switch arguments.verb.operands {
         case .command, .nameAndCommand: return arguments.operands

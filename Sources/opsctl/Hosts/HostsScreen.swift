@@ -3,7 +3,7 @@ internal import OpsClient
 internal import OpsDrawing
 internal import OpsWire
 
-/// One look at a daemon: what `top --json` prints after every change.
+/// State of a daemon at one moment: `top --json` prints it after every change.
 struct DaemonView: WireRecord {
     var status = StatusReply()
     var operations: [OperationRow] = []
@@ -62,7 +62,7 @@ final class HostsScreen {
         try session.output.flush()
     }
 
-    // MARK: - What is shown
+    // MARK: - Display
 
     private var rows: [(host: String, row: OperationRow)] {
         clients.flatMap { client in (views[client.host.name]?.operations ?? []).map { (client.host.name, $0) } }
@@ -104,7 +104,7 @@ final class HostsScreen {
 
     // MARK: - Keys
 
-    /// False to leave.
+    /// Handles a key; returns false to leave.
     private func handle(_ key: RawTerminal.Key) throws(Failure) -> Bool {
         switch key {
         case .character("q"), .character("\u{3}"), .character("\u{4}"): return false
@@ -122,7 +122,7 @@ final class HostsScreen {
         return true
     }
 
-    /// Shows the output of another verb about the chosen operation, until a key is pressed.
+    /// Shows the output of another verb about the chosen operation until a key is pressed.
     private func page(_ verb: String) throws(Failure) {
         let all = rows
         guard all.indices.contains(chosen) else { return }

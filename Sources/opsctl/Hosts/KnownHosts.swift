@@ -1,6 +1,6 @@
 internal import OpsSystem
 
-/// Hosts that ssh knows of this user, for completion.
+/// Hosts in this user's ssh files, for completion.
 enum KnownHosts {
     private static let limit = 1 << 20
 
@@ -9,7 +9,7 @@ enum KnownHosts {
         return Set(configured(text(home + "/.ssh/config")) + met(text(home + "/.ssh/known_hosts"))).sorted()
     }
 
-    /// Names of `Host` lines without patterns.
+    /// Returns the names of `Host` lines without patterns.
     static func configured(_ text: String) -> [String] {
         text.split(separator: "\n").flatMap { line -> [String] in
             let words = line.split { $0 == " " || $0 == "\t" || $0 == "=" }.map(String.init)
@@ -18,7 +18,7 @@ enum KnownHosts {
         }
     }
 
-    /// Names of known keys; not those that are hashed, nor addresses with ports.
+    /// Returns the host names in known_hosts, without hashed names and addresses with ports.
     static func met(_ text: String) -> [String] {
         text.split(separator: "\n").flatMap { line -> [String] in
             guard let first = line.split(separator: " ").first, !"|#@[".contains(line.first ?? "#") else { return [] }
@@ -26,7 +26,7 @@ enum KnownHosts {
         }
     }
 
-    /// Empty where the file cannot be read: completion never complains.
+    /// Returns the text of a file; empty if it cannot be read, because completion prints no errors.
     private static func text(_ path: String) -> String {
         do throws(SystemError) {
             return String(decoding: try Files.readIfPresent(path, limit: limit) ?? [], as: UTF8.self)

@@ -1,7 +1,7 @@
 internal import OpsClient
 internal import OpsWire
 
-/// A verb for several hosts at once: their output in one.
+/// Runs a verb for several hosts at once and combines their output.
 struct ManyHosts {
     let session: Session
     private let clients: [HostClient]
@@ -43,7 +43,7 @@ struct ManyHosts {
         return Self.status(of: clients)
     }
 
-    /// Returns 3 where no host was reached, 1 where one was not, else the first that is not 0.
+    /// Returns 3 if no host was reached, 1 if one was not, otherwise the first status that is not 0.
     static func status(of clients: [HostClient]) -> ExitStatus {
         let all = clients.compactMap(\.status)
         let unreached = all.count { $0 == .unreachable }
@@ -95,7 +95,7 @@ struct ManyHosts {
         }
     }
 
-    /// Returns the status of the first end where that decides.
+    /// Returns the status of the first end, if that end decides.
     private func wait() throws(Failure) -> ExitStatus? {
         var decisive: ExitStatus?
         let isAny = session.arguments.has(WaitVerb.any)

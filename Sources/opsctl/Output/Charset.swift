@@ -1,12 +1,12 @@
 internal import OpsSystem
 
-/// Characters that a terminal can show: all, or ASCII alone.
+/// Characters that a terminal can show: all, or only ASCII.
 enum Charset: Sendable {
     case unicode
     case ascii
 
-    /// The charset of the locale. A locale that is not set at all is that of a minimal container, whose terminal mostly
-    /// shows everything.
+    /// Charset of the locale. If no locale is set, as in a minimal container, the terminal usually shows all
+    /// characters.
     static var ofLocale: Charset {
         let names = ["LC_ALL", "LC_CTYPE", "LANG"].compactMap { Environment[$0] }
         guard let name = names.first(where: { !$0.isEmpty }) else { return .unicode }
@@ -14,7 +14,7 @@ enum Charset: Sendable {
         return codeset.hasPrefix("utf-8") || codeset.hasPrefix("utf8") ? .unicode : .ascii
     }
 
-    /// ASCII for the symbols, trees and bars of opsctl, one character for each; other characters stay what they are.
+    /// ASCII replacements for the symbols, trees and bars of opsctl, one character for each; other characters stay.
     private static let replacements: [Unicode.Scalar: UInt8] = {
         let pairs: [(symbols: String, ascii: Unicode.Scalar)] = [
             ("✓", "+"), ("✗", "x"), ("⊘", "/"), ("↷", ">"), ("‼", "!"), ("●", "*"), ("❄", "#"), ("⏸", "="), ("◷", "@"),

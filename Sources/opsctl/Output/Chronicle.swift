@@ -2,11 +2,11 @@ internal import OpsClient
 internal import OpsDrawing
 internal import OpsWire
 
-/// Lines about operations in a pipe: one for each start and end, in the order in which they happen, and the output of
-/// each failure below its end.
+/// Lines about operations for a pipe: one for each start and end in the order of time, and the output of each failure
+/// after its end.
 final class Chronicle {
     private let session: Session
-    /// True if successes from before the display are written, too.
+    /// True to write successes from before the display began, too.
     private let tellsSuccessesOfPast: Bool
     private var started: Set<Int64> = []
     private var ended: Set<Int64> = []
@@ -17,7 +17,7 @@ final class Chronicle {
         self.tellsSuccessesOfPast = tellsSuccessesOfPast
     }
 
-    /// Writes the starts and ends of operations that have not been written yet, in the order of their times.
+    /// Writes the starts and ends of operations that have not been written yet, in the order of time.
     func tell(past rows: [OperationRow]) throws(Failure) {
         let tellsAll = isBegun || tellsSuccessesOfPast
         isBegun = true
@@ -36,7 +36,7 @@ final class Chronicle {
         }
     }
 
-    /// Writes what an event says.
+    /// Writes the line for an event.
     func tell(_ event: EventRow, of id: Int64) throws(Failure) {
         switch event.type {
         case .started:
@@ -51,7 +51,7 @@ final class Chronicle {
         }
     }
 
-    /// Lets the next start and end of an operation that runs again be written.
+    /// Forgets an operation that runs again, so that its next start and end are written.
     private func forget(_ id: Int64) {
         started.remove(id)
         ended.remove(id)
@@ -80,7 +80,7 @@ final class Chronicle {
         "\(row.id)" + (row.title.isEmpty ? "" : " " + DisplayWidth.fit(row.title, 60))
     }
 
-    /// Writes what the process of a failed operation has written, or the last lines of it.
+    /// Writes the output of a failed operation, or its last lines.
     func writeOutput(of id: Int64, _ exitCode: Int?, _ signal: Int?, lines: Int?) throws(Failure) {
         guard exitCode != nil || signal != nil else { return }
         for errors in [false, true] {

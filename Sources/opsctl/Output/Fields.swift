@@ -1,6 +1,6 @@
 internal import OpsDrawing
 
-/// Labelled lines: labels to the right edge of their column, values wrapped by nobody.
+/// Lines with labels. Labels are right-aligned; values are not wrapped.
 struct Fields {
     private var rows: [(label: String, value: String, colour: Style.Colour?)] = []
 

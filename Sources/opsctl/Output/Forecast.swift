@@ -1,19 +1,19 @@
 internal import OpsWire
 
-/// Time until a graph is done: the longest chain of what is left of it, or all that is left on as many slots as are in
-/// use, whichever is longer. An operation takes as long as others with its command took, here or in earlier graphs, else
-/// as long as all did.
+/// Estimates the time until a graph is finished: the longest remaining chain, or all remaining work divided by the
+/// slots in use, whichever is longer. The duration of an operation is that of others with the same command, in this
+/// graph or earlier ones; without any, the average of all.
 struct Forecast {
     private let earlier: RunTimes
     private let ids: [Int64]
     private let before: [[Int]]
-    /// Places in `ids`, each after all that it follows.
+    /// Indices in `ids`, each after all its dependencies.
     private let order: [Int]
 
-    /// A larger graph is not looked at four times a second.
+    /// Maximum number of nodes. A larger graph would be too slow to examine four times a second.
     private static let mostNodes = 20_000
 
-    /// `earlier` is what ran before and elsewhere, as far as its commands are those of this graph.
+    /// - Parameter earlier: Operations of other graphs with commands of this one.
     init?(_ picture: GraphPicture, earlier: some Collection<OperationRow> = []) {
         guard picture.nodes.count <= Self.mostNodes else { return nil }
         self.earlier = RunTimes(earlier)
@@ -23,7 +23,7 @@ struct Forecast {
         order = layers.indices.sorted { (layers[$0], $0) < (layers[$1], $1) }
     }
 
-    /// Nil while nothing is known about how long anything takes.
+    /// Returns the remaining time; nil while no duration is known.
     func left(_ rows: [Int64: OperationRow], now: Instant) -> Span? {
         let here = RunTimes(rows.values)
         guard let fallback = here.mean ?? earlier.mean else { return nil }

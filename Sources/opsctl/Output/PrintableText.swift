@@ -1,22 +1,22 @@
 internal import OpsWire
 
 extension Unicode.Scalar {
-    /// True if a terminal does not simply show the character: control characters, characters that change the direction
-    /// of text, and invisible ones.
+    /// True if a terminal does not show the character as it is: control characters, characters that change the
+    /// direction of text, and invisible ones.
     fileprivate var isInvisible: Bool {
         if value < 0x7f { return value < 0x20 }
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: return true
         default:
-            // The last of these ask for the form of the character before them.
+            // Variation selectors (the last of these) only select the form of the character before them.
             return properties.isDefaultIgnorableCodePoint && !(0xfe00...0xfe0f).contains(value)
         }
     }
 }
 
 extension String {
-    /// The text with a question mark for each invisible character, so that a name cannot steer the terminal or make a
-    /// line read as another one.
+    /// Returns the text with a question mark for each invisible character, so that a name cannot control the terminal
+    /// or imitate another line.
     var printable: String {
         if utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) { return self }
         var clean = ""
@@ -35,10 +35,10 @@ extension String {
 
 /// JSON for the terminal of a person.
 enum JSONText {
-    /// Returns JSON of the same meaning, with invisible characters as `\u202e`.
+    /// Returns equivalent JSON with invisible characters escaped, as in `\u202e`.
     static func escapingInvisible(_ bytes: [UInt8]) -> [UInt8] {
         if bytes.allSatisfy({ $0 < 0x7f }) { return bytes }
-        // Outside of strings, where escapes are possible, JSON is ASCII, and its control characters are white space.
+        // Outside of strings JSON is ASCII, and its control characters are white space.
         var escaped = ""
         for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
             if scalar.value >= 0x7f && scalar.isInvisible {

@@ -4,13 +4,13 @@ internal import OpsDrawing
 internal import OpsSystem
 internal import OpsWire
 
-/// Live display of a selection: a block at the bottom of a terminal, or the lines of a chronicle in a pipe.
+/// Live display of a selection: a block at the bottom of a terminal, or lines in a pipe.
 final class ProgressDisplay {
     private let session: Session
     private let selection: Selection
-    /// Signals that cancel what is shown (`run -f`); without any (`wait`) they end the display.
+    /// Signals that cancel the displayed graph (`run -f`); for `wait` there are none, and a signal ends the display.
     private let interruption: Interruption
-    /// The ends tell when the display is over, the events what happens meanwhile.
+    /// The stream of ends shows when the display is finished; the stream of events shows progress.
     private var ends: ReplyStream<WaitReply>
     private var events: ReplyStream<WatchReply>
     private let any: Bool
@@ -21,11 +21,11 @@ final class ProgressDisplay {
     private var drawnLines = 0
     private let begun = Instant.now
     private let isLive: Bool
-    /// The lines of a display that is no live block.
+    /// Lines of a display that is not a live block.
     private let chronicle: Chronicle
 
     private static let ticks: Int32 = 250
-    /// Number of lines of a failed operation's output that a terminal shows.
+    /// Number of output lines of a failed operation that a terminal shows.
     private static let linesOfFailure = 10
 
     /// Shows a graph until all of it has finished; an interrupt cancels it.
@@ -57,7 +57,7 @@ final class ProgressDisplay {
         chronicle = Chronicle(session, tellsSuccessesOfPast: tellsPast)
         self.any = any
         deadline = end
-        // An event between the two calls is told by the first and counted by the second, so none is missed.
+        // An event between the two calls is reported by the first and counted by the second, so none is missed.
         events = try session.open(WatchRequest.with { $0.selection = selection.ifAny })
         ends = try session.open(WaitRequest(selection, any: any, until: deadline))
         try load()
@@ -74,7 +74,7 @@ final class ProgressDisplay {
             do throws(Failure) {
                 try step()
             } catch {
-                // The operations go on while the daemon is restarted.
+                // The operations keep running while the daemon restarts.
                 try session.awaitReturn(after: error)
                 events = try session.open(WatchRequest.with { $0.selection = selection.ifAny })
                 ends = try session.open(WaitRequest(selection, any: any, until: deadline))
@@ -94,14 +94,14 @@ final class ProgressDisplay {
         try session.output.flush()
     }
 
-    /// Prepares the forecast, which needs the chains of one graph.
+    /// Prepares the forecast, which needs the dependencies of the graph.
     private func foresee() throws(Failure) {
         guard let level = selection.level, level.kind == "graph" else { return }
         let picture = GraphPicture(try session.call(GraphRequest.with { $0.graph = level.name }))
         forecast = Forecast(picture, earlier: try earlier())
     }
 
-    /// Returns the newest operations of other graphs that succeeded with commands that are shown here.
+    /// Returns the newest successful operations of other graphs that have commands of this graph.
     private func earlier() throws(Failure) -> [OperationRow] {
         let commands = Set(rows.values.map(\.command))
         let succeeded = Selection.with { $0.outcome = OutcomeName.succeeded.rawValue }
@@ -124,7 +124,7 @@ final class ProgressDisplay {
             }
         }
         guard ends.isOver, !isLive, !session.wantsJSON else { return }
-        // The last events may still be on their way.
+        // The last events may not have arrived yet.
         try chronicle.tell(past: try session.rows(of: selection))
     }
 
@@ -152,9 +152,9 @@ final class ProgressDisplay {
         rows[id] = row
     }
 
-    /// Asks how much progress there is, which the stream does not tell.
+    /// Asks for the progress of an operation, which the stream does not contain.
     private func refresh(_ row: inout OperationRow) {
-        // A row that cannot be read again is shown as it was.
+        // If the operation cannot be read, its earlier row is shown.
         guard let reply = try? session.call(ShowRequest.with { $0.ref = "\(row.id)" }) else { return }
         row = reply.operation
     }
@@ -177,7 +177,7 @@ final class ProgressDisplay {
         try erase()
         let lines = lines(Instant.now)
         for line in lines { try session.output.line(line) }
-        // When it is over the last picture stays.
+        // At the end the last picture stays.
         drawnLines = ends.isOver ? 0 : lines.count
     }
 
@@ -224,7 +224,7 @@ final class ProgressDisplay {
         return session.style.line([(" ● ", .cyan), (title, nil), (tail, .dim)], cells: width)
     }
 
-    /// As long again for each one left as it took for each one done.
+    /// Returns the time for the rest, if each remaining operation takes as long as each finished one did.
     private func estimate(_ left: Int, _ done: Int, _ now: Instant) -> Span? {
         guard left > 0, done >= 3 else { return nil }
         let starts = rows.values.compactMap(\.startedAt.instant).min() ?? begun

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import OpsWire
 
-/// A terminal that gives keys as they are pressed and a screen of its own; it gets back what it had, whatever happens.
+/// A terminal that returns keys as they are pressed and has a screen of its own. Its earlier state is always restored.
 final class RawTerminal {
     enum Key: Equatable {
         case up, down, pageUp, pageDown, home, end, enter, escape
@@ -16,7 +16,7 @@ final class RawTerminal {
             throw Failure(.usage, "", "top needs a terminal", "try opsctl status --watch, or opsctl ls")
         }
         var raw = original
-        // Newlines on the way out stay as they are; only the way in is raw.
+        // Output processing stays on; only input is raw.
         raw.c_lflag &= ~UInt32(ICANON | ECHO | ISIG | IEXTEN)
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &raw)
         isRaw = true
@@ -37,7 +37,7 @@ final class RawTerminal {
         _ = bytes.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
     }
 
-    /// The keys that are waiting; nil when the terminal is gone.
+    /// Returns the keys that were pressed; nil if the terminal is gone.
     func keys() -> [Key]? {
         var bytes = [UInt8](repeating: 0, count: 64)
         let count = read(STDIN_FILENO, &bytes, bytes.count)
@@ -65,7 +65,7 @@ final class RawTerminal {
             case "\r", "\n", "\r\n": keys.append(.enter)
             case "\u{1b}":
                 keys.append(.escape)
-                // The rest of a sequence that means nothing here.
+                // Skips the rest of an unknown sequence.
                 if rest.first == "[" || rest.first == "O" {
                     rest = rest.dropFirst().drop { !$0.isLetter && $0 != "~" }.dropFirst()
                 }

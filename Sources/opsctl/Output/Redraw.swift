@@ -1,7 +1,7 @@
 internal import OpsClient
 internal import OpsWire
 
-/// Shows something again after every change of the daemon, until it is interrupted.
+/// Draws again after every change of the daemon, until interrupted.
 enum Redraw {
     static func afterEachChange(_ session: Session, _ draw: () throws(Failure) -> ExitStatus) throws(Failure)
         -> ExitStatus

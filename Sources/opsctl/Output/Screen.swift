@@ -4,7 +4,7 @@ internal import OpsSystem
 struct Screen: Sendable {
     let isTerminal: Bool
     let style: Style
-    /// Can move its cursor.
+    /// True if it can move its cursor.
     let isCapable: Bool
     private let descriptor: Int32
 
@@ -20,7 +20,7 @@ struct Screen: Sendable {
         }
     }
 
-    /// Nil where there is no edge to fit: a pipe or a file.
+    /// Number of columns; nil for a pipe or a file, which have no edge.
     var columns: Int? {
         if let size = Terminal.size(of: descriptor) { return size.columns }
         return isTerminal ? 80 : nil

@@ -1,11 +1,11 @@
 internal import Glibc
 internal import OpsSystem
 
-/// Standard output behind a buffer of our own: rows go out in large pieces, and an unwritable output is an error.
+/// Buffered standard output: rows are written in large pieces, and a failed write is an error.
 final class StandardOutput: LineSink {
     private var buffer: [UInt8] = []
     private let descriptor: Int32
-    /// Lines are JSON for a terminal.
+    /// True if lines are JSON for a terminal.
     private let escapesInvisible: Bool
     private let charset: Charset
     private static let flushAt = 1 << 16
@@ -65,7 +65,7 @@ final class StandardOutput: LineSink {
     }
 }
 
-/// Standard error: unbuffered, and nobody is told when it cannot be written.
+/// Standard error: unbuffered; failed writes are ignored.
 enum StandardError {
     static func line(_ text: String) { write(Array((text + "\n").utf8)) }
 
@@ -83,7 +83,7 @@ enum StandardError {
     }
 }
 
-/// Somebody we share the descriptor with has made it non-blocking.
+/// Another process that shares the descriptor has made it non-blocking.
 private func awaitRoom(_ descriptor: Int32) {
     var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     poll(&entry, 1, -1)

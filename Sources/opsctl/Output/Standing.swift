@@ -31,13 +31,13 @@ struct Standing: Equatable, Sendable {
 
     var text: String { symbol + " " + word }
 
-    /// Words by which operations are selected: those that are displayed, and two for several of them.
+    /// Words for selecting operations: those that are displayed, and two for several states.
     static let words =
         StateName.known.map(\.rawValue) + OutcomeName.known.map(\.rawValue)
         + ["held", "scheduled", "cancelling", "frozen", "not needed", "notNeeded", "waiting", "active"]
 }
 
-/// Share of something that is done, in the cells of a line.
+/// Progress as a bar of cells.
 enum ProgressBar {
     static func text(_ progress: ProgressRow, cells: Int) -> String {
         text(done: Int(progress.done), total: progress.total.map { Int($0) }, cells: cells)
@@ -53,6 +53,6 @@ enum ProgressBar {
         return "\(full)\(rest) \(Int(share * 100))%"
     }
 
-    /// From 0 to 1, whatever an operation says of itself.
+    /// Returns a share from 0 to 1, even if the operation reports other values.
     static func share(done: Int, total: Int) -> Double { max(0, min(1, Double(done) / Double(max(1, total)))) }
 }

@@ -1,6 +1,6 @@
 internal import OpsDrawing
 
-/// Colours and weights; plain text where colour is not wanted.
+/// Colours and weights; plain text if colour is not wanted.
 struct Style: Sendable {
     enum Colour: String, Sendable {
         case bold = "1"
@@ -22,7 +22,7 @@ struct Style: Sendable {
         return "\u{1b}[\(colour.rawValue)m\(text)\u{1b}[0m"
     }
 
-    /// Parts of one line, as many as fit into so many cells.
+    /// Returns as many parts of a line as fit into this many cells.
     func line(_ parts: [(text: String, colour: Colour?)], cells: Int) -> String {
         var line = ""
         var room = cells

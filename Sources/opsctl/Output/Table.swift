@@ -1,25 +1,26 @@
 internal import OpsDrawing
 
-/// Takes lines one after another.
+/// Receives lines one after another.
 protocol LineSink: AnyObject {
     func line(_ text: String) throws(Failure)
 }
 
-/// Keeps lines for a screen that is drawn as a whole.
+/// Collects lines for a screen that is drawn as a whole.
 final class LineCollector: LineSink {
     private(set) var lines: [String] = []
 
     func line(_ text: String) throws(Failure) { lines.append(text) }
 }
 
-/// Rows under headings, fitted to the width of the terminal. Rows stream: after the first ones widths only grow.
+/// Rows under headings, fitted to the width of the terminal. Rows are written as they come; after the first ones,
+/// columns can only become wider.
 struct Table {
     struct Column: Sendable {
         let title: String
         var alignsRight = false
-        /// Takes what is left of the line and gives way first.
+        /// True if the column gets the rest of the line, and is cut first.
         var isElastic = false
-        /// Left out of a terminal where it is empty, or where the line has no room: the highest rank first.
+        /// Rank of a column that a terminal leaves out if it is empty or there is no room: the highest rank goes first.
         var rank: Int?
 
         init(_ title: String, right: Bool = false, elastic: Bool = false, rank: Int? = nil) {
@@ -50,7 +51,7 @@ struct Table {
     private var isHidden: [Bool]
     private var waiting: [[Cell]] = []
     private var begun = false
-    /// Rows looked at before the first is written.
+    /// Number of rows that are measured before the first is written.
     private static let lookahead = 500
     private static let narrowest = 12
 
@@ -90,7 +91,7 @@ struct Table {
         waiting.removeAll()
     }
 
-    /// Makes the line fit: empty columns go, then elastic ones give way, then ranked ones go.
+    /// Makes the line fit: first empty columns are left out, then elastic ones are cut, then ranked ones are left out.
     private mutating func shrink() {
         guard let available else { return }
         for index in columns.indices where columns[index].rank != nil {
@@ -105,7 +106,7 @@ struct Table {
         }
     }
 
-    /// Takes what is too much from the elastic columns, widest first; answers how much is still too much.
+    /// Cuts the elastic columns, widest first; returns the number of cells that are still too many.
     private mutating func squeezed(into available: Int) -> Int {
         let shown = columns.indices.filter { !isHidden[$0] }
         var excess = shown.reduce(0) { $0 + widths[$1] } + 2 * (shown.count - 1) - available
@@ -126,7 +127,7 @@ struct Table {
             let isLast = index == last
             if room <= 0 { break }
             let width = min(widths[index], room)
-            // A pipe gets the whole text; a terminal what fits.
+            // A pipe gets the whole text, a terminal as much as fits.
             let text = available == nil ? cell.text : DisplayWidth.fit(cell.text, isLast ? room : width)
             let space = max(0, width - DisplayWidth.of(text))
             let blank = isLast && !columns[index].alignsRight ? "" : String(repeating: " ", count: space)

@@ -16,13 +16,13 @@ final class TopScreen {
     /// Result of the last key.
     private var message = ""
     private var question: (text: String, action: () throws(Failure) -> Void)?
-    /// Only operations with this in their name, graph, queue or state are shown.
+    /// Text that shown operations must have in their name, graph, queue or state.
     private var filter = ""
     private var isTypingFilter = false
-    /// Shows the newest operations that failed, not those that are unfinished.
+    /// True to show the newest failures instead of the unfinished operations.
     private var showsFailures = false
 
-    /// Milliseconds after which the screen is drawn again without a change, so that times go on.
+    /// Milliseconds after which the screen is drawn again without a change, because times advance.
     private static let ticks: Int32 = 1000
     private static let mostRows = 500
     private static let mostFailures = 100
@@ -40,12 +40,12 @@ final class TopScreen {
         return .done
     }
 
-    /// Returns the unfinished operations in the order in which they are shown, then the newest finished ones.
+    /// Returns the unfinished operations in the order of display, then the newest finished ones.
     private static func rows(_ session: Session) throws(Failure) -> [OperationRow] {
         func list(_ state: StateName, newest: Bool = false) throws(Failure) -> [OperationRow] {
             let limit = newest ? 20 : mostRows
             let found = try session.rows(of: Selection(state), limit: limit, newest: newest)
-            // The operation that starts first stands first.
+            // The operation that will start first is at the top.
             guard state == .ready else { return found }
             return found.sorted { ($1.effectivePriority, $0.id) < ($0.effectivePriority, $1.id) }
         }
@@ -186,7 +186,7 @@ final class TopScreen {
         return lines.lines
     }
 
-    /// Returns a chosen line: without colours, over the whole width.
+    /// Returns the selected line without colours, over the whole width.
     private func plain(_ line: String, _ width: Int) -> String {
         var text = ""
         var isEscape = false
@@ -252,7 +252,7 @@ final class TopScreen {
         return true
     }
 
-    /// Shows the keys on the whole screen, until a key is pressed.
+    /// Shows all keys on the screen until a key is pressed.
     private func explain() throws(Failure) {
         try session.clear()
         let width = session.screen.columns ?? 80
@@ -289,7 +289,7 @@ final class TopScreen {
         }
     }
 
-    /// Shows a refusal as a message at the bottom; only a lost daemon ends the screen.
+    /// Shows an error as a message at the bottom; only a lost daemon ends the screen.
     private func attempt(_ action: () throws(Failure) -> Void) throws(Failure) {
         do throws(Failure) {
             try action()

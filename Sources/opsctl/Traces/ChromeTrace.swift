@@ -1,7 +1,7 @@
 internal import OpsWire
 
-/// A graph in the Trace Event Format: a process, a thread for each operation, complete events in microseconds, and flow
-/// events for dependencies.
+/// A graph in the Trace Event Format: one process, one thread for each operation, complete events in microseconds, and
+/// flow events for dependencies.
 struct ChromeTrace {
     private var json = JSONWriter()
 
@@ -99,7 +99,7 @@ struct ChromeTrace {
         }
     }
 
-    /// An arrow from one operation to another; `phase` is "s" where it begins and "f" where it ends.
+    /// Writes an end of an arrow between operations; `phase` is "s" at its start and "f" at its end.
     private mutating func flow(_ phase: String, _ id: Int, _ thread: Int64, _ at: Int64) {
         json.object { event in
             event.member("name", "dependency")

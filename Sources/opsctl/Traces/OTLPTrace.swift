@@ -1,9 +1,9 @@
 internal import OpsSystem
 internal import OpsWire
 
-/// A graph in the JSON encoding of OTLP: ids in hexadecimal, integers of 64 bits as texts, enumerations as numbers.
+/// A graph in the JSON encoding of OTLP: ids in hexadecimal, 64-bit integers as texts, enumerations as numbers.
 ///
-/// By the conventions for CI/CD the graph is a run of a pipeline, and each operation a run of a task in it.
+/// By the conventions for CI/CD, the graph is a run of a pipeline, and each operation a run of a task.
 struct OTLPTrace {
     private enum Kind: Int {
         case inner = 1
@@ -94,7 +94,7 @@ struct OTLPTrace {
         end(isUnset: operation.isRunning, error: row.outcome == .succeeded ? nil : row.cause)
         for attempt in operation.attempts { add(attempt, of: operation, inside: own) }
         for (index, wait) in operation.waits.enumerated() {
-            // No attempt has such a number.
+            // A span of waiting has a negative number, which no attempt has.
             begin(span(row.id, -1 - index), parent: own, wait.name, .inner, wait.start, wait.end)
             end(isUnset: true, error: nil)
         }
@@ -169,7 +169,7 @@ struct OTLPTrace {
         }
     }
 
-    /// Links to the operations that it depends on.
+    /// Adds links to the dependencies of an operation.
     private mutating func addLinks(_ id: Int64) {
         guard let edges = targets[id] else { return }
         let targets = edges.map { (span: span($0.on), when: $0.when.rawValue) }

@@ -1,11 +1,11 @@
 internal import OpsWire
 
-/// A graph with its instants, as traces need it. Instants are nanoseconds since 1970.
+/// A graph with its instants for traces, in nanoseconds since 1970.
 struct TraceGraph {
     struct Attempt {
         var number: Int
         var start: Int64
-        /// Nil while it runs.
+        /// End of the attempt; nil while it runs.
         var end: Int64?
         var outcome: OutcomeName?
         var cause: String?
@@ -14,12 +14,12 @@ struct TraceGraph {
     struct Operation {
         var row: OperationRow
         var attempts: [Attempt]
-        /// When it was submitted, when nothing but its turn was missing any more, and its last instant so far.
+        /// Instants at which it was submitted, became ready, and last changed.
         var submitted: Int64
         var ready: Int64?
         var end: Int64
 
-        /// First start, of its first attempt or of the group.
+        /// First start of its attempts, or of the group.
         var start: Int64? { attempts.first?.start ?? row.startedAt.flatMap { InstantText.parse($0) } }
         var isRunning: Bool { row.outcome == nil }
     }
@@ -40,13 +40,13 @@ struct TraceGraph {
         id = graph.graph
         title = graph.name ?? graph.graph
         edges = graph.edges
-        // An older daemon has no traces of its own: the name of the graph makes one.
+        // An older daemon sends no trace id: one is made from the name of the graph.
         trace = graph.trace ?? TraceContext.trace(instance: graph.graph, graph: 0)
         let now = Instant.now.nanoseconds
         for row in try session.rows(of: Selection(graph: graph.graph)) {
             operations.append(try Self.operation(row, session, now: now))
         }
-        // An edge to an operation of another graph has no span here.
+        // Edges to operations of other graphs are left out, because those have no span here.
         let known = Set(operations.map(\.row.id))
         edges = edges.filter { known.contains($0.from) && known.contains($0.on) }
     }
@@ -73,14 +73,14 @@ struct TraceGraph {
 }
 
 extension TraceGraph.Operation {
-    /// Times during which it waited: for its dependencies, for its turn, and between attempts.
+    /// Periods of waiting: for its dependencies, for its turn, and between attempts.
     var waits: [(name: String, start: Int64, end: Int64)] {
         var waits: [(name: String, start: Int64, end: Int64)] = []
         func add(_ name: String, _ start: Int64, _ end: Int64) {
             if end > start { waits.append((name, start, end)) }
         }
         let begin = start ?? end
-        // After a retry only the last instant of readiness is known.
+        // After a retry only the last time of becoming ready is known.
         let ready = ready.map { min(max($0, submitted), begin) } ?? begin
         add("blocked", submitted, ready)
         add("waiting", ready, begin)

@@ -2,7 +2,7 @@ internal import Glibc
 internal import OpsSystem
 internal import OpsWire
 
-/// A point of wall-clock time, in nanoseconds since 1970.
+/// A point in wall-clock time, in nanoseconds since 1970.
 struct Instant: Comparable, Sendable {
     var nanoseconds: Int64
 
@@ -14,18 +14,18 @@ struct Instant: Comparable, Sendable {
 
     static let forms = "an instant such as 2027-01-31T22:00:00Z, \"2027-01-31 22:00\" or 22:00"
 
-    /// So long ago, or the instant; a clock alone means the last time it showed that.
+    /// Parses a past instant: a duration before now, or an instant; a time of day means the last one.
     static func past(_ text: String, now: Instant) -> Instant? {
         Span.parse(text).map { Instant(nanoseconds: now.nanoseconds - $0.nanoseconds) }
             ?? parse(text, now: now, isPast: true)
     }
 
-    /// RFC 3339, or a local `YYYY-MM-DD[ HH:MM[:SS]]`, or `HH:MM` (the next one, or the last), also as
-    /// `6:30pm`, or with a day beside it: `tomorrow HH:MM`, `HH:MM tomorrow`, `Mon HH:MM`.
+    /// Parses RFC 3339, a local `YYYY-MM-DD[ HH:MM[:SS]]`, or a time of day `HH:MM` (the next one, or the last), also
+    /// as `6:30pm` or with a day: `tomorrow HH:MM`, `HH:MM tomorrow`, `Mon HH:MM`.
     static func parse(_ text: String, now: Instant, isPast: Bool = false) -> Instant? {
         if let instant = rfc3339(text) ?? fromNow(text, now) { return instant }
         var words = text.split(separator: " ").map(String.init)
-        // `2027-01-31T22:00` is a date and a clock.
+        // `2027-01-31T22:00` is a date and a time of day.
         if let first = words.first, first.utf8.count > 11, first.dropFirst(10).first == "T" {
             words.replaceSubrange(0...0, with: [String(first.prefix(10)), String(first.dropFirst(11))])
         }
@@ -62,7 +62,7 @@ struct Instant: Comparable, Sendable {
         return local(year, month, Int(today.tm_mday) + (isPast ? -1 : 1), clock)
     }
 
-    /// Returns how many days from now a day is that is not named by a date; nil for any other word.
+    /// Returns the number of days from now to a day that a word names; nil for any other word.
     private static func daysAhead(_ word: String, clock: String, now: Instant, isPast: Bool) -> Int? {
         switch word.lowercased() {
         case "today": return 0
@@ -73,12 +73,12 @@ struct Instant: Comparable, Sendable {
         guard let weekday = weekday(word) else { return nil }
         let ahead = (weekday - Int(now.calendar.tm_wday) + 7) % 7
         guard ahead == 0 else { return isPast ? ahead - 7 : ahead }
-        // Today, unless the clock has shown that already, or not yet.
+        // Today, unless that time has already passed (or, for the past, not yet come).
         guard let then = parse("today \(clock)", now: now) else { return 0 }
         return isPast ? (then > now ? -7 : 0) : (then > now ? 0 : 7)
     }
 
-    /// Returns `18:30` for `6:30pm`; nil for a text that is not in twelve hours.
+    /// Returns `18:30` for `6:30pm`; nil for a text that is not a 12-hour time.
     private static func halfDay(_ text: String) -> String? {
         let text = text.lowercased()
         guard text.hasSuffix("am") || text.hasSuffix("pm") else { return nil }
@@ -87,7 +87,7 @@ struct Instant: Comparable, Sendable {
         return "\(hour % 12 + (text.hasSuffix("pm") ? 12 : 0)):" + (parts.count > 1 ? parts[1] : "00")
     }
 
-    /// `+5m`, `now + 5 minutes`, `in 5 minutes`.
+    /// Parses `+5m`, `now + 5 minutes`, `in 5 minutes`.
     private static func fromNow(_ text: String, _ now: Instant) -> Instant? {
         var rest = text.split(separator: " ").joined()
         if rest.hasPrefix("now") { rest.removeFirst(3) }
@@ -136,10 +136,10 @@ struct Instant: Comparable, Sendable {
         InstantText.parse(text).map { Instant(nanoseconds: $0) }
     }
 
-    /// RFC 3339 in UTC with milliseconds, as the wire has it.
+    /// Text in RFC 3339, in UTC with milliseconds, as in the wire format.
     var rfc3339: String { InstantText.format(nanoseconds) }
 
-    /// In local time: the clock alone today, with the date otherwise.
+    /// Returns the local time; on another day also the date.
     func text(now: Instant) -> String {
         let parts = calendar
         let today = now.calendar
@@ -147,7 +147,7 @@ struct Instant: Comparable, Sendable {
         return isToday ? Self.clock(parts) : Self.date(parts) + " " + Self.clock(parts)
     }
 
-    /// In local time, with the date.
+    /// Local date and time.
     var dateAndClock: String {
         let parts = calendar
         return Self.date(parts) + " " + Self.clock(parts)

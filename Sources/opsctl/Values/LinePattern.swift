@@ -1,17 +1,17 @@
 internal import Glibc
 
-/// Extended regular expression of POSIX, as for grep -E, that is searched in lines of bytes.
+/// An extended regular expression of POSIX, as for grep -E, that is matched against lines of bytes.
 final class LinePattern {
     private var compiled = regex_t()
 
-    /// Returns the pattern, or what is wrong with the expression.
+    /// Returns the pattern, or the error in the expression.
     static func compile(_ expression: String) -> Result<LinePattern, Problem> {
         let pattern = LinePattern()
         let code = unsafe regcomp(&pattern.compiled, expression, REG_EXTENDED)
         if code == 0 { return .success(pattern) }
         let text = unsafe String(unsafeUninitializedCapacity: 256) { buffer in
             unsafe buffer.withMemoryRebound(to: CChar.self) { characters in
-                // The length that it returns counts the zero at the end.
+                // The returned length includes the terminating zero.
                 unsafe max(0, min(256, regerror(code, &pattern.compiled, characters.baseAddress, 256)) - 1)
             }
         }
@@ -28,7 +28,7 @@ final class LinePattern {
 
     func isFound(in line: ArraySlice<UInt8>) -> Bool {
         unsafe line.withUnsafeBytes { bytes in
-            // The empty buffer has no address.
+            // An empty buffer has no address.
             guard let start = bytes.baseAddress else { return unsafe regexec(&compiled, "", 0, nil, 0) == 0 }
             var range = regmatch_t(rm_so: 0, rm_eo: Int32(clamping: bytes.count))
             return unsafe regexec(&compiled, start.assumingMemoryBound(to: CChar.self), 1, &range, REG_STARTEND) == 0

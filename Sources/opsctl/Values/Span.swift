@@ -9,12 +9,12 @@ struct Span: Equatable, Comparable, Sendable {
     init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
     init(milliseconds: Int64) { nanoseconds = milliseconds * 1_000_000 }
 
-    /// `90s`, `1h30m`, `250ms`, `1.5h`, or a number of seconds.
+    /// Parses `90s`, `1h30m`, `250ms`, `1.5h`, or a number of seconds.
     static func parse(_ text: String) -> Span? {
         DurationText.parse(text).map { Span(nanoseconds: $0) }
     }
 
-    /// Two units at most: `250ms`, `3.2s`, `1m05s`, `2h03m`, `4d02h`.
+    /// Text with at most two units: `250ms`, `3.2s`, `1m05s`, `2h03m`, `4d02h`.
     var text: String {
         let milliseconds = nanoseconds / 1_000_000
         let seconds = milliseconds / 1000
@@ -31,7 +31,7 @@ struct Span: Equatable, Comparable, Sendable {
     }
 }
 
-/// A number of bytes, as people write it.
+/// Formats a number of bytes.
 enum ByteCount {
     static func text(_ bytes: Int64) -> String {
         if bytes < 1024 { return "\(bytes) B" }
@@ -46,7 +46,7 @@ enum ByteCount {
     }
 }
 
-/// A number with a fixed count of decimal places.
+/// Formats a number with a fixed number of decimal places.
 enum Decimal {
     static func text(_ value: Double, places: Int) -> String {
         var scale = 1

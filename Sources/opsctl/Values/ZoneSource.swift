@@ -9,10 +9,10 @@ enum ZoneSource {
         return try file(ZoneName.folder + "/" + name, name)
     }
 
-    /// Returns the zone of `$TZ` as the C library reads it, or the machine's.
+    /// Returns the zone of `$TZ` as the C library reads it, or that of the machine.
     static func machine() throws(Failure) -> ZoneRules {
         guard var text = Environment["TZ"] else {
-            // Without this file the machine's clock shows UTC.
+            // Without this file, the machine's clock shows UTC.
             return isFile("/etc/localtime") ? try file("/etc/localtime", "/etc/localtime") : .utc
         }
         if text.hasPrefix(":") { text.removeFirst() }
