@@ -24,8 +24,8 @@ public struct LocalDate: Hashable, Comparable, Sendable {
         }
     }
 
-    // The calendar counted in years that begin in March, so that the leap day is a year's last
-    // (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+    // A calendar whose years begin in March, so that a leap day is the last day of a year (Howard Hinnant,
+    // "chrono-Compatible Low-Level Date Algorithms").
 
     /// Days since 1970-01-01.
     var dayNumber: Int64 {
@@ -48,7 +48,7 @@ public struct LocalDate: Hashable, Comparable, Sendable {
         day = Int(dayOfYear - (153 * marchMonth + 2) / 5) + 1
     }
 
-    /// 0 for Sunday to 6 for Saturday.
+    /// Day of the week, from 0 for Sunday to 6 for Saturday.
     public var weekday: Int { Int((dayNumber + 4) - floorDivide(dayNumber + 4, 7) * 7) }
 }
 

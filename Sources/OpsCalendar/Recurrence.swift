@@ -2,17 +2,18 @@
 public struct Recurrence: Hashable, Sendable {
     public let expression: CalendarExpression
     public let zone: ZoneRules
-    /// Instant from which `every` counts, in both directions: a clock that is set back to before it changes nothing.
+    /// Instant from which `every` counts in both directions, so it also works if the clock is set back to before it.
     public let start: UnixTime
 
-    /// - Parameter zone: Rules of the zone that the expression names, or of the schedule's.
+    /// - Parameter zone: Rules of the zone in the expression, or of the schedule's zone.
     public init(_ expression: CalendarExpression, zone: ZoneRules, start: UnixTime) {
         self.expression = expression
         self.zone = zone
         self.start = start
     }
 
-    /// Returns the first instant strictly after another one. `afterFinish` and `@reboot` have none: events cause them.
+    /// Returns the first instant strictly after another one. `afterFinish` and `@reboot` have none, because events
+    /// start their runs.
     public func next(after instant: UnixTime) -> UnixTime? {
         switch expression.timing {
         case .pattern(let pattern):
@@ -22,7 +23,7 @@ public struct Recurrence: Hashable, Sendable {
         }
     }
 
-    /// Returns the last instant strictly before another one and not before 1970, by bisection.
+    /// Returns the last instant strictly before another one, and not before 1970, by bisection.
     public func previous(before instant: UnixTime) -> UnixTime? {
         func isThereOne(from start: Int64) -> Bool {
             next(after: UnixTime(seconds: start - 1)).map { $0 < instant } ?? false
@@ -37,19 +38,20 @@ public struct Recurrence: Hashable, Sendable {
     }
 
     private func nextRepetition(of seconds: Int64, after instant: UnixTime) -> UnixTime? {
-        // Durations are read as nanoseconds of 64 bits, and instants are bounded: no overflow.
+        // Durations come from 64-bit nanoseconds and instants are bounded, so nothing overflows.
         let (count, rest) = (instant.seconds - start.seconds).quotientAndRemainder(dividingBy: seconds)
         let next = start.seconds + (rest < 0 ? count : count + 1) * seconds
         return next > UnixTime.bound ? nil : UnixTime(seconds: next)
     }
 
-    /// Returns the next instant with restricted hours: a local time counts when the clocks first show it, or a later
-    /// time if they skip it.
+    /// Returns the next instant of a pattern with restricted hours. A local time counts when the clocks first show it,
+    /// or a later time if they skip it.
     private func nextOnClock(_ pattern: CalendarPattern, after instant: UnixTime) -> UnixTime? {
         pattern.next(from: zone.firstUnreached(after: instant)).map(zone.firstInstant)
     }
 
-    /// Returns the next instant with unrestricted hours: each instant counts at which the clocks show a matching time.
+    /// Returns the next instant of a pattern with unrestricted hours. Each instant counts at which the clocks show a
+    /// matching time.
     private func nextElapsed(_ pattern: CalendarPattern, after instant: UnixTime) -> UnixTime? {
         var position = instant.advanced(by: 1)
         while true {
@@ -61,7 +63,7 @@ public struct Recurrence: Hashable, Sendable {
                 if period.contains(found) { return found }
             }
             guard period.end < .latest else { return nil }
-            // No local time from `local` up to `match` matches: periods that show only such times are passed over.
+            // No local time from `local` up to `match` matches, so periods that show only such times are skipped.
             var next = period.end
             if next.seconds + Int64(ZoneRules.offsets.lowerBound) >= local {
                 guard let match else { return nil }
@@ -72,12 +74,12 @@ public struct Recurrence: Hashable, Sendable {
     }
 }
 
-/// The instants of all expressions of a schedule. An instant of several expressions counts once.
+/// Instants of all expressions of a schedule. An instant of several expressions counts once.
 public struct Recurrences: Hashable, Sendable, Sequence {
     public let all: [Recurrence]
     private let after: UnixTime
 
-    /// - Parameter after: Iteration starts strictly after it.
+    /// - Parameter after: Instant after which iteration starts.
     public init(_ all: [Recurrence], after: UnixTime = .earliest) {
         self.all = all
         self.after = after

@@ -1,7 +1,7 @@
 internal import OpsSystem
 public import OpsWire
 
-/// A session for programs with tasks: calls block a thread of the library, never one of Swift's.
+/// A session for programs with tasks: calls block a thread of the library, never a thread of Swift's tasks.
 public final class AsyncSession: Sendable {
     private let session: OpsSession
 
@@ -17,7 +17,7 @@ public final class AsyncSession: Sendable {
         return try result.get()
     }
 
-    /// Stores a graph.
+    /// Submits a graph.
     public func submit(_ graph: OpsGraph) async throws(ClientError) -> SubmitReply {
         let session = session
         let result: Result<SubmitReply, ClientError> = await Detached.value {
@@ -29,7 +29,7 @@ public final class AsyncSession: Sendable {
         return try result.get()
     }
 
-    /// Waits until operations have finished, over restarts of opsd too.
+    /// Waits until operations have finished, even if opsd restarts meanwhile.
     public func wait(for ids: [Int64]) async throws(ClientError) {
         let session = session
         let result: Result<Void, ClientError> = await Detached.value {
@@ -38,8 +38,8 @@ public final class AsyncSession: Sendable {
         try result.get()
     }
 
-    /// The events after a number, or from now on. Where a stream ends because the reader was too slow or opsd restarts, the
-    /// next one goes on after the last event.
+    /// Returns the events after a number, or from now on. If a stream ends because the reader is too slow or opsd
+    /// restarts, the next stream continues after the last event.
     public func events(since: Int64? = nil, of selection: Selection? = nil) -> AsyncThrowingStream<EventRow, any Error>
     {
         let path = session.path
@@ -60,6 +60,6 @@ public final class AsyncSession: Sendable {
 }
 
 extension Connection {
-    /// Stores a graph: all of it or nothing.
+    /// Submits a graph, completely or not at all.
     public func submit(_ graph: OpsGraph) throws(ClientError) -> SubmitReply { try submit(graph.submission) }
 }

@@ -1,4 +1,4 @@
-// Names of requests, replies and errors are part of what this module offers.
+// The names of requests, replies and errors are part of this module's interface.
 @_exported public import OpsWire
 
 /// Reason why a call has no reply.
@@ -7,12 +7,12 @@ public enum ClientError: Error, Equatable, Sendable {
     case unreachable(path: String, errno: Int32)
     /// No daemon answers on this host.
     case unreachableHost(String, RemoteHost.Failure)
-    /// The connection ended before the last reply. Without a number the daemon closed it.
+    /// The connection ended before the last reply. Without a number, the daemon closed it.
     case lost(errno: Int32?)
     /// The daemon answered with an error.
     case refused(ReplyError)
-    /// The daemon sent bytes that are no message.
+    /// The daemon sent bytes that are not a message.
     case noMessage
-    /// The parameters of a reply are not those that the interface declares.
+    /// The parameters of a reply are not those in the interface file.
     case wrongReply(InvalidParameter)
 }

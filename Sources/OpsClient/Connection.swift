@@ -1,16 +1,17 @@
 internal import OpsSystem
 public import OpsWire
 
-/// One session with opsd over its socket: calls go out, and their replies come back in the order of the calls.
+/// One session with opsd over its socket. Replies arrive in the order of the calls.
 ///
-/// Calls block. A program that waits for other descriptors too polls `descriptor`, then calls `ReplyStream.receive`.
+/// Calls block. A program that also waits for other descriptors polls `descriptor`, and then calls
+/// `ReplyStream.receive`.
 public final class Connection {
     private let socket: Descriptor
     private var frames = FrameDecoder(limit: .max)
-    /// Size of the next read: small for the single reply that most calls get, larger when more arrives.
+    /// Size of the next read: small for a single reply, as most calls get, and larger while more arrives.
     private var readSize = 1 << 13
 
-    /// Connects to the daemon that listens at a path; `SocketPath` finds it.
+    /// Connects to the daemon that listens at a path. `SocketPath` finds the path.
     public init(path: String) throws(ClientError) {
         do throws(SystemError) {
             socket = try UnixSocket.connect(to: path)
@@ -19,7 +20,9 @@ public final class Connection {
         }
     }
 
-    /// Connects to the daemon of another host, and waits until it answers. `isSilent`: ssh writes no messages.
+    /// Connects to the daemon of another host, and waits until it answers.
+    ///
+    /// - Parameter isSilent: True if ssh should write no messages.
     public init(host: RemoteHost, isSilent: Bool = false) throws(ClientError) {
         let companion: Companion
         do throws(SystemError) {
@@ -41,7 +44,7 @@ public final class Connection {
         }
     }
 
-    /// Returns the next reply; nil: it has not come in this time.
+    /// Returns the next reply; nil if none arrives within this time.
     fileprivate func nextReply(milliseconds: Int32) throws(ClientError) -> ReceivedReply? {
         let end = Clock.read().monotonic + Int64(milliseconds) * 1_000_000
         while true {
@@ -78,7 +81,7 @@ public final class Connection {
         return try nextReply().decoded()
     }
 
-    /// Calls a method that answers with a stream of replies.
+    /// Calls a method that returns a stream of replies.
     public func stream<Request: WireRequest>(_ request: Request) throws(ClientError) -> ReplyStream<Request.Reply> {
         try send(Call.frame(request, more: true))
         return ReplyStream(self)
@@ -86,14 +89,14 @@ public final class Connection {
 
     private func send(_ message: [UInt8]) throws(ClientError) {
         do throws(SystemError) {
-            // A daemon that has refused the connection and closed it may have said why: the reply is still to be read.
+            // A daemon that has refused and closed the connection may have sent the reason, which can still be read.
             _ = try socket.writeAll(message)
         } catch {
             throw .lost(errno: error.errno)
         }
     }
 
-    /// Returns the next reply that is no error, waiting for it.
+    /// Waits for the next reply that is not an error, and returns it.
     fileprivate func nextReply() throws(ClientError) -> ReceivedReply {
         while true {
             if let reply = try arrivedReply() { return reply }
@@ -101,7 +104,7 @@ public final class Connection {
         }
     }
 
-    /// Returns the next reply if all of it has arrived.
+    /// Returns the next reply if it has arrived completely.
     fileprivate func arrivedReply() throws(ClientError) -> ReceivedReply? {
         let reply: ReceivedReply
         do {
@@ -119,7 +122,7 @@ public final class Connection {
         var bytes: [UInt8] = []
         let transfer: Transfer
         do throws(SystemError) {
-            // A process that blocks in `read` is also woken when the daemon reads, which slows the daemon.
+            // A process that blocks in `read` would also be woken when the daemon reads, which slows the daemon down.
             try socket.waitUntil(.readable)
             transfer = try socket.read(atMost: readSize, onto: &bytes)
         } catch {
@@ -141,21 +144,21 @@ public struct ReplyStream<Reply: WireRecord> {
 
     public var descriptor: Int32 { connection.descriptor }
 
-    /// Returns the next reply, waiting for it; nil after the last.
+    /// Waits for the next reply and returns it; nil after the last one.
     public mutating func next() throws(ClientError) -> Reply? {
         isOver ? nil : try take(try connection.nextReply())
     }
 
-    /// Returns the next reply; nil: it has not come in this time, or the last has been returned.
+    /// Returns the next reply; nil if none arrives within this time, or after the last one.
     mutating func next(within milliseconds: Int32) throws(ClientError) -> Reply? {
         guard !isOver, let reply = try connection.nextReply(milliseconds: milliseconds) else { return nil }
         return try take(reply)
     }
 
-    /// Waits until bytes arrive and reads them; `arrived` returns the replies that they complete.
+    /// Waits until bytes arrive and reads them; `arrived` returns the completed replies.
     public func receive() throws(ClientError) { try connection.receive() }
 
-    /// Returns the next reply if all of it has arrived.
+    /// Returns the next reply if it has arrived completely.
     public mutating func arrived() throws(ClientError) -> Reply? {
         guard !isOver, let reply = try connection.arrivedReply() else { return nil }
         return try take(reply)

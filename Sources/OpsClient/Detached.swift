@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Threads of the library: what blocks must not occupy those of Swift's tasks.
+/// Threads of the library, for calls that block: these must not occupy the threads of Swift's tasks.
 enum Detached {
     private final class Work: Sendable {
         let body: @Sendable () -> Void
@@ -21,7 +21,7 @@ enum Detached {
         pthread_detach(thread)
     }
 
-    /// Runs something that blocks on a thread of its own.
+    /// Runs a blocking function on a thread of its own.
     static func value<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in run { continuation.resume(returning: body()) } }
     }

@@ -1,7 +1,7 @@
 internal import OpsWire
 internal import Synchronization
 
-/// Reader of the event stream of a daemon, over the ends of connections.
+/// Reads the event stream of a daemon, and reconnects if a connection ends.
 final class EventReader: Sendable {
     private let path: String
     private let since: Int64?
@@ -24,7 +24,7 @@ final class EventReader: Sendable {
         while !isEnded.withLock({ $0 }) {
             do throws(ClientError) {
                 let connection = try Connection(path: path)
-                // From now on means from here, also when the connection ends before the first event.
+                // "From now on" means from this point, even if the connection ends before the first event.
                 if seen == nil { seen = try connection.call(StatusRequest()).lastSeq }
                 var stream = try connection.stream(
                     WatchRequest.with { ($0.since, $0.selection) = (seen, selection) })

@@ -1,13 +1,13 @@
 internal import Glibc
 internal import OpsSystem
 
-/// Time for which a daemon that is gone is waited for: long enough for a restart.
+/// Time to wait for a daemon that is gone: long enough for a restart.
 struct Patience {
     private static let whole: Int64 = 60_000_000_000
     private static let pause: UInt32 = 200_000
     private var end: Int64?
 
-    /// Pauses before the next attempt; throws the error when the time is over, and at once if it says no end of a
+    /// Pauses before the next attempt. Throws the error if the time is over, or at once if the error is not a lost
     /// connection.
     mutating func pause(after error: ClientError) throws(ClientError) {
         switch error {

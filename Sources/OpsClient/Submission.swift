@@ -1,16 +1,17 @@
 public import OpsWire
 
-/// Operations to store, as JSON.
+/// Operations to submit, as JSON.
 public struct Submission: Sendable {
-    /// Everything that the submission says beside its operations.
+    /// Everything except the operations.
     public var terms = BeginSubmissionRequest()
-    /// Surroundings of this process that the operations get in place of `terms.capture`.
+    /// Environment of this process that the operations get instead of `terms.capture`.
     public var surroundings: Surroundings?
     private let text: [UInt8]
-    /// Places of the operations in the text; nil: the text is one operation.
+    /// Ranges of the operations in the text; nil if the text is a single operation.
     private let operations: [Range<Int>]?
 
-    /// Larger submissions go in parts: opsd accepts messages of 64 MiB, but holds each in memory while it reads it.
+    /// Size above which submissions are sent in parts: opsd accepts messages of 64 MiB, but holds each one in memory
+    /// while it reads it.
     static let messageLimit = 4 << 20
     static let partSize = 4 << 20
 
@@ -20,15 +21,15 @@ public struct Submission: Sendable {
         operations = nil
     }
 
-    /// Creates a submission of operations that lie in a text.
+    /// Creates a submission of operations that are parts of a text.
     public init(_ operations: [Range<Int>], in text: [UInt8]) {
         self.text = text
         self.operations = operations
     }
 
-    /// The message of the whole submission; nil: it is too large for one.
+    /// Message with the whole submission; nil if that would be too large.
     ///
-    /// The surroundings are written without a value in between: `opsctl submit` is started thousands of times.
+    /// The environment is written without an intermediate value, because `opsctl submit` is started thousands of times.
     var message: [UInt8]? {
         guard operations == nil || text.count <= Self.messageLimit else { return nil }
         return Call.frame(of: SubmitRequest.self, capacity: text.count + 1 << 12) { writer in
@@ -71,13 +72,13 @@ public struct Submission: Sendable {
         }
     }
 
-    /// The operations as an array, for messages that are no submission.
+    /// The operations as an array, for messages other than submissions.
     public var elements: RawElements {
         guard let operations else { return RawElements([UInt8(ascii: "[")] + text + [UInt8(ascii: "]")]) }
         return RawElements(elements(operations[...]))
     }
 
-    /// Returns an array of the operations at these places.
+    /// Returns an array of the operations in these ranges.
     private func elements(_ places: ArraySlice<Range<Int>>) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginArray()
@@ -88,7 +89,7 @@ public struct Submission: Sendable {
 }
 
 extension Connection {
-    /// Stores the operations of a submission: all of them or none.
+    /// Submits the operations: all of them or none.
     public func submit(_ submission: Submission) throws(ClientError) -> SubmitReply {
         if let message = submission.message { return try reply(to: message) }
         _ = try call(submission.beginning)

@@ -5,16 +5,16 @@ public import OpsWire
 /// Environment, directory and umask of this process, which a submission records for its operations.
 public enum Surroundings: Sendable {
     case all
-    /// The same with only the variables that say who the user is and where programs are.
+    /// Only the variables that describe the user and the path of programs.
     case clean
 
     private static let kept: [StaticString] = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ"]
 
-    /// The surroundings as a submission says them.
+    /// The same as a part of a submission.
     public var capture: Capture {
         var text = JSONWriter()
         write(to: &text)
-        // The text is what `Capture` reads.
+        // The text has the form that `Capture` reads.
         do throws(InvalidParameter) {
             return try scan(text.bytes) { (scanner) throws(InvalidParameter) in try Capture(from: &scanner) }
         } catch { preconditionFailure("\(error)") }
@@ -36,12 +36,12 @@ public enum Surroundings: Sendable {
         text.endObject()
     }
 
-    /// Copies the variables from where they lie: a `String` of each would be a third of the work of a submission.
+    /// Copies the variables directly: a `String` for each one would cost a third of the work of a submission.
     private func writeEnvironment(to object: inout JSONWriter) {
         Environment.visit { name, value in
             guard !name.hasPrefix("OPS_"), !name.equals("NOTIFY_SOCKET") else { return }
             if self == .clean && !Self.kept.contains(where: name.equals) && !name.hasPrefix("LC_") { return }
-            // Repaired names that are not UTF-8 could not be told apart.
+            // Names that are not UTF-8 could become equal when they are repaired.
             guard name.isASCII || String(validating: name, as: UTF8.self) != nil else { return }
             object.key(repairing: name)
             object.string(repairing: value)

@@ -1,7 +1,7 @@
 /// Number of terminal cells that a text takes.
 public enum DisplayWidth {
     public static func of(_ text: String) -> Int {
-        // Almost everything shown is printable ASCII.
+        // Almost all text is printable ASCII.
         var cells = 0
         for byte in text.utf8 {
             if byte >= 0x80 || byte < 0x20 || byte == 0x7f { return text.reduce(0) { $0 + of($1) } }
@@ -13,7 +13,7 @@ public enum DisplayWidth {
     public static func of(_ character: Character) -> Int {
         var widest = 0
         for scalar in character.unicodeScalars {
-            // Variation selector 16 asks for the emoji form, which is wide.
+            // Variation selector 16 selects the emoji form, which is wide.
             if scalar.value == 0xfe0f { return 2 }
             widest = max(widest, of(scalar))
         }
@@ -29,7 +29,7 @@ public enum DisplayWidth {
         }
     }
 
-    /// East Asian Wide and Fullwidth, and the emoji that are shown so by default.
+    /// Returns true for East Asian Wide and Fullwidth characters, and for emoji that are shown as wide by default.
     private static func isWide(_ value: UInt32) -> Bool {
         switch value {
         case 0x1100...0x115f, 0x231a...0x231b, 0x23e9...0x23ec, 0x25fd...0x25fe, 0x2614...0x2615, 0x2648...0x2653,
@@ -48,7 +48,7 @@ public enum DisplayWidth {
         }
     }
 
-    /// At most `cells` wide; what is cut away is told by an ellipsis.
+    /// Returns the text cut to at most `cells` cells; an ellipsis replaces the rest.
     public static func fit(_ text: String, _ cells: Int) -> String {
         if of(text) <= cells { return text }
         guard cells > 0 else { return "" }

@@ -1,13 +1,13 @@
-/// An operation as pictures show it.
+/// An operation in a picture.
 public struct DrawnOperation: Sendable {
     public var id: Int
     public var title: String
     public var status: DrawnStatus
-    /// Index of the group that holds the operation.
+    /// Index of the group that contains the operation.
     public var group: Int?
     public var isGroup: Bool
     public var cause: String?
-    /// Nanoseconds since 1970, as all instants of pictures.
+    /// Instants of pictures are nanoseconds since 1970.
     public var readyAt: Int64?
     public var startedAt: Int64?
     public var finishedAt: Int64?
@@ -55,7 +55,7 @@ public enum Tone: Int, CaseIterable, Sendable {
 public struct DrawnEdge: Hashable, Sendable {
     public var from: Int
     public var to: Int
-    /// Outcome that the dependency asks for: "succeeded", "failed", "finished".
+    /// Outcome that the dependency requires: "succeeded", "failed", "finished".
     public var when: String
 
     public init(from: Int, to: Int, when: String) {
@@ -65,7 +65,7 @@ public struct DrawnEdge: Hashable, Sendable {
     }
 }
 
-/// A graph as pictures need it: operations, and the dependencies between their indices. A group stands before its children.
+/// A graph for pictures: operations, and the dependencies between their indices. A group comes before its children.
 public struct DrawnGraph: Sendable {
     public var title: String
     public var operations: [DrawnOperation]
@@ -77,7 +77,7 @@ public struct DrawnGraph: Sendable {
         self.edges = edges
     }
 
-    /// The operations that decided when the graph was done, and the dependencies between them.
+    /// The operations that determined the duration of the graph, and the dependencies between them.
     public struct LongestPath: Sendable {
         public var operations: Set<Int> = []
         public var edges: Set<DrawnEdge> = []

@@ -1,6 +1,6 @@
-/// Lengths of time as pictures write them.
+/// Formats durations for pictures.
 enum DurationLabel {
-    /// Returns at most two units: `250ms`, `3.2s`, `1m05s`, `2h03m`, `4d02h`.
+    /// Returns a text with at most two units: `250ms`, `3.2s`, `1m05s`, `2h03m`, `4d02h`.
     static func text(_ nanoseconds: Int64) -> String {
         let milliseconds = max(0, nanoseconds) / 1_000_000
         let seconds = milliseconds / 1000
@@ -15,7 +15,7 @@ enum DurationLabel {
         }
     }
 
-    /// Returns the shortest text of a length: `0`, `200ms`, `1.5s`, `15s`, `1m15s`, `3h`, `7d`.
+    /// Returns the shortest text of a duration: `0`, `200ms`, `1.5s`, `15s`, `1m15s`, `3h`, `7d`.
     static func short(_ nanoseconds: Int64) -> String {
         let milliseconds = nanoseconds / 1_000_000
         if milliseconds == 0 { return "0" }

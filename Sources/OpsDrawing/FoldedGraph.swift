@@ -2,7 +2,7 @@
 struct FoldedGraph {
     struct Node {
         var title: String
-        /// Index of the group's node around this one.
+        /// Index of the node of the group that contains this one.
         var parent: Int?
         var isGroup: Bool
         /// Indices of the operations that the node stands for: one, unless it is folded.
@@ -17,14 +17,14 @@ struct FoldedGraph {
     }
 
     private(set) var nodes: [Node] = []
-    /// The outcomes that the dependencies between two nodes ask for.
+    /// Outcomes that the dependencies between two nodes require.
     private(set) var edges: [Edge: Set<String>] = [:]
     /// The node of each operation.
     private var nodeOf: [Int]
 
-    /// Fewest equal operations that are worth a fold.
+    /// Smallest number of equal operations that are folded.
     private static let fewestFolded = 8
-    /// Most operations of a graph that is drawn without folds.
+    /// Largest number of operations of a graph that is drawn without folds.
     private static let mostUnfolded = 40
 
     init(_ graph: DrawnGraph) {
@@ -59,8 +59,8 @@ struct FoldedGraph {
         var stem: String
     }
 
-    /// Returns the operations that are drawn as one, for each of them: those in one group and one layer whose titles differ
-    /// in their numbers alone. No edge runs between two of them, so a fold makes no cycle.
+    /// Returns, for each folded operation, all operations that are drawn as one with it. They are in the same group and
+    /// layer, and their titles differ only in numbers. No edge runs between two of them, so folding makes no cycle.
     private static func folds(of graph: DrawnGraph) -> [Int: [Int]] {
         var predecessors = [[Int]](repeating: [], count: graph.operations.count)
         for edge in graph.edges { predecessors[edge.to].append(edge.from) }
@@ -80,7 +80,7 @@ struct FoldedGraph {
         return folds
     }
 
-    /// Returns a title with one mark for each number in it.
+    /// Returns a title with each number replaced by the same mark.
     private static func stem(_ title: String) -> String {
         var stem = ""
         var isInNumber = false

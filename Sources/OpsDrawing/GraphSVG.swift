@@ -1,5 +1,5 @@
-/// A graph as a picture that a browser shows: boxes from left to right, groups around their children, many equal operations
-/// as one box with counts, the path that took longest drawn stronger, and a legend.
+/// A graph as an SVG picture: boxes from left to right, groups around their children, many equal operations as one box
+/// with counts, the longest path in bold, and a legend.
 public struct GraphSVG {
     private let graph: DrawnGraph
     private let folded: FoldedGraph
@@ -40,16 +40,16 @@ public struct GraphSVG {
 
     /// Reader of a picture.
     enum Reader {
-        /// A viewer of files: the picture brings its colours.
+        /// A viewer of files: the picture contains its colours.
         case viewer
-        /// A page, which has the colours, and finds the ids of the operations at their boxes.
+        /// A page that has the colours, and finds the ids of the operations at their boxes.
         case page
     }
 
-    /// Most boxes of a picture in a page.
+    /// Largest number of boxes of a picture in a page.
     static let pageLimit = 2000
 
-    /// Returns the text of a picture in a page; nil: it would have more boxes than a page can show.
+    /// Returns the text of a picture in a page; nil if it would have more boxes than a page can show.
     public static func page(_ graph: DrawnGraph, now: Int64) -> String? {
         let folded = FoldedGraph(graph)
         return folded.nodes.count > pageLimit ? nil : GraphSVG(graph, folded, now).text(.page)
@@ -139,7 +139,7 @@ public struct GraphSVG {
         }
     }
 
-    /// Draws how many of the folded operations are in which state.
+    /// Draws the share of each state among the folded operations.
     private func share(_ node: FoldedGraph.Node, _ frame: NestedLayout.Frame, _ svg: inout SVGWriter) {
         let length = frame.width - 24
         svg.box(x: frame.x + 12, y: frame.y + 42, width: length, height: 6, radius: 2, "track")
@@ -164,7 +164,7 @@ public struct GraphSVG {
             if stop.y == y {
                 path += "H\(number(left))"
             } else {
-                // A line against the order of layers needs room to turn.
+                // A line that runs against the order of layers needs room to turn.
                 let bend = max(24, (left - x) / 2)
                 path += "C\(number(x + bend)) \(number(y)) \(number(left - bend)) \(number(stop.y)) "
                 path += "\(number(left)) \(number(stop.y))"
@@ -223,7 +223,7 @@ struct Legend {
     struct Entry {
         enum Mark {
             case tone(Tone)
-            /// A line of this class.
+            /// A line with this CSS class.
             case line(String)
         }
         var mark: Mark

@@ -23,7 +23,7 @@ enum Layers {
         return layers
     }
 
-    /// Returns the edges without those that would close a cycle, found by a walk in depth.
+    /// Returns the edges without those that would close a cycle, found by a depth-first search.
     static func acyclic(_ successors: [[Int]]) -> [[Int]] {
         enum Mark { case unseen, open, done }
         var marks = [Mark](repeating: .unseen, count: successors.count)
@@ -51,8 +51,8 @@ enum Layers {
         return kept
     }
 
-    /// Orders each layer so that few lines cross: every vertex goes to the mean position of its neighbours, from left to
-    /// right and back again.
+    /// Orders each layer so that few lines cross: every vertex moves to the mean position of its neighbours, from left
+    /// to right and back.
     static func order(_ layers: inout [[Int]], count: Int, before: [[Int]], after: [[Int]]) {
         var heights = [Double](repeating: 0, count: count)
         func settle(_ layer: [Int]) {
@@ -73,8 +73,8 @@ enum Layers {
         }
     }
 
-    /// Returns the centres nearest to the wanted ones at which intervals of these lengths keep their order and a gap: the
-    /// least squares under these constraints (pool adjacent violators).
+    /// Returns the positions closest to the wanted ones at which intervals of these lengths keep their order and a gap,
+    /// in the sense of least squares (pool adjacent violators).
     static func centres(wanted: [Double], lengths: [Double], gap: Double) -> [Double] {
         var offsets: [Double] = []
         var offset = 0.0

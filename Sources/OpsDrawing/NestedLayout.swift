@@ -1,9 +1,9 @@
-/// Positions of the nodes of a folded graph and of the lines between them: layers from left to right, and groups as boxes
-/// around their children.
+/// Positions of the nodes of a folded graph and of the lines between them: layers from left to right, and groups as
+/// boxes around their children.
 ///
-/// Each group is laid out by itself, from the innermost to the graph, with the lines that run between its own children. A
-/// line that enters or leaves a group keeps a row of its own through the layers that it passes, so it runs between the
-/// boxes and not through them; the lines of one operation share their rows.
+/// Each group is laid out on its own, from the innermost ones to the whole graph, with the lines between its own
+/// children. A line that enters or leaves a group has a row of its own in the layers that it passes, so that it runs
+/// between boxes and not through them. The lines of one operation share their rows.
 struct NestedLayout {
     struct Frame {
         var x = 0.0
@@ -20,7 +20,7 @@ struct NestedLayout {
         var y: Double
     }
 
-    /// A stop of a line, which runs level from the left to the right end and bends between stops.
+    /// A stop of a line. The line is level from its left to its right end, and bends between stops.
     struct Stop {
         var left: Double
         var right: Double
@@ -44,7 +44,7 @@ struct NestedLayout {
     private var depths: [Int]
     /// Right edge of the layer of each node, where its lines begin to bend.
     private var layerRights: [Double]
-    /// Rows that lines keep in each container; the last element is the graph itself.
+    /// Rows of lines in each container; the last element is the graph itself.
     private var containers: [Container]
 
     /// - Parameter size: width and height of a node that is not a group.
@@ -64,7 +64,7 @@ struct NestedLayout {
             }
         }
         for edge in graph.edges.keys.sorted(by: { ($0.from, $0.to) < ($1.from, $1.to) }) { route(edge) }
-        // Children stand after their group, so the innermost are laid out first.
+        // Children come after their group, so the innermost groups are laid out first.
         for index in graph.nodes.indices.reversed() {
             if children[index].isEmpty {
                 (frames[index].width, frames[index].height) = size(index)
@@ -81,11 +81,11 @@ struct NestedLayout {
 
     // MARK: Lines
 
-    /// One stretch of a line inside of one container: between two of its children, or one of them and the border.
+    /// Part of a line inside one container: between two of its children, or between a child and the border.
     private struct Stretch: Hashable {
-        /// Child that the line leaves; nil: it comes in through the left border.
+        /// Child that the line leaves; nil if it enters through the left border.
         var from: Int?
-        /// Child that the line reaches; nil: it goes out through the right border.
+        /// Child that the line reaches; nil if it leaves through the right border.
         var to: Int?
         /// Node whose lines share a row.
         var owner: Int
@@ -94,7 +94,7 @@ struct NestedLayout {
     private struct Container {
         var stretches: [Stretch: [Int]] = [:]
         var order: [Stretch] = []
-        /// Frames of the rows that lines keep, as wide as their layer.
+        /// Frames of the rows for lines, as wide as their layer.
         var lanes: [Frame] = []
     }
 
@@ -105,8 +105,8 @@ struct NestedLayout {
 
     private var parts: [FoldedGraph.Edge: [Part]] = [:]
 
-    /// Divides a line into its stretches: out of the groups around its start, between two children of the innermost container
-    /// that holds both ends, and into the groups around its end.
+    /// Divides a line into parts: out of the groups around its start, between two children of the innermost container
+    /// with both ends, and into the groups around its end.
     private mutating func route(_ edge: FoldedGraph.Edge) {
         var (from, to) = (edge.from, edge.to)
         var head: [Part] = []
@@ -126,7 +126,7 @@ struct NestedLayout {
             tail.append(Part(container: container(to), stretch: Stretch(from: nil, to: to, owner: edge.to)))
             to = container(to)
         }
-        // A dependency between a group and what is inside of it has no line.
+        // A dependency between a group and its own child has no line.
         guard from != to else { return }
         let middle = Part(container: container(from), stretch: Stretch(from: from, to: to, owner: edge.from))
         let all = head + [middle] + tail.reversed()
@@ -162,7 +162,7 @@ struct NestedLayout {
 
         var before = [[Int]](repeating: [], count: items.count)
         var after = before
-        /// The row of a node's lines in a layer, by owner and direction: lines of one owner share it.
+        /// Row of a node's lines in a layer, by owner and direction; lines of one owner share it.
         var laneOf: [Lane: Int] = [:]
         func join(_ left: Int, _ right: Int) {
             if !after[left].contains(right) { after[left].append(right) }
@@ -266,7 +266,7 @@ struct NestedLayout {
                     stops.append(Stop(left: left, right: left + frame.width, y: origin.y + frame.middle))
                 }
                 guard part.stretch.to == nil, part.container < frames.count, let last = stops.last else { continue }
-                // It leaves the group at the height that it has reached.
+                // The line leaves the group at its current height.
                 let right = layerRights[part.container]
                 stops.append(Stop(left: frames[part.container].right, right: right, y: last.y))
             }

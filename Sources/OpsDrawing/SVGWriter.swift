@@ -1,4 +1,4 @@
-/// Text of a picture in the language of browsers. Colours follow the light or dark mode of the reader.
+/// Writes SVG. The colours follow the light or dark mode of the viewer.
 struct SVGWriter {
     private(set) var text = ""
     private let reader: GraphSVG.Reader
@@ -17,7 +17,7 @@ struct SVGWriter {
 
     mutating func line(_ line: String) { text += line + "\n" }
 
-    /// Adds a text; `anchor` is "start", "middle" or "end".
+    /// Adds a text. The anchor is "start", "middle" or "end".
     mutating func words(_ words: String, x: Double, y: Double, _ classes: String, anchor: String = "start") {
         let place = anchor == "start" ? "" : " text-anchor=\"\(anchor)\""
         line(
@@ -39,9 +39,9 @@ struct SVGWriter {
         line("<path d=\"\(path)\" class=\"\(classes)\"" + (about.isEmpty ? "/>" : ">\(about)</path>"))
     }
 
-    /// Adds what `body` adds, with a text that shows when a reader points at it.
+    /// Adds the content that `body` writes, with a tooltip.
     ///
-    /// - Parameter ids: the operations that it shows, for a page.
+    /// - Parameter ids: Operations in the content, for a page.
     mutating func group(title: String, ids: [Int] = [], _ body: (inout SVGWriter) -> Void) {
         let isNamed = reader == .page && !ids.isEmpty
         let mark = isNamed ? " data-ids=\"\(ids.map(String.init).joined(separator: ","))\"" : ""
@@ -118,7 +118,7 @@ struct Palette {
     /// Returns the colour of a tone.
     subscript(_ tone: Tone) -> String { tones[tone.rawValue] }
 
-    /// Returns the fill of a box in a tone: a twelfth of it on paper.
+    /// Returns the fill of a box: the tone at one twelfth, on the colour of paper.
     func tint(_ tone: Tone) -> String {
         func parts(_ colour: String) -> [Int] {
             let digits = Int(colour.dropFirst(), radix: 16) ?? 0

@@ -1,7 +1,7 @@
-/// Bars of a Gantt chart: when operations waited and ran.
+/// Bars of a Gantt chart, with the times in which operations waited and ran.
 public struct Timeline: Sendable {
     public enum Rows: Sendable {
-        /// A row for each worker: operations that ran at the same time stand below one another.
+        /// A row for each worker: operations that ran at the same time are in different rows.
         case workers
         /// A row for each operation, in the order of starts, with its waiting time.
         case operations
@@ -12,7 +12,7 @@ public struct Timeline: Sendable {
         var start: Int64
         var end: Int64
         var row: Int
-        /// Start of the bright part before the bar: when the operation became ready.
+        /// Start of the light part before the bar, when the operation became ready.
         var readyAt: Int64
         var isCritical: Bool
     }
@@ -39,7 +39,7 @@ public struct Timeline: Sendable {
             let end = max(start, operation.finishedAt ?? now)
             var row = bars.count
             if rows == .workers {
-                // The first row that is free again, as workers are given.
+                // The first free row, as the scheduler assigns the first free worker.
                 row = ends.firstIndex { $0 <= start } ?? ends.count
                 if row == ends.count { ends.append(end) } else { ends[row] = end }
             }
@@ -54,7 +54,7 @@ public struct Timeline: Sendable {
     }
 }
 
-/// Span of a chart with round ticks.
+/// Time span of a chart with round ticks.
 struct TimeScale: Sendable {
     let start: Int64
     let end: Int64

@@ -4,9 +4,9 @@ extension Timeline {
     private static let rowHeight = 24.0
     private static let top = 66.0
 
-    /// Returns the chart as a picture that a browser shows.
+    /// Returns the chart as an SVG picture.
     ///
-    /// - Parameter clock: the local time of an instant, as people write it.
+    /// - Parameter clock: Formats an instant in local time.
     public func svg(clock: (Int64) -> String) -> String {
         let names = rows == .operations ? bars.map { DisplayWidth.fit($0.operation.title, 28) } : []
         let left = Self.margin + (names.map { Double(DisplayWidth.of($0)) * 6.6 }.max() ?? 16) + 12
@@ -21,7 +21,7 @@ extension Timeline {
             svg.path(
                 "M\(SVGWriter.number(x)) \(SVGWriter.number(Self.top - 8))V\(SVGWriter.number(bottom + 4))", "rule")
             svg.words("+" + DurationLabel.short(tick - scale.start), x: x, y: Self.top - 14, "muted", anchor: "middle")
-            // The clock shows seconds, which ticks may be shorter than.
+            // Ticks may be closer than a second, but labels have whole seconds.
             if clock(tick) != lastClock { svg.words(clock(tick), x: x, y: bottom + 18, "muted", anchor: "middle") }
             lastClock = clock(tick)
         }
@@ -54,7 +54,7 @@ extension Timeline {
             }
             svg.box(
                 x: start, y: y, width: length, height: height, radius: 3, bar.isCritical ? "\(tone) critical" : tone)
-            // A name that does not fit says nothing.
+            // A name that does not fit is left out.
             let cells = Int((length - 10) / 6.8)
             if rows == .workers, cells >= 3 {
                 svg.words(DisplayWidth.fit(operation.title, cells), x: start + 5, y: y + 14, tone + "text")

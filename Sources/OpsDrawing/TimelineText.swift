@@ -1,13 +1,13 @@
 /// A line of a chart in the terminal.
 public struct TimelineLine: Sendable {
     public var name: String
-    /// Parts of the bar with their tones; nil: empty or a rule.
+    /// Parts of the bar with their tones; nil for empty space or a rule.
     public var parts: [(text: String, tone: Tone?)]
     public var tail: String
 }
 
 extension Timeline {
-    /// Returns the chart for a terminal of so many columns: a line for each row, then the axis.
+    /// Returns the chart for a terminal with this many columns: a line for each row, then the axis.
     public func lines(columns: Int, clock: (Int64) -> String) -> [TimelineLine] {
         let nameWidth = rows == .operations ? min(24, bars.map { DisplayWidth.of($0.operation.title) }.max() ?? 0) : 3
         let tailWidth = rows == .operations ? 8 : 0

@@ -1,9 +1,9 @@
-/// The use of a category by an operation.
+/// Use of a category by an operation.
 public struct CategoryUse: Hashable, Sendable, Codable {
     public enum Mode: String, Sendable, CaseIterable, Codable { case units, exclusive, shared }
     public var name: String
     public var mode: Mode
-    /// Number of units, for the mode `units`.
+    /// Number of units; counts only for the mode `units`.
     public var units: Int32
     public init(name: String, mode: Mode = .units, units: Int32 = 1) {
         self.name = name
@@ -13,7 +13,8 @@ public struct CategoryUse: Hashable, Sendable, Codable {
 }
 
 extension CategoryUse {
-    /// Returns the strictest use of each category in the order of names: exclusive, then the most units, then shared.
+    /// Returns the strictest use of each category, in the order of names. Exclusive is strictest, then most units, then
+    /// shared.
     public static func strictest(_ uses: [CategoryUse]) -> [CategoryUse] {
         func strictness(_ use: CategoryUse) -> Int32 {
             switch use.mode {

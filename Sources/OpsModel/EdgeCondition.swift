@@ -1,8 +1,8 @@
-/// The condition of an edge: the event of the dependency after which the dependent may start.
+/// Condition of an edge: the event of the dependency after which the dependent may start.
 public enum EdgeCondition: String, Sendable, CaseIterable, Codable {
     case succeeded, finished, failed, started
 
-    /// Position among the cases, in two bits.
+    /// Index of the case, in two bits.
     public var bits: UInt8 {
         switch self {
         case .succeeded: 0

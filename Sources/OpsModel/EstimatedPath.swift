@@ -1,7 +1,7 @@
-/// An estimate of the time that an operation and everything behind it take. It fits in two bytes of the row of an
-/// operation: its resolution is a millisecond up to two seconds, and a thousandth of the time above them.
+/// Estimate of the time for an operation and everything that depends on it. It fits in two bytes: its resolution is a
+/// millisecond up to two seconds, and a thousandth of the time above that.
 public struct EstimatedPath: Hashable, Comparable, Sendable, Codable {
-    /// Code that sorts as the estimates do.
+    /// Code that sorts in the order of the estimates.
     public let code: UInt16
 
     public init(code: UInt16) { self.code = code }

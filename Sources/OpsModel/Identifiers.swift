@@ -1,18 +1,18 @@
-/// The number of an operation. It is never used again, and rises in the order of submission.
+/// Id of an operation. Ids rise in the order of submission and are never reused.
 public struct OperationID: Hashable, Comparable, Sendable, Codable {
     public let rawValue: Int64
     public init(_ rawValue: Int64) { self.rawValue = rawValue }
     public static func < (a: OperationID, b: OperationID) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// The number of a graph, the operations of one `submit`; people write `g7`.
+/// Id of the operations of one `submit`; shown as `g7`.
 public struct GraphID: Hashable, Comparable, Sendable, Codable {
     public let rawValue: Int64
     public init(_ rawValue: Int64) { self.rawValue = rawValue }
     public static func < (a: GraphID, b: GraphID) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// One start of an operation's process.
+/// One attempt: one start of an operation's process.
 public struct AttemptID: Hashable, Sendable, Codable {
     public let operation: OperationID
     public let number: Int32

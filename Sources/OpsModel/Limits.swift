@@ -1,4 +1,4 @@
-/// The bounds of everything that a user can grow, each written once. Bounds of one target alone are in its extension.
+/// Limits of everything that a user can grow, each defined once. Limits of a single target are in its extension.
 public enum Limits {
     public static let operationsPerSubmission = 4_000_000
     public static let edgesPerSubmission = 16_000_000
@@ -7,19 +7,19 @@ public enum Limits {
     public static let conditionsPerOperation = 16
     /// Maximum number of secrets of one operation.
     public static let secrets = 16
-    /// Maximum number of patterns of inputs, and of outputs, of one condition.
+    /// Patterns of inputs, or of outputs, of one condition.
     public static let patterns = 64
-    /// A hundred years in nanoseconds: longer durations are mistakes, and sums of two still fit 64 bits.
+    /// A hundred years in nanoseconds: longer durations are mistakes, and a sum of two still fits 64 bits.
     public static let duration: Int64 = 3_155_760_000_000_000_000
     public static let nameBytes = 200
-    /// Bytes of one command with its terminators: all that execve(2) takes, unless the stack may be larger than usual.
+    /// Bytes of one command with its terminators: the most that execve(2) accepts with the usual limit of the stack.
     public static let commandBytes = 2 << 20
-    /// Maximum number of arguments, each with its pointer.
+    /// Number of arguments that fit, because each needs a pointer.
     public static let arguments = commandBytes / 8
     /// Bytes of all `NAME=VALUE` of one operation or capture.
     public static let environmentBytes = 1 << 20
     public static let environmentVariables = 4096
-    /// As PATH_MAX.
+    /// Equals PATH_MAX.
     public static let pathBytes = 4095
     public static let labels = 64
     public static let labelBytes = 1024
@@ -30,14 +30,16 @@ public enum Limits {
     /// Growth of a value from one attempt to the next.
     public static let scaleFactor = 1.0...1000.0
     public static let priority: ClosedRange<Int64> = -100...100
-    /// Highest priority of operations of ordinary users: more would let one user starve the others.
+    /// Highest priority for operations of ordinary users. With a higher one, a user could starve the others.
     public static let ordinaryPriority = 4
-    /// Time between SIGTERM and SIGKILL of an operation that does not set it, in nanoseconds.
+    /// Default time between SIGTERM and SIGKILL, in nanoseconds.
     public static let usualGrace: Int64 = 10_000_000_000
     public static let nice: ClosedRange<Int64> = -20...19
-    /// Longest time in which all conditions of an operation are evaluated, in nanoseconds: others wait for their turn.
+    /// Longest time for the evaluation of all conditions of an operation, in nanoseconds, because others wait for their
+    /// turn.
     public static let evaluation: Int64 = 600_000_000_000
-    /// Shortest time in nanoseconds after which a false condition is evaluated again. Each answer is an event on disk.
+    /// Shortest time in nanoseconds after which a false condition is evaluated again, because each answer is an event
+    /// on disk.
     public static let evaluationPause: Int64 = 1_000_000_000
     /// Bytes of the graph of a schedule, which is read at each of its instants.
     public static let scheduleBytes = 256 << 10

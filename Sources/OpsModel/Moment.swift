@@ -1,8 +1,8 @@
 /// One reading of both clocks, in nanoseconds.
 public struct Moment: Hashable, Sendable, Codable {
-    /// CLOCK_BOOTTIME: durations are measured with it. It continues while the machine sleeps and never jumps.
+    /// CLOCK_BOOTTIME, for durations. It continues while the machine sleeps and never jumps.
     public var monotonic: Int64
-    /// CLOCK_REALTIME, since 1970: people name it and the store keeps it. It may jump.
+    /// CLOCK_REALTIME since 1970, for people and for the store. It may jump.
     public var wall: Int64
     @inlinable public init(monotonic: Int64, wall: Int64) {
         self.monotonic = monotonic
@@ -10,7 +10,7 @@ public struct Moment: Hashable, Sendable, Codable {
     }
 }
 
-/// Instants at which the scheduler needs its next turn if no event occurs. The earlier one wakes it.
+/// Instants at which the scheduler needs its next turn even if nothing happens; the earlier one wakes it.
 public struct Deadlines: Hashable, Sendable {
     public var monotonic: Int64?
     public var wall: Int64?

@@ -1,5 +1,5 @@
-/// The rarely set scheduling keys of an operation. Equal policies are stored once.
-/// Durations are nanoseconds; instants are wall-clock nanoseconds since 1970.
+/// Scheduling keys of an operation that are rarely set. Equal policies are stored once. Durations are nanoseconds;
+/// instants are wall-clock nanoseconds since 1970.
 public struct Policy: Hashable, Sendable, Codable {
     public enum Completion: String, Sendable, CaseIterable, Codable { case exit, notify }
 
@@ -12,10 +12,10 @@ public struct Policy: Hashable, Sendable, Codable {
     public var completion = Completion.exit
     public var leftovers = Leftovers.kill
     public var conditions: [ConditionPolicy] = []
-    /// Maximum number of children of a group that execute at once.
+    /// Maximum number of children of a group that execute at the same time.
     public var childLimit: Int32?
     public var observers: Observers = []
-    /// Name of the executor that runs it, as in opsd.conf; nil: the runner, on this machine.
+    /// Name of the executor in opsd.conf; nil for the runner on this machine.
     public var executor: String?
     public init() {}
 }
@@ -23,22 +23,22 @@ public struct Policy: Hashable, Sendable, Codable {
 /// Treatment of processes that outlive the main process.
 public enum Leftovers: String, Sendable, CaseIterable, Codable { case kill, wait, leave }
 
-/// The observers that an operation has. Their commands are texts and stay in the store.
+/// Observers of an operation. Their commands are in the store.
 public struct Observers: OptionSet, Hashable, Sendable, Codable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
     public static let start = Observers(rawValue: 1)
     public static let produce = Observers(rawValue: 2)
     public static let finish = Observers(rawValue: 4)
-    /// The finish of an operation that has failed by itself.
+    /// Runs if the operation fails, times out or is interrupted.
     public static let failed = Observers(rawValue: 8)
 }
 
-/// Treatment of the result of one condition. Its text stays in the store.
+/// Handling of the answer of one condition. Its text is in the store.
 public struct ConditionPolicy: Hashable, Sendable, Codable {
     public enum Otherwise: String, Sendable, CaseIterable, Codable { case fail, skip, wait, succeed }
     public var otherwise: Otherwise
-    /// Time for which a true result is valid, and after which a false condition with `wait` is evaluated again.
+    /// Time for which a true answer remains valid, and after which a false one with `wait` is evaluated again.
     public var every: Int64
     public init(otherwise: Otherwise = .fail, every: Int64 = 10_000_000_000) {
         self.otherwise = otherwise

@@ -1,19 +1,19 @@
-/// When and how often an attempt that did not succeed is followed by another.
+/// When, and how often, an attempt that did not succeed is repeated.
 public struct RetryPolicy: Hashable, Sendable, Codable {
-    /// Maximum number of attempts of a run after the first.
+    /// Number of attempts after the first one of a run.
     public var limit: Int32
     public var backoff: Int64
-    /// In thousandths: 2000 doubles.
+    /// Factor in thousandths: 2000 doubles the delay.
     public var factor: Int64
     public var max: Int64
-    /// In thousandths of the delay, to either side.
+    /// Jitter in thousandths of the delay, in both directions.
     public var jitter: Int64
     public var onFailed: Bool
     public var onTimedOut: Bool
     public var onInterrupted: Bool
-    /// When not empty, only these exit codes are retried (of a failed attempt).
+    /// If not empty, only failed attempts with these exit codes are retried.
     public var exitCodes: [Int32]
-    /// Values that grow with each further attempt; nil: none does.
+    /// Values that grow with each further attempt; nil if none does.
     public var scale: RetryScale?
     public init(
         limit: Int32, backoff: Int64 = 1_000_000_000, factor: Int64 = 2000, max: Int64 = 300_000_000_000,

@@ -1,6 +1,6 @@
 /// Factors by which values of an operation grow with each further attempt of a run.
 public struct RetryScale: Hashable, Sendable, Codable {
-    /// The values that can grow, as a graph file calls them.
+    /// The values that can grow, with their names in a graph file.
     public enum Key: String, CaseIterable, Sendable {
         case timeout
         case memory = "limits.memory"
@@ -11,7 +11,7 @@ public struct RetryScale: Hashable, Sendable, Codable {
         case fileSize = "limits.fileSize"
         case coreSize = "limits.coreSize"
 
-        /// The largest value that the key takes.
+        /// Largest value that the key may have.
         var largest: Int64 {
             switch self {
             case .timeout: Limits.duration
@@ -25,12 +25,12 @@ public struct RetryScale: Hashable, Sendable, Codable {
 
     public static let names = Key.allCases.map(\.rawValue)
 
-    /// A factor of each key, in thousandths; 0: the key does not grow.
+    /// Factor of each key in thousandths; 0 if the key does not grow.
     private var factors = [Int64](repeating: 0, count: Key.allCases.count)
 
     public init() {}
 
-    /// The factor of a key, in thousandths; nil: the key does not grow.
+    /// Factor of the key in thousandths; nil if the key does not grow.
     public subscript(key: Key) -> Int64? {
         get {
             let factor = factors[Self.position(of: key)]
@@ -48,7 +48,7 @@ public struct RetryScale: Hashable, Sendable, Codable {
 
     private static func position(of key: Key) -> Int { Key.allCases.firstIndex(of: key) ?? 0 }
 
-    /// Returns the value of a key for the `count`th attempt of a run. It does not grow beyond the key's largest value.
+    /// Returns the value of a key for the `count`th attempt of a run, at most the key's largest value.
     public func value(_ first: Int64, of key: Key, inAttempt count: Int32) -> Int64 {
         guard let factor = self[key], factor > 1000, first > 0 else { return first }
         var value = first
@@ -65,7 +65,7 @@ public struct RetryScale: Hashable, Sendable, Codable {
 }
 
 extension Policy {
-    /// Returns the longest duration of the `count`th attempt of a run.
+    /// Returns the timeout of the `count`th attempt of a run.
     public func timeout(inAttempt count: Int32) -> Int64? {
         guard let scale = retry?.scale else { return timeout }
         return timeout.map { scale.value($0, of: .timeout, inAttempt: count) }

@@ -1,4 +1,4 @@
-/// A length of time in nanoseconds, in the eight bytes of its number.
+/// A duration in nanoseconds, in the eight bytes of its number.
 public struct TimeSpan: Hashable, Comparable, Sendable {
     public var nanoseconds: Int64
 
@@ -23,7 +23,7 @@ public struct TimeSpan: Hashable, Comparable, Sendable {
     }
 }
 
-/// A point on one of the clocks, in nanoseconds since the clock's origin.
+/// A point in time of one clock, in nanoseconds since the clock's origin.
 public protocol ClockInstant: Hashable, Comparable, Sendable {
     var nanoseconds: Int64 { get set }
     init(nanoseconds: Int64)
@@ -42,13 +42,13 @@ extension ClockInstant {
     }
 }
 
-/// An instant of CLOCK_REALTIME, since 1970: the clock that people name and that the store keeps. It may jump.
+/// An instant of CLOCK_REALTIME since 1970, for people and for the store. This clock may jump.
 public struct WallInstant: ClockInstant {
     public var nanoseconds: Int64
     @inlinable public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 }
 
-/// An instant of CLOCK_BOOTTIME: the clock that durations are measured with. It never jumps.
+/// An instant of CLOCK_BOOTTIME, for durations. This clock never jumps.
 public struct MonotonicInstant: ClockInstant {
     public var nanoseconds: Int64
     @inlinable public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }

@@ -1,15 +1,15 @@
 internal import Glibc
 internal import OpsSystem
 
-/// Opens the page in a browser. The token is in a private file that redirects to the page, because command lines are
-/// public.
+/// Opens the page in a browser. A private file contains the token and redirects to the page, because every user can
+/// read command lines.
 struct BrowserLaunch {
     let path: String
 
     /// Writes the file and starts the user's browser on it.
     init(link: String) throws(SystemError) {
         let folder = Environment["XDG_RUNTIME_DIR"].flatMap { Files.isDirectory($0) ? $0 : nil }
-        // On /tmp the name is not to be guessed, and a file that exists is not followed.
+        // In /tmp, the name must not be guessable, and an existing file is not followed.
         path = (folder ?? "/tmp") + "/opsd-web-\(try Randomness.identifier()).html"
         let text = """
             <!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>opsd</title>

@@ -3,11 +3,11 @@ internal import OpsSystem
 /// Command line of opsd-web.
 public struct WebOptions: Equatable, Sendable {
     public var isReadOnly = false
-    /// Port on loopback; nil: the usual one, or another if that is taken.
+    /// Port on loopback; nil for the default port, or a free one if that is in use.
     public var port: UInt16?
     /// Path of a Unix socket instead of a port.
     public var socket: String?
-    /// Request to open a browser.
+    /// True to open a browser.
     public var opens = false
     public var wantsHelp = false
 

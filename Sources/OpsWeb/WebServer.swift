@@ -56,7 +56,7 @@ public final class WebServer {
     /// Serves until a signal ends the process.
     public func run() throws(SystemError) {
         announce()
-        // The browser inherits what becomes of signals, so it starts before this process changes that.
+        // The browser inherits the handling of signals, so it is started before this process changes that.
         if options.opens { openBrowser() }
         try Signals.ignore(Signals.pipe)
         try Signals.ignore(Signals.child)
@@ -207,7 +207,7 @@ public final class WebServer {
         }
     }
 
-    /// Answers with what `opsctl metrics` prints.
+    /// Answers with the output of `opsctl metrics`.
     private func measure(_ exchange: HTTPExchange) {
         exchange.ended = bridge.call(Call.frame(StatusRequest()), isReading: true) {
             [weak self, weak exchange] status in
@@ -233,12 +233,12 @@ public final class WebServer {
             let made = try Upstream(call.forwarded(more: true), to: daemonPath, loop: loop) { [weak stream] event in
                 guard let stream else { return }
                 guard case .reply(let message) = event else {
-                    // The daemon has gone: the page reads on from here when it is back.
+                    // The daemon is gone. When it is back, the page continues from this point.
                     stream.append(Array(#"{"error":"Gone"}"#.utf8) + [UInt8(ascii: "\n")])
                     return stream.end()
                 }
                 stream.append(message + [UInt8(ascii: "\n")])
-                // A refusal, and the last piece of a log.
+                // An error, or the last piece of a log.
                 do {
                     if try !ReceivedReply(frame: message, isTolerant: true).continues { stream.end() }
                 } catch {

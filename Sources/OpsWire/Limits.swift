@@ -1,17 +1,17 @@
-// Messages are made of the values that all targets share.
+// Messages consist of the values that all targets share.
 @_exported public import OpsModel
 
-/// Bounds of messages.
+/// Limits of messages.
 extension Limits {
     /// Bytes of one message without its NUL.
     public static let frameBytes = 64 << 20
-    /// Objects and arrays inside each other.
+    /// Depth of nested objects and arrays.
     public static let depth = 64
-    /// Problems of one submission that are told; what follows is not looked for.
+    /// Problems that are reported for one submission; after that number the search ends.
     public static let problems = 100
-    /// Bytes of all names, of all commands, and so on, of one submission: each fits 32-bit places.
+    /// Bytes of all names, of all commands, and so on, of one submission, so that indices fit 32 bits.
     static let tableBytes = 1 << 30
-    /// Bytes of a text beside an operation: a note, a reason, a message, a change for `why --what-if`.
+    /// Bytes of a text for an operation: a note, a reason, a message, a change for `why --what-if`.
     public static let textBytes = 4096
     /// References in one selection.
     public static let references = 32_768

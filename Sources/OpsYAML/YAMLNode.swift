@@ -1,7 +1,7 @@
 /// A value of a document.
 struct YAMLNode {
     enum Content {
-        /// A text, and the JSON of it where it is no string.
+        /// A text, and its JSON if it is not a string.
         case scalar(bytes: [UInt8], json: String?)
         case sequence([Int])
         case mapping([(key: Int, value: Int)])
@@ -18,11 +18,11 @@ enum CoreSchema {
     enum Value: Equatable {
         case text
         case json(String)
-        /// A number that JSON does not have.
+        /// A number that JSON cannot represent.
         case unrepresentable
     }
 
-    /// Stands for the JSON of a plain `<<`, which no number or word has.
+    /// Marks a plain `<<`. No number or word has this text as its JSON.
     static let merge = "<<"
 
     static func resolve(_ text: String) -> Value {

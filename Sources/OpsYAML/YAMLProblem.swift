@@ -6,13 +6,13 @@ public struct YAMLPosition: Equatable, Sendable {
     public init(line: Int, column: Int) { (self.line, self.column) = (line, column) }
 }
 
-/// A reason why a text is no YAML that opsctl accepts.
+/// Reason why opsctl does not accept a text as YAML.
 public struct YAMLProblem: Equatable, Sendable {
     public let position: YAMLPosition
     public let reason: String
 }
 
-/// All problems of one text, in its order.
+/// All problems of one text, in order of position.
 public struct YAMLProblems: Error, Equatable {
     public let all: [YAMLProblem]
 }

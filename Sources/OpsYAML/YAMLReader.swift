@@ -6,12 +6,12 @@ private import CYAML
 
     private(set) var nodes: [YAMLNode] = []
     private(set) var problems: [YAMLProblem] = []
-    /// Values by their anchors; nil: the value has not ended yet.
+    /// Values by their anchors; nil for a value that has not ended yet.
     private var anchors: [String: Int?] = [:]
     private let maximumDepth: Int
     private var parser = unsafe yaml_parser_t()
 
-    /// Reads the text. `root` is nil for an empty one.
+    /// Reads the text. `root` is nil for an empty text.
     static func read(_ text: [UInt8], maximumDepth: Int) -> (reader: YAMLReader, root: Int?) {
         var reader = YAMLReader(maximumDepth: maximumDepth)
         let root = unsafe text.withUnsafeBufferPointer { bytes in
@@ -49,7 +49,7 @@ private import CYAML
     private mutating func noteSyntax() {
         let problem = unsafe parser.problem.map { unsafe String(cString: $0) } ?? "out of memory"
         if unsafe parser.error == YAML_READER_ERROR {
-            // The reader knows bytes alone.
+            // This error has only an offset in bytes, so the current position of the parser stands for it.
             return note(problem, at: Self.position(unsafe parser.mark))
         }
         let context = unsafe parser.context.map { unsafe " " + String(cString: $0) } ?? ""
@@ -158,7 +158,7 @@ private import CYAML
                 key,
                 isPlain: unsafe event.type == YAML_SCALAR_EVENT && event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
             if case .scalar(let bytes, let json) = nodes[key].content {
-                // A quoted `<<` is another key than a plain one. No key has a NUL.
+                // A quoted `<<` is another key than a plain one. No key contains a NUL.
                 if !seen.insert(json == CoreSchema.merge ? [0] : bytes).inserted {
                     note(
                         "the key \"\(String(decoding: bytes, as: UTF8.self))\" is there twice", at: nodes[key].position)

@@ -1,12 +1,12 @@
-/// The accounting of one schedule: decides what becomes of each nominal instant, once.
+/// The accounting of one schedule. It decides once for each nominal instant whether a run starts.
 ///
-/// Instants are decided in their order. `decision` changes nothing, so an instant stays due until its record is stored
-/// and `account` is called with it: before that a failed commit or a crash leaves the instant as it was, and after that
-/// no decision returns it again.
+/// Instants are decided in order. `decision` changes nothing, so an instant stays due until its record is stored and
+/// `account` is called with the record. If the commit fails, or opsd crashes before that, the instant is decided again;
+/// after that, it never is.
 public struct InstantLedger: Sendable {
     /// Maximum number of instants that are caught up after one absence.
     public static let longestCatchUp = 1000
-    /// Maximum number of instants that one decision takes together.
+    /// Maximum number of instants in one decision.
     public static let instantsPerDecision = 10_000
 
     /// The stored part of a ledger.
@@ -15,18 +15,18 @@ public struct InstantLedger: Sendable {
         public var accounted: UnixTime
         /// Number of runs.
         public var runs = 0
-        /// Instants that become due up to this one are paused: `latest` while the schedule is paused.
+        /// Instants that become due up to this one are recorded as paused. It is `latest` while the schedule is paused.
         public var pausedThrough = UnixTime.earliest
-        /// Latest record, which adjacent instants may join.
+        /// Latest record, to which adjacent instants may be added.
         public var last: InstantRecord?
-        /// Instants after `accounted` that have run all the same: the clock was turned back after them.
+        /// Instants after `accounted` that have run anyway, because the clock was turned back after them.
         public var ranAhead: Set<UnixTime> = []
 
         public init(accounted: UnixTime) { self.accounted = accounted }
     }
 
     public enum Decision: Hashable, Sendable {
-        /// The instant runs. `cancelling`: unfinished runs are cancelled first.
+        /// The instant runs. If `cancelling`, unfinished runs are cancelled first.
         case run(UnixTime, cancelling: Bool)
         /// The instants of the record do not run.
         case record(InstantRecord)
@@ -36,32 +36,32 @@ public struct InstantLedger: Sendable {
     private let policy: SchedulePolicy
     private let seed: UInt64
     public private(set) var position: Position
-    /// Instants that became due before this one were missed...
+    /// Instants that became due before this one were missed, except those from `caughtUpFrom` on.
     private var missedBefore = UnixTime.earliest
-    /// ...except from this one on: they are caught up.
+    /// Missed instants from this one on are caught up.
     private var caughtUpFrom = UnixTime.latest
 
-    /// - Parameter name: Name of the schedule: with the instant it determines the delay of a run.
+    /// - Parameter name: Name of the schedule. Name and instant together determine the delay of a run.
     public init(_ recurrences: Recurrences, _ policy: SchedulePolicy, name: String, at position: Position) {
         self.recurrences = recurrences
         self.policy = policy
         self.position = position
-        // FNV-1a: the same in every process, as a hash of the standard library is not.
+        // FNV-1a gives the same result in every process, unlike the hashes of the standard library.
         seed = name.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
 
     // MARK: - Instants
 
-    /// The first instant without a record, if the schedule is not over.
+    /// The first instant without a record; nil if the schedule has ended.
     public var nextNominal: UnixTime? {
         if let count = policy.count, position.runs >= count { return nil }
         return instant(after: position.accounted)
     }
 
-    /// The instant at which a decision is next due. Nothing needs to look before it.
+    /// The instant at which the next decision is due.
     public var nextStart: UnixTime? { nextNominal.map(start) }
 
-    /// Returns the start of the run of an instant: the instant and its delay, which ends before the next instant.
+    /// Returns the start of the run for an instant: the instant plus its delay, which ends before the next instant.
     public func start(of nominal: UnixTime) -> UnixTime {
         guard policy.spread > 0 else { return nominal }
         let gap = recurrences.next(after: nominal).map { $0.seconds - nominal.seconds } ?? .max
@@ -69,7 +69,7 @@ public struct InstantLedger: Sendable {
         return nominal.advanced(by: Int64(mixed(UInt64(bitPattern: nominal.seconds)) % (longest + 1)))
     }
 
-    /// Returns a number that looks random and depends on the name and the instant alone (the last steps of SplitMix64).
+    /// Returns a pseudo-random number that depends only on the name and the instant (the last steps of SplitMix64).
     private func mixed(_ number: UInt64) -> UInt64 {
         var hash = seed &+ number &* 0x9E37_79B9_7F4A_7C15
         hash = (hash ^ hash >> 30) &* 0xBF58_476D_1CE4_E5B9
@@ -77,7 +77,7 @@ public struct InstantLedger: Sendable {
         return hash ^ hash >> 31
     }
 
-    /// Returns the first instant after another one that lies between `from` and `until` and has not run.
+    /// Returns the first instant after another one that is between `from` and `until` and has not run.
     private func instant(after instant: UnixTime) -> UnixTime? {
         var after = policy.from.map { max(instant, $0.advanced(by: -1)) } ?? instant
         while let next = recurrences.next(after: after), next <= policy.until ?? .latest {
@@ -89,11 +89,12 @@ public struct InstantLedger: Sendable {
 
     // MARK: - Decisions
 
-    /// Decides about the first due instant and those after it that share its record; nil if none is due.
+    /// Decides about the first due instant, together with later ones that share its record; returns nil if none is due.
+    ///
     /// - Parameters:
     ///   - unfinished: Number of unfinished runs of this schedule.
-    ///   - endingDelays: Instants that have come are due although their delay is under way: the schedule is about to get
-    ///     another calendar, which may not know them.
+    ///   - endingDelays: True if instants whose delay is under way count as due, because the schedule is about to get
+    ///     another calendar, which may not contain them.
     public func decision(at now: UnixTime, unfinished: Int, endingDelays: Bool = false) -> Decision? {
         let isDue = { (instant: UnixTime) in (endingDelays ? instant : start(of: instant)) <= now }
         guard let first = nextNominal, isDue(first) else { return nil }
@@ -110,7 +111,7 @@ public struct InstantLedger: Sendable {
     private func isPaused(_ instant: UnixTime) -> Bool { start(of: instant) <= position.pausedThrough }
     private func isMissed(_ instant: UnixTime) -> Bool { instant < caughtUpFrom && start(of: instant) < missedBefore }
 
-    /// Returns one record of `first` and the instants after it with the same result.
+    /// Returns one record for `first` and the following instants with the same result.
     private func stretch(
         _ result: InstantRecord.Result, from first: UnixTime, while isAlike: (UnixTime) -> Bool
     ) -> InstantRecord {
@@ -123,12 +124,13 @@ public struct InstantLedger: Sendable {
         return InstantRecord(result, from: first, through: last, count: count)
     }
 
-    /// Adds the record of the first instants that have none.
-    /// - Returns: The record to store under its first instant, which may be the latest one with more instants; nil if
-    ///   the instant has its record already: then there is nothing to store and nothing to run.
+    /// Adds the record of the first instants without one.
+    ///
+    /// - Returns: The record to store under its first instant; it may be the latest record with more instants. Nil if
+    /// the instant already has a record: then there is nothing to store or run.
     public mutating func account(_ record: InstantRecord) -> InstantRecord? {
         guard record.nominal == nextNominal else { return nil }
-        // An instant that ran ahead lies between the two: their record would cover it.
+        // If an instant that ran ahead is between the two, a joint record would cover it.
         let isAdjacent = recurrences.next(after: position.accounted) == record.nominal
         let stored = isAdjacent ? position.last?.joined(with: record) ?? record : record
         if record.result == .run { position.runs += 1 }
@@ -138,7 +140,7 @@ public struct InstantLedger: Sendable {
         return stored
     }
 
-    /// Counts a run that an event has caused.
+    /// Counts a run that an event has started.
     public mutating func noteRun() { position.runs += 1 }
 
     // MARK: - Pauses, absences and clocks
@@ -148,12 +150,12 @@ public struct InstantLedger: Sendable {
     /// Ends a pause: instants that became due during it are recorded as paused.
     public mutating func resume(at now: UnixTime) { position.pausedThrough = min(position.pausedThrough, now) }
 
-    /// Records that nothing could be started before `now`: instants that became due meanwhile are missed, except those
-    /// that are caught up.
+    /// Records that nothing could start before `now`: instants that became due meanwhile are missed, except those that
+    /// are caught up.
     public mutating func returned(at now: UnixTime) {
         missedBefore = now
         caughtUpFrom = .latest
-        // The search below costs more than this question, and most schedules have missed nothing.
+        // The search below is more expensive than this check, and most schedules have missed nothing.
         guard let next = nextStart, next < now else { return }
         let oldest = max(position.accounted, now.advanced(by: -max(policy.window, 0) - 1))
         switch policy.catchUp {
@@ -163,7 +165,7 @@ public struct InstantLedger: Sendable {
         }
     }
 
-    /// Returns the first of the last `count` missed instants after another one, or of all if there are fewer.
+    /// Returns the first of the last `count` missed instants after another one, or the first of all if there are fewer.
     private func lastMissed(_ count: Int, after oldest: UnixTime) -> UnixTime? {
         var found: UnixTime?
         var (before, left) = (min(missedBefore, (policy.until ?? .latest).advanced(by: 1)), count)
@@ -177,8 +179,9 @@ public struct InstantLedger: Sendable {
         return found
     }
 
-    /// Records that the clock was turned back to before instants that have records. Those that ran do not run again.
-    /// Those that did not are undecided again: the caller removes their records, or shortens them with `shortened`.
+    /// Records that the clock was turned back to before instants with records. Instants that ran do not run again. The
+    /// others are undecided again: the caller removes their records, or shortens them with `shortened`.
+    ///
     /// - Parameter ran: Instants after `now` that have run.
     public mutating func clockWentBack(to now: UnixTime, ran: some Sequence<UnixTime>) {
         guard now < position.accounted else { return }
@@ -190,8 +193,8 @@ public struct InstantLedger: Sendable {
         if position.pausedThrough < .latest { resume(at: now) }
     }
 
-    /// Returns a record of instants that did not run without those after `end`; nil if none is left. A record of an earlier
-    /// calendar, whose instants are not known any more, ends with `end` and has a share of its count.
+    /// Returns a record of instants that did not run, without those after `end`; nil if none is left. If the record is
+    /// of an earlier calendar, whose instants are no longer known, it ends with `end` and keeps a proportional count.
     public func shortened(_ record: InstantRecord, to end: UnixTime) -> InstantRecord? {
         guard record.through > end else { return record }
         guard record.nominal <= end else { return nil }

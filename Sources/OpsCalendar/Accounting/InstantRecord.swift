@@ -1,10 +1,10 @@
-/// A record of the accounting: the result of one nominal instant, or of adjacent instants that did not run.
+/// Record of the accounting: the result of one nominal instant, or of adjacent instants that did not run.
 public struct InstantRecord: Hashable, Sendable {
     public enum Result: Hashable, Sendable, CaseIterable {
         case run
         /// An earlier run was unfinished.
         case skipped
-        /// Nothing could be started when the instant came, and it was not caught up.
+        /// Nothing could be started at the instant, and it was not caught up.
         case missed
         /// The schedule was paused.
         case paused
@@ -13,7 +13,7 @@ public struct InstantRecord: Hashable, Sendable {
     }
 
     public let result: Result
-    /// First instant of the record, and its key.
+    /// First instant of the record, which is also its key.
     public let nominal: UnixTime
     /// Last instant of the record.
     public let through: UnixTime
@@ -31,7 +31,7 @@ public struct InstantRecord: Hashable, Sendable {
         self.init(result, from: nominal, through: nominal, count: 1)
     }
 
-    /// Returns one record for the instants of this one and of the next, if neither ran and the results are equal.
+    /// Returns one record for the instants of this one and the next, if neither ran and the results are equal.
     public func joined(with next: InstantRecord) -> InstantRecord? {
         guard result != .run, result == next.result else { return nil }
         return InstantRecord(result, from: nominal, through: next.through, count: count + next.count)

@@ -1,10 +1,10 @@
-/// The rules of a schedule about its nominal instants: which of them run, and how late.
+/// Policy of a schedule: which of its nominal instants run, and with what delay.
 public struct SchedulePolicy: Hashable, Sendable {
-    /// The rule for an instant that comes while a run of the schedule is unfinished.
+    /// Policy for an instant while a run of the schedule is unfinished.
     public enum Overlap: Hashable, Sendable, CaseIterable {
         case skip, queueOne, queueAll, cancel, allow
 
-        /// True if one run starts after the end of the one before.
+        /// True if a run starts only after the end of the previous one.
         public var isSerial: Bool {
             switch self {
             case .queueOne, .queueAll, .cancel: true
@@ -12,7 +12,7 @@ public struct SchedulePolicy: Hashable, Sendable {
             }
         }
 
-        /// Returns whether an instant is skipped while so many runs are unfinished, waiting ones included.
+        /// Returns true if an instant is skipped while this many runs are unfinished, including waiting ones.
         public func skips(_ unfinished: Int) -> Bool {
             switch self {
             case .skip: unfinished > 0
@@ -22,14 +22,14 @@ public struct SchedulePolicy: Hashable, Sendable {
         }
     }
 
-    /// The rule for instants that came while nothing could be started.
+    /// Policy for instants at which nothing could be started.
     public enum CatchUp: Hashable, Sendable, CaseIterable {
         case none, last, all
     }
 
     public var overlap = Overlap.skip
     public var catchUp = CatchUp.last
-    /// Age in seconds beyond which an instant is not caught up.
+    /// Maximum age, in seconds, of an instant that is caught up.
     public var window: Int64 = 86_400
     /// Longest delay of a run, in seconds.
     public var spread: Int64 = 0
@@ -42,7 +42,7 @@ public struct SchedulePolicy: Hashable, Sendable {
 
     public init() {}
 
-    /// The reason why these rules cannot stand together, and what to write instead.
+    /// Reason why these settings contradict each other, and what to write instead.
     public var contradiction: String? {
         if catchUp == .all, overlap == .skip {
             return "catchUp all with overlap skip would run the first missed instant and skip the others: "

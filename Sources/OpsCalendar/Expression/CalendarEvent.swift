@@ -1,6 +1,6 @@
-/// Calendar events of systemd: `Mon..Fri *-*-* 02:00:00 Europe/Berlin` and their shorter forms, systemd.time(7).
+/// Calendar events of systemd.time(7): `Mon..Fri *-*-* 02:00:00 Europe/Berlin` and shorter forms.
 struct CalendarEvent {
-    /// Fields without items are `*`.
+    /// A field without items is `*`.
     private var weekdays: UInt64 = CalendarPattern.everyWeekday
     private var years = EventField(.year)
     private var months = EventField(.month)
@@ -79,7 +79,7 @@ struct CalendarEvent {
     private static func weekdays(_ word: ExpressionText) throws(CalendarProblem) -> UInt64 {
         var mask: UInt64 = 0
         var parts = word.split { $0 == UInt8(ascii: ",") }
-        // `Wed, 17:48`
+        // A comma may separate weekday and time: `Wed, 17:48`
         if parts.count > 1, parts.last?.isAtEnd == true { parts.removeLast() }
         for var part in parts {
             let first = try weekday(&part)
@@ -170,7 +170,7 @@ struct CalendarEvent {
             warnings: [years, months, days, hours, minutes, seconds].flatMap(\.warnings))
     }
 
-    /// Days of the week from Monday on, three or more in a row as a range.
+    /// Days of the week from Monday on; three or more in a row are a range.
     private var weekdaysText: String {
         guard weekdays != CalendarPattern.everyWeekday else { return "" }
         let names = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]

@@ -1,7 +1,7 @@
-/// A calendar expression: when a schedule runs.
+/// A calendar expression, which determines when a schedule runs.
 public struct CalendarExpression: Hashable, Sendable, CustomStringConvertible {
     public enum Timing: Hashable, Sendable {
-        /// A cron line or a calendar event: local times.
+        /// A cron line or a calendar event, which matches local times.
         case pattern(CalendarPattern)
         /// Elapsed time, counted from the schedule's first instant.
         case every(seconds: Int64)
@@ -12,7 +12,7 @@ public struct CalendarExpression: Hashable, Sendable, CustomStringConvertible {
     }
 
     public let timing: Timing
-    /// Zone that a calendar event names; it replaces that of the schedule.
+    /// Zone in a calendar event; it overrides that of the schedule.
     public let zoneName: String?
     /// Canonical text: expressions with the same text have the same instants.
     public let description: String
@@ -25,13 +25,15 @@ public struct CalendarExpression: Hashable, Sendable, CustomStringConvertible {
         self.warnings = warnings
     }
 
-    /// Shorthands of cron, and the lines that they stand for.
+    /// Shorthands of cron, and their equivalent lines.
     private static let cronShorthands = [
         ("@hourly", "0 * * * *"), ("@daily", "0 0 * * *"), ("@midnight", "0 0 * * *"), ("@weekly", "0 0 * * 0"),
         ("@monthly", "0 0 1 * *"), ("@yearly", "0 0 1 1 *"), ("@annually", "0 0 1 1 *"),
     ]
 
-    /// Reads a cron line, a shorthand with `@`, a calendar event of systemd, `every DURATION` or `afterFinish DURATION`.
+    /// Reads a cron line, a shorthand with `@`, a calendar event of systemd, `every DURATION` or `afterFinish
+    /// DURATION`.
+    ///
     /// - Parameter duration: Returns the nanoseconds of a duration such as `15m`, or nil.
     public init(_ text: String, duration: (String) -> Int64?) throws(CalendarProblem) {
         let text = ExpressionText(text)
@@ -56,7 +58,7 @@ public struct CalendarExpression: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Returns whether a word has only characters of cron. A word with a hyphen may be a date too.
+    /// Returns true if a word has only characters of cron lines. A word with a hyphen may also be a date.
     private static func looksLikeCron(_ word: ExpressionText) -> Bool {
         word.rest.utf8.allSatisfy { $0 &- UInt8(ascii: "0") <= 9 || "*,/?".utf8.contains($0) }
     }

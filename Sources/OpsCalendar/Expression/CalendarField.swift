@@ -6,7 +6,7 @@ public enum CalendarField: String, Sendable {
     case dayOfWeek = "day of the week"
     case year
 
-    /// Values that may be written. On a day of the week 0 and 7 are Sunday.
+    /// Values that are allowed. As a day of the week, 0 and 7 are both Sunday.
     var range: ClosedRange<Int> {
         switch self {
         case .second, .minute: 0...59
@@ -33,10 +33,10 @@ public enum CalendarField: String, Sendable {
     static let weekdayNames = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
 }
 
-/// A value, a range, or a repetition of an expression's field: `5`, `1-5`, `0-30/10`, `0/15`.
+/// A value, a range, or a repetition in a field: `5`, `1-5`, `0-30/10`, `0/15`.
 struct FieldItem: Hashable, Sendable {
     var first: Int
-    /// nil: the value alone, or with a step the largest one of the field.
+    /// Last value; nil for a single value, or with a step for the largest value of the field.
     var last: Int?
     var step: Int?
 
@@ -57,13 +57,15 @@ struct FieldItem: Hashable, Sendable {
     }
 }
 
-/// A step that does not divide its range: the last distance before the values repeat is different.
+/// A step that does not divide its range, so that the last distance before the values repeat differs.
 public struct StepWarning: Hashable, Sendable, CustomStringConvertible {
     public let field: CalendarField
     public let step: Int
     public let description: String
 
-    /// Returns a warning if the step of an item leaves a remainder. `isWhole`: the item is `*/step` or `first/step`.
+    /// Returns a warning if the range of an item is not a multiple of its step.
+    ///
+    /// - Parameter isWhole: True for `*/step` or `first/step`.
     init?(_ item: FieldItem, isWhole: Bool, field: CalendarField, spelled: String) {
         guard let step = item.step, step > 1, field != .year else { return nil }
         self.field = field

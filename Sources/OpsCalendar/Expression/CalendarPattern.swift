@@ -1,33 +1,33 @@
 /// The set of local times of a cron line or a calendar event.
 public struct CalendarPattern: Hashable, Sendable {
     enum DayRule: Hashable, Sendable {
-        /// Day of the month and day of the week must match.
+        /// Both day of the month and day of the week must match.
         case both
-        /// One of them is enough, as in cron if both are restricted.
+        /// One of the two is enough, as in cron if both are restricted.
         case either
     }
 
-    // One bit for each value.
+    // Values as bits.
     var seconds: UInt64 = 1
     var minutes: UInt64 = 1
     var hours: UInt64 = 1
     var days: UInt64 = Self.everyDay
-    /// `days` counts from the last day of the month.
+    /// True if `days` count from the last day of the month.
     var countsFromEnd = false
     var months: UInt64 = Self.everyMonth
-    /// Bit 0 is Sunday.
+    /// Weekdays as bits; bit 0 is Sunday.
     var weekdays: UInt64 = Self.everyWeekday
     var dayRule = DayRule.both
-    /// nil: every year.
+    /// Years; nil for every year.
     var years: [FieldItem]?
-    /// The hour begins with `*`: the pattern follows elapsed time when clocks are changed.
+    /// True if the hour begins with `*`: then the pattern follows elapsed time when clocks are changed.
     var isHourUnrestricted = false
 
     static let everyDay: UInt64 = 0xffff_fffe
     static let everyMonth: UInt64 = 0x1ffe
     static let everyWeekday: UInt64 = 0x7f
 
-    /// Returns the first matching local time from `local` on, until the end of 2199.
+    /// Returns the first matching local time from `local` on, up to the end of 2199.
     func next(from local: LocalTime) -> LocalTime? {
         let first = LocalDate(year: CalendarField.year.range.lowerBound, month: 1, day: 1)
         let local = max(local, LocalTime(first, hour: 0, minute: 0, second: 0))
@@ -68,7 +68,7 @@ public struct CalendarPattern: Hashable, Sendable {
         }
         guard weekdays != Self.everyWeekday || dayRule == .either else { return byDate }
         let first = LocalDate(year: year, month: month, day: 1).weekday
-        /// The 1st, 8th, 15th, 22nd and 29th, as bits 0 to 28.
+        /// Bits 0 to 28 for the 1st, 8th, 15th, 22nd and 29th.
         let weeks: UInt64 = 0x1020_4081
         var byWeekday: UInt64 = 0
         for day in 1...7 where weekdays >> UInt64((first + day - 1) % 7) & 1 == 1 { byWeekday |= weeks << UInt64(day) }

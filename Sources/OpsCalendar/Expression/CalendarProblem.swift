@@ -1,6 +1,6 @@
 /// An error in a calendar expression: what is wrong, where, why, and what to write instead.
 public struct CalendarProblem: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Longest expression that is read, in bytes.
+    /// Longest expression in bytes.
     public static let longest = 1000
 
     public let expression: String
@@ -15,7 +15,7 @@ public struct CalendarProblem: Error, Hashable, Sendable, CustomStringConvertibl
     }
 }
 
-/// A part of an expression with its position, and the position up to which it has been read.
+/// Part of an expression, with its position and the position up to which it has been read.
 struct ExpressionText {
     let whole: String
     let bytes: [UInt8]
@@ -49,7 +49,7 @@ struct ExpressionText {
         split { $0 == 0x20 || $0 == 0x09 }.filter { !$0.isAtEnd }
     }
 
-    /// Returns the parts between separators, the empty ones too.
+    /// Returns the parts between separators, including empty ones.
     func split(_ isSeparator: (UInt8) -> Bool) -> [ExpressionText] {
         var parts: [ExpressionText] = []
         var part = self

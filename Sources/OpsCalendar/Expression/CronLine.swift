@@ -34,7 +34,7 @@ enum CronLine {
 private struct CronField {
     private let field: CalendarField
     private(set) var mask: UInt64 = 0
-    /// The field begins with `*`.
+    /// True if the field begins with `*`.
     private(set) var isUnrestricted = false
     private(set) var text = ""
     private(set) var warnings: [StepWarning] = []
@@ -123,7 +123,7 @@ private struct CronField {
     ) throws(CalendarProblem) -> Int {
         let start = part
         var last = try value(&part)
-        // A week may end on Sunday.
+        // A week may also end on Sunday.
         if field == .dayOfWeek, last == 0, first > 0 { last = 7 }
         guard last >= first else {
             let top = field == .dayOfWeek ? 6 : field.range.upperBound

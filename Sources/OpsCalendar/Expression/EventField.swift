@@ -1,10 +1,10 @@
 /// One field of a calendar event.
 struct EventField {
     let field: CalendarField
-    /// nil: `*`.
+    /// Items; nil for `*`.
     private(set) var items: [FieldItem]?
     private(set) var warnings: [StepWarning] = []
-    /// 1 is the last day of the month.
+    /// True if 1 is the last day of the month.
     private var countsFromEnd = false
 
     init(_ field: CalendarField, _ items: [FieldItem]? = nil) {
@@ -12,11 +12,11 @@ struct EventField {
         self.items = items
     }
 
-    /// One bit for each value.
+    /// Values as bits.
     var mask: UInt64? {
         guard let items else { return nil }
         guard countsFromEnd else { return FieldItem.mask(items, in: field) }
-        // A repetition goes from the n-th last day to the last one: its numbers go down.
+        // A repetition from the n-th last day to the last has descending numbers.
         let ascending = items.map { item in
             guard let step = item.step, item.last == nil else { return item }
             return FieldItem(first: 1 + (item.first - 1) % step, last: item.first, step: step)

@@ -1,7 +1,7 @@
-/// The time after the last change of a zone file: standard time, and the two changes of each year, if there are any.
-/// POSIX.1-2017, chapter 8.3, with the hours of RFC 8536 (-167 to 167).
+/// Rule for the time after the last change of a zone file: standard time, and two changes each year if there is
+/// daylight-saving time. POSIX.1-2017, chapter 8.3, with the hours of RFC 8536 (-167 to 167).
 struct PosixRule: Hashable, Sendable {
-    /// A day of each year and a local time on it.
+    /// A day of each year, with a local time.
     struct Day: Hashable, Sendable {
         enum Form: Hashable, Sendable {
             /// `Jn`: 1 to 365; 29 February is never counted.
@@ -15,7 +15,7 @@ struct PosixRule: Hashable, Sendable {
         /// Seconds after midnight.
         let time: Int
 
-        /// Returns the change in `year` on a clock that has not been changed yet.
+        /// Returns the change in `year` in local time before the change.
         func local(in year: Int) -> Int64 {
             dayNumber(in: year) * LocalTime.secondsPerDay + Int64(time)
         }
@@ -50,7 +50,7 @@ struct PosixRule: Hashable, Sendable {
     init(_ text: [UInt8]) throws(ZoneFileError) {
         var parser = PosixRuleParser(text)
         let parsed = try parser.rule()
-        // Daylight-saving time all year round is a zone without changes.
+        // A zone with daylight-saving time all year round has no changes.
         let only = parsed.daylight.flatMap { Self.onlyOffset(parsed.standard, $0) }
         standard = only ?? parsed.standard
         daylight = only == nil ? parsed.daylight : nil
@@ -71,8 +71,8 @@ struct PosixRule: Hashable, Sendable {
         return ZonePeriod(start: start, end: end, offset: offset)
     }
 
-    /// Returns the changes of some years in their order. If two are at the same instant, the one of the later year
-    /// remains: the end of one year's daylight-saving time and the start of the next may coincide.
+    /// Returns the changes of some years in order. If the end of one year's daylight-saving time and the start of the
+    /// next coincide, only the one of the later year remains.
     private static func changes(
         _ standard: Int, _ daylight: Daylight, in years: ClosedRange<Int>
     ) -> [ZoneRules.Change] {
@@ -84,7 +84,7 @@ struct PosixRule: Hashable, Sendable {
             let end = ZoneRules.Change(
                 at: UnixTime(seconds: daylight.end.local(in: year) - Int64(daylight.offset)), offset: standard)
             for change in start.at <= end.at ? [start, end] : [end, start] {
-                // In its place among those before it, behind its equals.
+                // Inserted in order, after equal ones.
                 var place = changes.endIndex
                 while place > 0, changes[place - 1].at > change.at { place -= 1 }
                 changes.insert(change, at: place)
@@ -93,7 +93,7 @@ struct PosixRule: Hashable, Sendable {
         return changes
     }
 
-    /// Returns the offset of a rule that never changes it. 28 years have each leap year on each weekday.
+    /// Returns the offset of a rule that never changes it. In 28 years, each kind of year begins on each weekday.
     private static func onlyOffset(_ standard: Int, _ daylight: Daylight) -> Int? {
         guard daylight.offset != standard else { return standard }
         let changes = changes(standard, daylight, in: 2000...2030)
@@ -139,7 +139,7 @@ private struct PosixRuleParser {
         guard take(byte) else { throw .posixRule(otherwise) }
     }
 
-    /// Skips `CET` or `<+01>`.
+    /// Skips a name such as `CET` or `<+01>`.
     private mutating func skipName() throws(ZoneFileError) {
         let isQuoted = take("<")
         let name = rest.prefix { byte in
@@ -163,7 +163,7 @@ private struct PosixRuleParser {
         return value
     }
 
-    /// Reads `[+-]h[:m[:s]]`, as seconds.
+    /// Reads `[+-]h[:m[:s]]` as seconds.
     private mutating func clock(hours: Int) throws(ZoneFileError) -> Int {
         let isNegative = take("-")
         if !isNegative { _ = take("+") }

@@ -1,4 +1,4 @@
-/// The reason why the bytes of a time zone cannot be used.
+/// Reason why a zone file cannot be used.
 public enum ZoneFileError: Error, Hashable, Sendable, CustomStringConvertible {
     case notAZoneFile
     /// The file is shorter than its header says, or the header has impossible values.
@@ -19,7 +19,7 @@ public enum ZoneFileError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ZoneRules {
-    /// Largest zone file that is read. The largest of tzdata has 4 KiB.
+    /// Maximum size of a zone file. The largest in tzdata has 4 KiB.
     public static let maximumFileSize = 1 << 18
 
     /// Reads the contents of a zone file (RFC 8536): its 64-bit data and its footer.
@@ -32,7 +32,7 @@ extension ZoneRules {
         let header = try ZoneHeader(&reader)
         guard header.leapSeconds == 0 else { throw .leapSeconds }
         guard header.types > 0, header.types <= 256 else { throw .damaged("\(header.types) types of local time") }
-        // Checked as a whole, so that the loops below are as long as the file at most.
+        // The size is checked once, so that the loops below read no more than the file.
         guard reader.remaining >= header.length(ofTimes: 8) else { throw .damaged("it is cut off") }
 
         let times = try (0..<header.changes).map { _ throws(ZoneFileError) in try reader.integer64() }
@@ -42,7 +42,7 @@ extension ZoneRules {
             let offset = Int(try reader.integer32())
             guard Self.offsets.contains(offset) else { throw .damaged("an offset of \(offset) s") }
             offsets.append(offset)
-            // Daylight-saving flag and abbreviation: local time does not depend on them.
+            // Daylight-saving flag and abbreviation are skipped: local time does not depend on them.
             try reader.skip(2)
         }
         try reader.skip(header.letters + header.standardMarks + header.utcMarks)
@@ -60,7 +60,7 @@ extension ZoneRules {
     }
 }
 
-/// The counts at the beginning of both blocks of a zone file.
+/// Counts at the beginning of each block of a zone file.
 private struct ZoneHeader {
     let version: UInt8
     let utcMarks: Int
@@ -84,7 +84,7 @@ private struct ZoneHeader {
         letters = try reader.count()
     }
 
-    /// Returns the size of the data of a block whose times have so many bytes. Counts have 32 bits: no sum overflows.
+    /// Returns the size of a block's data if its times have this many bytes. Counts have 32 bits, so no sum overflows.
     func length(ofTimes size: Int) -> Int {
         changes * (size + 1) + types * 6 + letters + leapSeconds * (size + 4) + standardMarks + utcMarks
     }

@@ -1,9 +1,10 @@
 /// Names of the IANA time zone database, such as `Europe/Berlin`.
 public enum ZoneName {
-    /// Folder of the zone files on Debian.
+    /// Directory of the zone files on Debian.
     public static let folder = "/usr/share/zoneinfo"
 
-    /// Returns whether a name can be looked up safely: it stays below the folder, and has the letters of the database.
+    /// Returns true if a name is safe to look up: it stays below the directory, and has only characters of the
+    /// database.
     public static func isValid(_ name: String) -> Bool {
         let bytes = name.utf8
         guard 1...64 ~= bytes.count, bytes.first.map({ ($0 | 0x20) &- UInt8(ascii: "a") < 26 }) == true else {

@@ -1,4 +1,4 @@
-/// A period in which a zone has one offset from UTC: from `start` up to, but not including, `end`.
+/// A period in which a zone has one offset from UTC. It includes `start` and excludes `end`.
 public struct ZonePeriod: Hashable, Sendable {
     public let start: UnixTime
     public let end: UnixTime
@@ -11,7 +11,7 @@ public struct ZonePeriod: Hashable, Sendable {
 /// An instant at which the clocks of a zone are put forward or back.
 public struct ClockChange: Hashable, Sendable {
     public let instant: UnixTime
-    /// Seconds east of UTC before and from `instant` on.
+    /// Offsets in seconds east of UTC: before `instant`, and from it on.
     public let before: Int
     public let after: Int
 
@@ -30,7 +30,7 @@ public enum LocalTimeMatch: Hashable, Sendable {
     case twice(first: UnixTime, last: UnixTime)
 }
 
-/// The offset of a zone from UTC at all times: a table of changes, and a rule for the time after the table.
+/// Offset of a zone from UTC at all times: a table of changes, and a rule for the time after the table.
 public struct ZoneRules: Hashable, Sendable {
     struct Change: Hashable, Sendable {
         let at: UnixTime
@@ -39,14 +39,14 @@ public struct ZoneRules: Hashable, Sendable {
 
     public static let utc = ZoneRules(initialOffset: 0)
 
-    /// Ascending. Each one changes the offset.
+    /// Changes in ascending order. Each one changes the offset.
     private let changes: [Change]
     private let initialOffset: Int
-    /// Governs from `ruleStart` on.
+    /// Rule that applies from `ruleStart` on.
     private let rule: PosixRule?
     private let ruleStart: UnixTime
 
-    /// `changes` in ascending order; those that do not change the offset are dropped.
+    /// - Parameter changes: Changes in ascending order; those that do not change the offset are dropped.
     init(initialOffset: Int, changes: [Change] = [], rule: PosixRule? = nil) {
         self.initialOffset = initialOffset
         self.rule = rule
@@ -63,7 +63,7 @@ public struct ZoneRules: Hashable, Sendable {
         self.init(initialOffset: 0, rule: try PosixRule(Array(text.utf8)))
     }
 
-    // MARK: - Questions
+    // MARK: - Lookup
 
     public func offset(at instant: UnixTime) -> Int { period(containing: instant).offset }
 
@@ -103,7 +103,7 @@ public struct ZoneRules: Hashable, Sendable {
         return nil
     }
 
-    /// Returns when the clocks show a local time.
+    /// Returns the instants at which the clocks show a local time.
     public func match(_ local: LocalTime) -> LocalTimeMatch {
         var found: [UnixTime] = []
         var current = period(containing: Self.before(local))
@@ -124,7 +124,8 @@ public struct ZoneRules: Hashable, Sendable {
         return first == last ? .once(first) : .twice(first: first, last: last)
     }
 
-    /// Returns the first instant at which the clocks show `local` or a later time: the first of two, and the end of a gap.
+    /// Returns the first instant at which the clocks show `local` or a later time. Of two instants it is the first, and
+    /// for a skipped time the end of the gap.
     public func firstInstant(reaching local: LocalTime) -> UnixTime {
         var current = period(containing: Self.before(local))
         while true {
@@ -135,8 +136,8 @@ public struct ZoneRules: Hashable, Sendable {
         }
     }
 
-    /// Returns the earliest local time that the clocks have not reached up to and including `instant`: the second pass
-    /// of a repeated hour reaches no new time.
+    /// Returns the earliest local time that the clocks have not shown up to and including `instant`. The second pass of
+    /// a repeated hour shows no new time.
     func firstUnreached(after instant: UnixTime) -> LocalTime {
         var current = period(containing: instant)
         var local = instant.seconds + Int64(current.offset) + 1
@@ -158,16 +159,16 @@ public struct ZoneRules: Hashable, Sendable {
         while let change = nextChange(after: instant, through: limit) {
             let before = change.instant.seconds + Int64(change.before)
             let after = change.instant.seconds + Int64(change.after)
-            // The skipped times with the first one after them, or the repeated times.
+            // Counts if the day contains skipped times or the first time after them, or repeated times.
             if change.isForward ? before < end && after >= midnight : after < end && before > midnight { return change }
             instant = change.instant
         }
         return nil
     }
 
-    // MARK: - Bounds
+    // MARK: - Limits
 
-    /// The offsets that RFC 8536 allows, in seconds.
+    /// Offsets that RFC 8536 allows, in seconds.
     static let offsets = -89_999...93_599
     static let largestShift = Int64(offsets.upperBound - offsets.lowerBound)
 

@@ -15,7 +15,7 @@ public struct OpsGraph: Sendable {
         let place: Int
     }
 
-    /// A condition on the end of another operation of the graph.
+    /// A dependency on another operation of the graph.
     public struct After: Sendable {
         let name: String
         let when: EdgeCondition
@@ -27,10 +27,10 @@ public struct OpsGraph: Sendable {
     }
 
     public var name: String?
-    /// A second submission with the same key of the same user returns the operations of the first.
+    /// Idempotency key: a second submission of the same user with this key returns the operations of the first one.
     public var key: String?
     private var operations: [OpsOperationKeys] = []
-    /// Places of the operations that are in no group.
+    /// Indices of the operations that are in no group.
     private var roots: [Int] = []
     private var names: Set<String> = []
 
@@ -38,7 +38,7 @@ public struct OpsGraph: Sendable {
 
     public var count: Int { operations.count }
 
-    /// Adds an operation that runs a command. A missing name is made.
+    /// Adds an operation that runs a command. An operation without a name gets one.
     @discardableResult
     public mutating func add(
         _ command: [String], name: String? = nil, after: [After] = [], in group: Node? = nil,
@@ -49,7 +49,7 @@ public struct OpsGraph: Sendable {
         return append(keys, name, after, group)
     }
 
-    /// Adds an operation that runs a line of `/bin/sh`. A missing name is made.
+    /// Adds an operation that runs a line of `/bin/sh`. An operation without a name gets one.
     @discardableResult
     public mutating func add(
         shell: String, name: String? = nil, after: [After] = [], in group: Node? = nil,
@@ -58,7 +58,7 @@ public struct OpsGraph: Sendable {
         add(["/bin/sh", "-c", shell], name: name, after: after, in: group, fill)
     }
 
-    /// Adds a group; operations are put into it by `add(in:)`. At most `limit` of them run at a time.
+    /// Adds a group; `add(in:)` adds operations to it. At most `limit` of them run at a time.
     @discardableResult
     public mutating func group(_ name: String, limit: Int? = nil, after: [After] = [], in group: Node? = nil) -> Node {
         var keys = OpsOperationKeys()
@@ -91,7 +91,7 @@ public struct OpsGraph: Sendable {
 }
 
 extension Submission {
-    /// Creates a submission of operations that are objects of their own.
+    /// Creates a submission of operations, each given as a JSON object.
     init(texts: [[UInt8]]) {
         var text: [UInt8] = []
         var places: [Range<Int>] = []

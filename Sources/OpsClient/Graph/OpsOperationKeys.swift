@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// Keys of one operation, as opsd-graph(5) has them. What is nil is left to the daemon.
+/// Keys of one operation, as in opsd-graph(5). If a key is nil, the daemon uses its default.
 public struct OpsOperationKeys: Sendable {
     struct Dependency: Sendable {
         enum Target: Sendable {
@@ -13,7 +13,7 @@ public struct OpsOperationKeys: Sendable {
 
     public var command: [String] = []
     public var queue: String?
-    /// From -100 to 100.
+    /// Priority from -100 to 100.
     public var priority: Int?
     public var qualityOfService: OpsQualityOfService?
     /// Categories in the short form of opsd-graph(5): `db`, `disk:shared`, `gpu:2`.
@@ -22,28 +22,28 @@ public struct OpsOperationKeys: Sendable {
     public var labels: [String: String] = [:]
     public var directory: String?
     public var stdin: String?
-    /// Seconds that an attempt may take.
+    /// Maximum duration of an attempt in seconds.
     public var timeout: Double?
     /// Number of attempts after the first.
     public var retries: Int?
     public var isHeld = false
     public var isBarrier = false
     var name: String?
-    /// Places of the children of a group among the operations of its graph; nil: no group.
+    /// Indices of the children of a group in its graph; nil for an operation that is not a group.
     var children: [Int]?
     var childLimit: Int?
     var after: [Dependency] = []
 
     public init(command: [String] = []) { self.command = command }
 
-    /// Returns a duration of the graph format; nil for one without end.
+    /// Returns a duration in the format of graph files; nil for an infinite one.
     static func milliseconds(_ seconds: Double) -> String? {
         guard seconds.isFinite else { return nil }
         let longest = Double(Limits.duration / 1_000_000)
         return "\(Int64(min(max(seconds * 1000, -longest), longest).rounded(.up)))ms"
     }
 
-    /// Returns the operation as a JSON object, with its children among the operations of a graph.
+    /// Returns the operation as a JSON object, with its children taken from the operations of a graph.
     func json(in graph: [OpsOperationKeys] = []) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()

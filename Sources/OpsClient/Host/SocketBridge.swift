@@ -1,7 +1,7 @@
 internal import Glibc
 internal import OpsSystem
 
-/// Carries the bytes between standard input and output and the socket of a daemon, until one of them ends.
+/// Copies bytes between standard input and output and the socket of a daemon, until one of them ends.
 public enum SocketBridge {
     private static let piece = 1 << 16
 
@@ -29,7 +29,7 @@ public enum SocketBridge {
             var entries = [
                 pollfd(fd: isOpen ? input.rawValue : -1, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: socket.rawValue, events: Int16(POLLIN), revents: 0),
-                // Only its end is of interest.
+                // Polled only to notice its end.
                 pollfd(fd: output.rawValue, events: 0, revents: 0),
             ]
             if poll(&entries, 3, -1) < 0 { continue }
@@ -42,7 +42,7 @@ public enum SocketBridge {
                 if let bytes = try read(input) {
                     guard try socket.writeAll(bytes) else { return }
                 } else {
-                    // The daemon answers what it was asked, and ends the connection.
+                    // The daemon still answers earlier calls, and then closes the connection.
                     isOpen = false
                     shutdown(socket.rawValue, Int32(SHUT_WR))
                 }
@@ -50,7 +50,7 @@ public enum SocketBridge {
         }
     }
 
-    /// Nil at the end.
+    /// Returns nil at the end.
     private static func read(_ source: borrowing Descriptor) throws(SystemError) -> [UInt8]? {
         var bytes: [UInt8] = []
         while true {

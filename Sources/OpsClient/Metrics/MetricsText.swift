@@ -2,7 +2,7 @@ internal import OpsSystem
 public import OpsWire
 
 extension Connection {
-    /// Returns the numbers of the daemon for monitoring, as OpenMetrics text.
+    /// Returns the figures of the daemon for monitoring, as OpenMetrics text.
     public func metricsText() throws(ClientError) -> String {
         let status = try call(StatusRequest())
         let metrics = try call(MetricsRequest())
@@ -10,16 +10,16 @@ extension Connection {
     }
 }
 
-/// The numbers of a daemon as OpenMetrics text, at most 1,000 series of them.
+/// The figures of a daemon as OpenMetrics text, with at most 1,000 series.
 public struct MetricsText {
     /// Media type of the text, for HTTP.
     public static let mediaType = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
-    /// Queues that have series of their own; those that were made later are added up.
+    /// Number of queues with series of their own; later queues are added up.
     private static let namedQueues = 16
-    /// Categories that have series of their own, in the order of names; the others are added up.
+    /// Number of categories with series of their own, in the order of names; the others are added up.
     private static let namedCategories = 60
-    /// Name of what is added up. No queue and no category can be called so.
+    /// Label of the sums. No queue or category can have this name.
     private static let others = "(others)"
 
     private var writer = OpenMetricsWriter()
@@ -168,7 +168,7 @@ public struct MetricsText {
         }
     }
 
-    // MARK: Bounds
+    // MARK: Limits
 
     private static func bounded(_ queues: [QueueMetricsRow]) -> [QueueMetricsRow] {
         let rest = queues.dropFirst(namedQueues)
@@ -201,7 +201,7 @@ extension QueueMetricsRow {
         pending += other.pending
         ready += other.ready
         executing += other.executing
-        // Instants of one form: the earlier text is the earlier instant.
+        // All instants have the same format, so the earlier text is the earlier instant.
         readySince = [readySince, other.readySince].compactMap { $0 }.min()
         finished.add(other.finished)
         waiting.add(other.waiting)

@@ -1,6 +1,6 @@
 internal import OpsWire
 
-/// Writes OpenMetrics text: families one after the other, each with its type, unit and help before its samples.
+/// Writes OpenMetrics text: one family after the other, each with its type, unit and help before its samples.
 struct OpenMetricsWriter {
     enum Kind: String { case gauge, counter, histogram }
 
@@ -20,7 +20,7 @@ struct OpenMetricsWriter {
         }
     }
 
-    /// The whole text, with the line that ends it.
+    /// The complete text, with the line that ends it.
     var finished: String { text + "# EOF\n" }
 
     /// Writes a family. One without samples is left out.

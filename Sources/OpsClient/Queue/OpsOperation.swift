@@ -3,12 +3,12 @@ internal import Synchronization
 
 /// A process that opsd runs when its dependencies, its queue and its priority allow. It outlives this program.
 ///
-/// What is set before the operation is added to a queue is stored with it. Afterwards the properties tell what opsd has
-/// told last.
+/// Properties that are set before the operation is added to a queue are stored with it. Afterwards, the properties show
+/// the latest state that opsd has reported.
 public final class OpsOperation: Sendable {
     /// State of an operation. It may go from `executing` back to `ready` when an attempt is repeated.
     public enum State: String, Sendable {
-        /// Not added to a queue.
+        /// Not added to a queue yet.
         case new
         case pending, ready, executing, finished
     }
@@ -64,13 +64,14 @@ public final class OpsOperation: Sendable {
         set { withContent { $0.keys.qualityOfService = newValue } }
     }
 
-    /// Closure that is called once on a thread of the library when the operation has finished while this program runs.
+    /// Closure that is called once, on a thread of the library, when the operation finishes while this program runs.
     public var completionBlock: (@Sendable () -> Void)? {
         get { withContent { $0.completion } }
         set { withContent { $0.completion = newValue } }
     }
 
-    /// Makes this operation wait for another one, of any queue. The condition `finished` is that of Operation: any end.
+    /// Makes this operation wait for another one, of any queue. The default condition `finished` accepts every outcome,
+    /// as for Foundation's Operation.
     public func addDependency(_ operation: OpsOperation, when: EdgeCondition = .finished) {
         withContent { $0.dependencies.append((operation, when)) }
     }
@@ -83,18 +84,18 @@ public final class OpsOperation: Sendable {
 
     // MARK: Afterwards
 
-    /// Number of the operation; nil before it is added.
+    /// Id of the operation; nil before it is added.
     public var id: Int64? { withContent { $0.id } }
     public var state: State { withContent { $0.state } }
-    /// End of the operation; nil before it has finished.
+    /// Outcome of the operation; nil before it has finished.
     public var outcome: OutcomeName? { withContent { $0.outcome } }
     public var isReady: Bool { state == .ready }
     public var isExecuting: Bool { state == .executing }
     public var isFinished: Bool { state == .finished }
-    /// True once the operation has been asked to cancel, whatever its state.
+    /// True if the operation has been asked to cancel, in any state.
     public var isCancelled: Bool { withContent { $0.isCancelled } }
 
-    /// Asks opsd to cancel the operation. One that has not been added is cancelled when it is.
+    /// Asks opsd to cancel the operation. An operation that has not been added is cancelled when it is added.
     public func cancel() throws(ClientError) {
         let (id, session) = withContent { content in
             content.isCancelled = true
@@ -104,7 +105,7 @@ public final class OpsOperation: Sendable {
         _ = try session.call(CancelRequest.with { $0.selection.refs = ["\(id)"] })
     }
 
-    /// Waits until the operation has finished, over restarts of opsd too.
+    /// Waits until the operation has finished, even if opsd restarts meanwhile.
     public func waitUntilFinished() throws(ClientError) {
         let (id, session) = withContent { ($0.id, $0.session) }
         guard let id, let session else { return }
@@ -112,7 +113,7 @@ public final class OpsOperation: Sendable {
         try session.refresh([self])
     }
 
-    /// The states of the operation from the present one to `finished`.
+    /// The states of the operation, from the current one to `finished`.
     public var states: AsyncStream<State> {
         AsyncStream { continuation in
             let reader: Int? = withContent { content in
@@ -142,7 +143,7 @@ public final class OpsOperation: Sendable {
         }
     }
 
-    /// Takes what opsd has told, and calls the completion block at the end.
+    /// Applies an update from opsd, and calls the completion block at the end.
     func take(state: StateName, outcome: OutcomeName?, isCancelled: Bool) {
         let known = State(rawValue: state.rawValue)
         typealias Readers = [AsyncStream<State>.Continuation]

@@ -1,4 +1,4 @@
-/// Share of the machine that an operation's process gets: nice value, I/O class and CPU weight.
+/// Share of the machine for the process of an operation: nice value, I/O class and CPU weight.
 public enum OpsQualityOfService: String, Sendable, CaseIterable {
     case userInteractive, userInitiated, `default`, utility, background
 }

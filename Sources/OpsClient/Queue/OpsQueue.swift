@@ -1,14 +1,14 @@
 internal import OpsWire
 internal import Synchronization
 
-/// A queue of opsd, with the names of Foundation's OperationQueue: operations are processes, and queue and operations
+/// A queue of opsd, with the interface of Foundation's OperationQueue. Operations are processes; queue and operations
 /// outlive this program.
 public final class OpsQueue: Sendable {
     public let name: String
     private let session: OpsSession
     private let added = Mutex<[OpsOperation]>([])
 
-    /// Opens a queue, and makes it if it is not there. The socket is found as opsctl finds it.
+    /// Opens a queue, and creates it if it does not exist. The socket is found as by opsctl.
     public init(_ name: String = "default", socket: String? = nil) throws(ClientError) {
         self.name = name
         session = OpsSession(path: SocketPath.find(socket))
@@ -16,7 +16,7 @@ public final class OpsQueue: Sendable {
         do throws(ClientError) {
             _ = try session.call(SetQueueRequest.with { ($0.name, $0.create) = (name, true) })
         } catch {
-            // Another program may have made it at the same moment.
+            // Another program may have created it at the same moment.
             guard try row() != nil else { throw error }
         }
     }
@@ -27,7 +27,8 @@ public final class OpsQueue: Sendable {
 
     // MARK: The queue of the daemon
 
-    /// Number of operations of the queue that may execute at a time, of all its users; nil: no limit but the workers.
+    /// Maximum number of operations of the queue that execute at the same time, for all users together; nil for no
+    /// limit besides the workers.
     public var maxConcurrentOperationCount: Int? {
         get throws(ClientError) { try row()?.limit }
     }
@@ -40,7 +41,7 @@ public final class OpsQueue: Sendable {
         get throws(ClientError) { try row()?.suspended ?? false }
     }
 
-    /// Suspends the queue, for all its users: nothing new starts. Or lets it go on.
+    /// Suspends the queue for all its users, so that nothing new starts, or resumes it.
     public func setSuspended(_ isSuspended: Bool) throws(ClientError) {
         let selection = Selection.with { $0.queue = name }
         if isSuspended {
@@ -52,7 +53,7 @@ public final class OpsQueue: Sendable {
 
     // MARK: Operations of this program
 
-    /// The operations that were added here and have not finished.
+    /// Operations that were added by this object and have not finished.
     public var operations: [OpsOperation] {
         added.withLock { added in
             added.removeAll(where: \.isFinished)
@@ -66,11 +67,11 @@ public final class OpsQueue: Sendable {
         try addOperations([operation], key: key)
     }
 
-    /// Adds operations together: all of them are stored, or none. Operations that they depend on are among them, or have
-    /// been added before.
+    /// Adds operations together: all of them are stored, or none. The operations on which they depend must be among
+    /// them, or have been added earlier.
     ///
-    /// A key ties them to this program: where it was given before, nothing is stored, and the operations are those
-    /// of that time. So a program that was killed continues where it was.
+    /// An idempotency key makes this safe to repeat: if the key was used before, nothing is stored, and the objects
+    /// stand for the operations of that time. So a program that was killed can continue where it stopped.
     public func addOperations(
         _ operations: [OpsOperation], key: String? = nil, waitUntilFinished: Bool = false
     ) throws(ClientError) {
@@ -115,19 +116,19 @@ public final class OpsQueue: Sendable {
         if waitUntilFinished { try wait(for: operations) }
     }
 
-    /// Adds an operation that starts when everything that is in the queue has finished, and before everything that is added
+    /// Adds an operation that starts when everything in the queue has finished, and before everything that is added
     /// later.
     public func addBarrier(_ operation: OpsOperation, key: String? = nil) throws(ClientError) {
         operation.keys.isBarrier = true
         try addOperation(operation, key: key)
     }
 
-    /// Asks opsd to cancel the operations that were added here.
+    /// Asks opsd to cancel the operations that were added by this object.
     public func cancelAllOperations() throws(ClientError) {
         for operation in operations { try operation.cancel() }
     }
 
-    /// Waits until the operations that were added here have finished.
+    /// Waits until the operations that were added by this object have finished.
     public func waitUntilAllOperationsAreFinished() throws(ClientError) { try wait(for: operations) }
 
     private func wait(for operations: [OpsOperation]) throws(ClientError) {

@@ -2,17 +2,17 @@ internal import Glibc
 internal import OpsWire
 internal import Synchronization
 
-/// Calls of queues and operations, and a thread that follows the events of the operations that were added.
+/// Calls for queues and operations, and a thread that follows the events of the operations that were added.
 final class OpsSession: Sendable {
     private struct Followed: Sendable {
         var operations: [Int64: OpsOperation] = [:]
-        /// Number of the last event that was seen; nil: no thread follows events.
+        /// Number of the last event that was seen; nil if no thread follows events.
         var seen: Int64?
     }
 
     let path: String
     private let lock = Mutex(())
-    /// Used by the thread alone that holds the lock.
+    /// Used only by the thread that holds the lock.
     nonisolated(unsafe) private var connection: Connection?
     private let followed = Mutex(Followed())
 
@@ -20,8 +20,8 @@ final class OpsSession: Sendable {
 
     init(path: String) { self.path = path }
 
-    /// Calls a method. After the end of a connection a fresh one is used, but a call that may have been heard is not
-    /// repeated.
+    /// Calls a method. If the connection has ended, a new one is used, but a call that the daemon may have received is
+    /// not repeated.
     func call<Request: WireRequest>(_ request: Request) throws(ClientError) -> Request.Reply {
         try withConnection { (connection) throws(ClientError) in try connection.call(request) }
     }
@@ -32,7 +32,7 @@ final class OpsSession: Sendable {
         try lock.withLock { (_) throws(ClientError) in
             do throws(ClientError) {
                 let open: Connection
-                // No reply is under way, so what can be read is an end.
+                // No reply is expected, so if there is something to read, it is the end of the connection.
                 if let connection, try !connection.isClosed {
                     open = connection
                 } else {
@@ -41,7 +41,7 @@ final class OpsSession: Sendable {
                 connection = open
                 return try body(open)
             } catch {
-                // A refusal ends no connection.
+                // A refusal does not end the connection.
                 if case .refused = error { throw error }
                 connection = nil
                 throw error
@@ -51,7 +51,7 @@ final class OpsSession: Sendable {
 
     // MARK: Following
 
-    /// Submits operations and follows them. No event of them is lost: the thread takes none while this runs.
+    /// Submits operations and follows them. No event is lost, because the thread reads none while this runs.
     func add(_ operations: [OpsOperation], _ submission: Submission) throws(ClientError) -> SubmitReply {
         try followed.withLock { (followed) throws(ClientError) in
             let last: Int64
@@ -71,7 +71,8 @@ final class OpsSession: Sendable {
         }
     }
 
-    /// Follows one stream of events to its end; false: no operation is left to follow, and the thread ends.
+    /// Follows one stream of events to its end; returns false if there is no operation left to follow, and the thread
+    /// ends.
     private func followStream() -> Bool {
         do throws(ClientError) {
             let since = followed.withLock { $0.seen }
@@ -91,7 +92,7 @@ final class OpsSession: Sendable {
         }
     }
 
-    /// Continues after a stream that was too slow, or a restart of the daemon: the rows contain what was missed.
+    /// Continues after a stream that was too slow, or a restart of the daemon, by reading the rows of the operations.
     private func catchUp() {
         usleep(Self.pause)
         do throws(ClientError) {
@@ -99,7 +100,7 @@ final class OpsSession: Sendable {
             try refresh(Array(followed.withLock { $0.operations.values }))
             followed.withLock { if $0.seen != nil { $0.seen = last } }
         } catch {
-            // The daemon is not back yet: the next stream fails as well, and this is tried again.
+            // The daemon is not back yet: the next stream fails as well, and then this runs again.
         }
     }
 
@@ -134,7 +135,7 @@ final class OpsSession: Sendable {
         }
     }
 
-    /// Waits until operations have finished. A daemon that restarts is waited for.
+    /// Waits until operations have finished, even if the daemon restarts meanwhile.
     func wait(for ids: [Int64]) throws(ClientError) {
         guard !ids.isEmpty else { return }
         var patience = Patience()

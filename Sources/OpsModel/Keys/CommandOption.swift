@@ -1,7 +1,7 @@
-/// Kind of the value of an option or an operand: decides how it is checked, completed and named in help.
+/// Kind of value of an option or operand. It determines how the value is checked, completed and named in help.
 public indirect enum ValueKind: Sendable, Equatable {
     case text
-    /// A number from 0 on.
+    /// An integer from 0 on.
     case integer
     case number
     case duration
@@ -19,7 +19,7 @@ public indirect enum ValueKind: Sendable, Equatable {
     case queue
     case category
     case choice([String])
-    /// Comma-separated words, each one of these.
+    /// One or more of these words, separated by commas.
     case choices([String])
     /// A value, or `none` to remove it.
     case orNone(ValueKind)
@@ -27,19 +27,19 @@ public indirect enum ValueKind: Sendable, Equatable {
 
 /// One option of a verb. Its name is its identity.
 public struct CommandOption: Sendable {
-    /// Conversion of an option's text to the JSON of a key, or of a member of the key's object.
+    /// How the text of an option becomes the JSON of a key, or of a member of the key's object.
     public enum Encoding: Sendable {
         case text
-        /// Made absolute.
+        /// A path, which is made absolute.
         case path
         case integer, number
-        /// True when the option is there.
+        /// True if the option is given.
         case flag
         /// A duration, or an instant, which is written in RFC 3339.
         case time
-        /// Comma-separated exit codes.
+        /// Exit codes, separated by commas.
         case codes
-        /// Comma-separated texts.
+        /// Texts, separated by commas.
         case words
         /// An object of texts.
         case pairs
@@ -47,23 +47,23 @@ public struct CommandOption: Sendable {
         case quantities
         /// An object of numbers.
         case factors
-        /// A form that opsctl writes for this key alone.
+        /// Written by a function of opsctl for this key.
         case special
     }
 
-    /// Long, without dashes.
+    /// Long name without dashes.
     public let name: String
     public let short: Character?
-    /// Nil for a flag.
+    /// Kind of the value; nil for a flag.
     public var kind: ValueKind?
     public var placeholder: String
     public let help: String
-    /// Long too: the key of an operation that it sets, where a flag is called otherwise.
+    /// Another long name: the key of an operation, if the flag has a different name.
     public var alias: String?
     public var encoding = Encoding.special
-    /// Member of the key's object; nil: the option gives the key as a whole.
+    /// Member of the key's object; nil if the option sets the whole key.
     public var member: String?
-    /// All words after the value are values too.
+    /// True if all words after the value are values too.
     public var takesRest = false
 
     public static func flag(_ name: String, _ help: String) -> CommandOption {
@@ -98,14 +98,14 @@ public struct CommandOption: Sendable {
         return option
     }
 
-    /// The option with all words that follow as values.
+    /// The option, with all words that follow as values.
     public var withRest: CommandOption {
         var option = self
         option.takesRest = true
         return option
     }
 
-    /// The option with `none` beside its values.
+    /// The option, with `none` as an additional value.
     public var orNone: CommandOption {
         guard let kind else { return self }
         var option = self
@@ -118,10 +118,10 @@ public struct CommandOption: Sendable {
 
     public func isCalled(_ name: String) -> Bool { name == self.name || name == alias }
 
-    /// The help with the other name.
+    /// Help text with the other name.
     public var about: String { alias.map { "\(help); also --\($0)" } ?? help }
 
-    /// `-n, --lines N`, as help and manual pages write it.
+    /// Form in help and manual pages: `-n, --lines N`.
     public var spelling: String {
         let long = kind == nil ? "--\(name)" : "--\(name) \(placeholder)"
         guard let short else { return "    " + long }

@@ -1,4 +1,4 @@
-/// The keys that say how an operation ends.
+/// Keys for the end of an operation.
 extension KeyEntry {
     static var timeout: KeyEntry {
         KeyEntry(

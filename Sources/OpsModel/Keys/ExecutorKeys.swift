@@ -1,4 +1,4 @@
-/// The keys that say where an operation runs.
+/// Keys for the executor of an operation.
 extension KeyEntry {
     static var executor: KeyEntry {
         KeyEntry(

@@ -1,4 +1,4 @@
-/// JSON Schema (draft 2020-12) of graph files, made from the table of operation keys.
+/// JSON Schema (draft 2020-12) of graph files, generated from the table of operation keys.
 public enum GraphSchema {
     public static var text: String {
         let shared = OperationKey.allCases.filter { !$0.isOfOneAlone }
@@ -86,7 +86,7 @@ public enum GraphSchema {
             .joined(separator: ",\n")
     }
 
-    /// Returns the schema of a key: one whose value is null counts as left out.
+    /// Returns the schema of a key that may also be null, which means that it is absent.
     private static func orNull(_ schema: String, _ about: String) -> String {
         let text = about.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
         return #"{"description": "\#(text)", "anyOf": [\#(schema), {"type": "null"}]}"#

@@ -1,4 +1,4 @@
-/// The keys that say what an operation is.
+/// Keys for the identity of an operation.
 extension KeyEntry {
     static var name: KeyEntry {
         KeyEntry(

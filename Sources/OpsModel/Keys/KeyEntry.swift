@@ -1,21 +1,22 @@
-/// One entry of the table of operation keys: it drives decoder, `set`, options, help, manual and permissions.
+/// One entry of the table of operation keys. Decoder, `set`, options, help, manual and permissions use it.
 public struct KeyEntry: Sendable {
     public struct Traits: OptionSet, Sendable {
         public let rawValue: UInt8
         public init(rawValue: UInt8) { self.rawValue = rawValue }
-        /// The key describes a process: a group has none.
+        /// The key describes a process, so a group cannot have it.
         public static let process = Traits(rawValue: 1)
-        /// The key belongs to one operation: it cannot stand in `defaults`.
+        /// The key belongs to a single operation, so `defaults` cannot contain it.
         public static let single = Traits(rawValue: 2)
         /// `set` may change the key while the operation waits.
         public static let editable = Traits(rawValue: 4)
         /// `set` may remove the value.
         public static let removable = Traits(rawValue: 8)
-        /// The key says when the operation starts: given beside a graph file it is for those that wait for no other.
+        /// The key determines when the operation starts. As an option with a graph file, it applies to operations
+        /// without dependencies.
         public static let start = Traits(rawValue: 16)
     }
 
-    /// A chapter of help and manual.
+    /// Chapter of help and manual.
     public enum Chapter: String, Sendable, CaseIterable {
         case identity = "What it is"
         case order = "When it runs"
@@ -32,17 +33,17 @@ public struct KeyEntry: Sendable {
     private let makeForm: @Sendable () -> ValueForm
     private let makeManual: @Sendable () -> Manual
 
-    /// The JSON form of the value.
+    /// JSON form of the value.
     public var form: ValueForm { makeForm() }
     public var manual: Manual { makeManual() }
 
-    /// Text of the manual beside the form. Text between backquotes is literal.
+    /// Text of the manual, in addition to the form. Text between backquotes is literal.
     public struct Manual: Sendable {
-        /// The value of an operation that does not set the key.
+        /// Value for an operation that does not set the key.
         public let fallback: String
-        /// Paragraphs.
+        /// Paragraphs of the description.
         public let about: [String]
-        /// JSON of a member.
+        /// Example as a JSON member.
         public let example: String
 
         public init(default fallback: String, _ about: String..., example: String) {
@@ -52,7 +53,7 @@ public struct KeyEntry: Sendable {
         }
     }
 
-    /// `editing`: the options of `set`, where they are not those of `submit` with `none` for a key that is removable.
+    /// - Parameter editing: Options of `set`; nil for those of `submit`, with `none` if the key is removable.
     public init(
         _ chapter: Chapter, _ traits: Traits = [], _ form: @autoclosure @escaping @Sendable () -> ValueForm,
         _ manual: @autoclosure @escaping @Sendable () -> Manual, options: [CommandOption] = [],
@@ -62,7 +63,7 @@ public struct KeyEntry: Sendable {
         self.traits = traits
         self.options = options
         let edits = editing ?? options
-        // The option of a member cannot remove the value.
+        // An option for a single member cannot remove the whole key.
         let isRemovable = traits.contains(.removable)
         editOptions =
             traits.contains(.editable) ? edits.map { isRemovable && $0.isOfWholeKey ? $0.orNone : $0 } : []

@@ -1,4 +1,4 @@
-/// The keys of an operation, in the order of help and manual. Everything else about a key is in its `entry`.
+/// Keys of an operation, in the order of help and manual. All other data of a key are in its `entry`.
 public enum OperationKey: UInt8, Sendable, CaseIterable {
     case name, command, shell, operations, limit, include, set, directory, environment, secrets, umask, stdin, user,
         labels, key
@@ -11,9 +11,9 @@ public enum OperationKey: UInt8, Sendable, CaseIterable {
 
     public static let texts = allCases.map(\.text)
 
-    /// Keys that say what an operation runs; it has one of them, and a group has none.
+    /// Keys for the command of an operation. It has exactly one of them; a group has none.
     public static let commands: [OperationKey] = [.command, .shell, .http]
-    /// Keys of which each object of a graph file has one.
+    /// Keys of which each object of a graph file has exactly one.
     public static let contents: [OperationKey] = commands + [.operations, .include]
 
     private static let entries: [KeyEntry] = allCases.map(\.made)
@@ -62,10 +62,10 @@ public enum OperationKey: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// A bit of a set of keys.
+    /// The key as one bit of a set.
     public var bit: UInt64 { 1 << UInt64(rawValue) }
 
-    /// The sets of keys with each trait; read for every operation, so they are made once.
+    /// Sets of keys with each trait. They are made once, because they are needed for every operation.
     private static let process = set(of: .process)
     private static let single = set(of: .single)
     private static let editable = set(of: .editable)
@@ -75,21 +75,21 @@ public enum OperationKey: UInt8, Sendable, CaseIterable {
         allCases.reduce(0) { $1.entry.traits.contains(trait) ? $0 | $1.bit : $0 }
     }
 
-    /// The key describes how a process is run: it means nothing for a group.
+    /// True if the key describes a process, so that a group cannot have it.
     public var isOfProcess: Bool { Self.process & bit != 0 }
-    /// The key would mean nothing, or the same thing twice, for several operations: it cannot stand in `defaults`.
+    /// True if the key would have no meaning for several operations, so that `defaults` cannot contain it.
     public var isOfOneAlone: Bool { Self.single & bit != 0 }
-    /// `set` may change the key while the operation waits.
+    /// True if `set` may change the key while the operation waits.
     public var isEditable: Bool { Self.editable & bit != 0 }
-    /// `set` may remove the key: it has no value then.
+    /// True if `set` may remove the key.
     public var isRemovable: Bool { Self.removable & bit != 0 }
 }
 
 extension OperationKey {
-    /// opsctl replaces the key when it reads a graph file: the daemon does not know it.
+    /// True if opsctl replaces the key when it reads a graph file, so that the daemon does not know it.
     public var isOfFiles: Bool { self == .include || self == .set }
 
-    /// All keys by length and first byte, which leave two together at most.
+    /// All keys, sorted by length and first byte; at most two share a bucket.
     private static let buckets: [[(key: OperationKey, text: [UInt8])]] = {
         var buckets: [[(key: OperationKey, text: [UInt8])]] = Array(repeating: [], count: 256)
         for key in allCases {

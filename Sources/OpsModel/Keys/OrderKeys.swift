@@ -1,4 +1,4 @@
-/// The keys that say when an operation runs.
+/// Keys for the start of an operation.
 extension KeyEntry {
     static var queue: KeyEntry {
         KeyEntry(
@@ -142,7 +142,7 @@ extension KeyEntry {
             ])
     }
 
-    /// The tests of conditions, by their names.
+    /// Tests of conditions, by name.
     private static let plainTests: [ValueForm.Member] = [
         .init("pathExists", .path, default: "", "The path exists for the operation's user."),
         .init(

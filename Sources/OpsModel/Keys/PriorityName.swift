@@ -1,4 +1,4 @@
-/// The words for priorities.
+/// Names of priorities.
 public enum PriorityName: String, Sendable, CaseIterable {
     case veryLow, low, normal, high, veryHigh
 

@@ -1,4 +1,4 @@
-/// The keys that say what an operation uses.
+/// Keys for the resources of an operation.
 extension KeyEntry {
     static var limits: KeyEntry {
         KeyEntry(

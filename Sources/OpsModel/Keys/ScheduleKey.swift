@@ -1,9 +1,9 @@
-/// The keys of `schedule` in a graph file.
+/// Keys of `schedule` in a graph file.
 public enum ScheduleKey: String, CaseIterable, Sendable {
     case at, zone, overlap, catchUp, window, spread, from, until, count, keep, onPath, settle, batch, poll, onExec,
         every
 
-    /// Type, meaning and default, as the manual has them.
+    /// Type, description and default for the manual.
     public var manual: (form: String, about: String, fallback: String) {
         switch self {
         case .at:

@@ -1,4 +1,4 @@
-/// The JSON form of a value in a graph file. Manual and schema are made from it.
+/// JSON form of a value in a graph file. Manual and schema are generated from it.
 public indirect enum ValueForm: Sendable {
     case text(maxBytes: Int)
     /// 1 to 200 letters, digits and `_ . : / -`.
@@ -8,7 +8,7 @@ public indirect enum ValueForm: Sendable {
     case integer(ClosedRange<Int64>)
     case number(ClosedRange<Double>)
     case duration(canBeZero: Bool)
-    /// A duration from the submission, or an instant.
+    /// A duration after the submission, or an instant.
     case time
     case size
     case octal
@@ -16,7 +16,7 @@ public indirect enum ValueForm: Sendable {
     case choice([String])
     /// An object of texts.
     case map(maxEntries: Int)
-    /// An object whose names the user chooses.
+    /// An object with names that the user chooses.
     case entries(ValueForm, maxEntries: Int)
     case object([Member])
     /// A program and its arguments.
@@ -31,7 +31,7 @@ public indirect enum ValueForm: Sendable {
     public struct Member: Sendable {
         public let name: String
         public let form: ValueForm
-        /// Nil: the member has to be there.
+        /// Default; nil if the member is required.
         public let fallback: String?
         public let about: String
 
@@ -43,7 +43,7 @@ public indirect enum ValueForm: Sendable {
         }
     }
 
-    /// Members of an object that the form may be.
+    /// Members of an object that has this form.
     public var members: [Member] {
         switch self {
         case .object(let members): members

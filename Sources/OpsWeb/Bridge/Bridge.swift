@@ -4,7 +4,7 @@ internal import OpsWire
 
 /// Forwards calls of the page to the daemon, with the rights of this process.
 ///
-/// Equal read calls share one call to the daemon: a hundred tabs with the same view cost as much as one.
+/// Equal read calls share one call to the daemon, so a hundred tabs with the same view cost as much as one.
 final class Bridge {
     private final class Pending {
         let message: [UInt8]
@@ -35,7 +35,7 @@ final class Bridge {
         self.loop = loop
     }
 
-    /// Makes a call, and passes its reply to `done`. The returned function cancels that.
+    /// Makes a call, and passes its reply to `done`. Returns a function that cancels the call.
     func call(_ message: [UInt8], isReading: Bool, done: @escaping (HTTPResponse) -> Void) -> () -> Void {
         nextWaiter += 1
         let waiter = nextWaiter
@@ -47,7 +47,7 @@ final class Bridge {
             done(.problem(503, "too many requests at a time; try again"))
             return {}
         }
-        // A change makes replies stale that are under way: later readers ask again.
+        // After a change, replies to earlier read calls are out of date: later readers call again.
         if !isReading { forgetShared() }
         let pending = Pending(message, isShared: isReading)
         pending.waiters = [(waiter, done)]
@@ -81,12 +81,12 @@ final class Bridge {
         return .problem(502, "opsd is not reachable at \(path) (\(reason)); start it, and the page goes on by itself")
     }
 
-    /// Shares no reading call that was made up to now: later readers see the change.
+    /// Stops sharing the read calls made so far, so that later readers see the change.
     func forgetShared() { shared = [:] }
 
     private func finish(_ pending: Pending, _ response: HTTPResponse) {
         remove(pending)
-        // Calls that were made while the change was under way may have been answered before it.
+        // Read calls that were made during the change may have been answered before it.
         if !pending.isShared { forgetShared() }
         for (_, done) in pending.waiters { done(response) }
         startNext()

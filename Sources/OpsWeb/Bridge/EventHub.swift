@@ -3,11 +3,11 @@ internal import OpsSystemd
 internal import OpsWire
 
 /// One event stream of the daemon, shared by all tabs. Each tab gets at most a few messages per second, and none before
-/// it has read the last one: under heavy load a slow tab only gets less detail.
+/// it has read the previous one. So under heavy load, a slow tab only gets less detail.
 final class EventHub {
     private final class Reader {
         let stream = ByteStream()
-        /// Number of the last event that was sent to this reader; nil: none yet.
+        /// Number of the last event that was sent to this reader; nil if there was none.
         var cursor: Int64?
     }
 
@@ -27,7 +27,7 @@ final class EventHub {
     static let beat: Int64 = 15_000_000_000
     static let readerLimit = 256
 
-    /// Called before tabs are told of events, because of which they read again.
+    /// Called before tabs are informed of events, because they then read again.
     var willTell: () -> Void = {}
 
     init(path: String, loop: EventLoop) throws(SystemError) {
@@ -37,14 +37,14 @@ final class EventHub {
         retry = try loop.timer(.monotonic, accuracy: 100_000) { [weak self] in self?.connect() }
     }
 
-    /// Adds a tab that has seen the events up to `since`, and returns its stream with a function that removes it.
-    /// Nil: there are too many.
+    /// Adds a tab that has seen the events up to `since`. Returns its stream and a function that removes the tab; nil
+    /// if there are too many tabs.
     func join(since: Int64?) -> (ByteStream, () -> Void)? {
         guard readers.count < Self.readerLimit else { return nil }
         let reader = Reader()
         reader.cursor = since
         readers[ObjectIdentifier(reader)] = reader
-        // A browser reports the connection when the first bytes arrive.
+        // A browser reports a connection as open when the first bytes arrive.
         reader.stream.append(Array("retry: 1000\n\n".utf8))
         if !isConnected, upstream == nil { connect() } else if !isConnected { tellLost(reader) }
         arm()
@@ -58,7 +58,7 @@ final class EventHub {
         open(Call.frame(StatusRequest())) { hub, message in
             let status: StatusReply = try ReceivedReply(frame: message, isTolerant: true).result()
             hub.isConnected = true
-            // A smaller number than the last one: the daemon has another database.
+            // A number smaller than the last one means that the daemon has another database.
             if hub.history == nil || hub.history?.head ?? 0 > status.lastSeq {
                 hub.history = EventHistory(after: status.lastSeq)
             }
@@ -70,7 +70,7 @@ final class EventHub {
         guard let history else { return }
         open(Call.frame(WatchRequest.with { $0.since = history.head }, more: true)) { hub, message in
             let reply = try ReceivedReply(frame: message, isTolerant: true)
-            // A reader that was too slow goes on where it stopped.
+            // A reader that was too slow continues where it stopped.
             guard reply.error == nil else { return hub.lose() }
             let event: WatchReply = try reply.result()
             hub.history?.add(event.event)
@@ -113,7 +113,7 @@ final class EventHub {
             for reader in readers.values where reader.stream.count == 0 { reader.stream.append(Array(":\n\n".utf8)) }
         }
         if readers.isEmpty {
-            // Nobody looks: the daemon need not send events.
+            // Without tabs the daemon need not send events.
             upstream?.cancel()
             upstream = nil
             isConnected = false

@@ -2,7 +2,7 @@ internal import OpsClient
 internal import OpsSystem
 internal import OpsWire
 
-/// The numbers of the daemon for monitoring, as `opsctl metrics` prints them.
+/// The figures of the daemon for monitoring, as `opsctl metrics` prints them.
 enum MetricsPage {
     /// Returns the text for the replies of the methods Status and Metrics, or the error that a reply has.
     static func response(status: HTTPResponse, metrics: HTTPResponse) -> HTTPResponse {

@@ -2,12 +2,12 @@ internal import OpsSystem
 internal import OpsSystemd
 internal import OpsWire
 
-/// One call to the daemon on a connection of its own. Its replies come on the thread of the loop.
+/// One call to the daemon, over a connection of its own. Its replies arrive on the thread of the loop.
 final class Upstream {
     enum Event {
-        /// A whole message without its NUL.
+        /// A complete message without its NUL.
         case reply([UInt8])
-        /// The connection has ended. Nil: the daemon closed it.
+        /// The connection has ended; nil if the daemon closed it.
         case ended(SystemError?)
     }
 
@@ -74,7 +74,7 @@ final class Upstream {
 
     private func deliver() {
         do {
-            // A handler may hang up.
+            // A handler may close the connection.
             while source != nil, let message = try frames.next() { handler(.reply(message)) }
         } catch {
             finish(SystemError("read a reply", errno: SystemError.invalid))

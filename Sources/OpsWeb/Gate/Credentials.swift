@@ -1,6 +1,6 @@
 internal import OpsSystem
 
-/// Secrets of one opsd-web. They end with the process.
+/// Secrets of one opsd-web. They are valid until the process ends.
 struct Credentials {
     /// Token of the link that a browser opens. It can be exchanged once.
     private(set) var link: String

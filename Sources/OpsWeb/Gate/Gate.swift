@@ -1,9 +1,9 @@
-/// Decides about every request from its head.
+/// Decides from the head of a request whether to answer it.
 struct Gate {
     /// Address at which opsd-web listens.
     enum Address: Equatable, Sendable {
         case loopback(port: UInt16)
-        /// A socket in the file system: a browser connects through a forwarded port, whose number is unknown here.
+        /// A socket in the file system. Browsers connect through a forwarded port, whose number is unknown here.
         case unix
     }
 
@@ -20,14 +20,14 @@ struct Gate {
 
     var cookieName: String {
         switch address {
-        // A cookie does not know about ports: two opsd-webs of a machine need two names.
+        // Cookies are not separated by port, so two opsd-webs of a machine need different names.
         case .loopback(let port): "opsd-web-\(port)"
         case .unix: "opsd-web"
         }
     }
 
     func judge(_ head: RequestHead, _ credentials: Credentials) -> Verdict {
-        // A name that leads here by DNS is not ours: this is the end of DNS rebinding.
+        // A foreign name that leads here by DNS is refused, which prevents DNS rebinding.
         guard let host = head["host"], isOwn(host) else {
             return .refused(status: 403, message: "this is not the host that opsd-web listens at")
         }
@@ -36,7 +36,8 @@ struct Gate {
         }
         var isNavigation = false
         if let site = head["sec-fetch-site"], site != "same-origin", site != "none" {
-            // A link elsewhere, or the private file of --open, may lead here; it opens the page of a stranger.
+            // A link on another site, or the private file of --open, may lead here; it opens only the page for browsers
+            // without a session.
             isNavigation =
                 site == "cross-site" && head.method == "GET" && head["sec-fetch-mode"] == "navigate"
                 && head["sec-fetch-dest"] == "document"

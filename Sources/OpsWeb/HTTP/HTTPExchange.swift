@@ -10,7 +10,7 @@ internal import CMicrohttpd
     var ended: () -> Void = {}
     private var response: HTTPResponse?
     private let connection: OpaquePointer
-    /// Called when the connection is resumed: libmicrohttpd has no thread that would notice it.
+    /// Called when the connection is resumed, because libmicrohttpd has no thread that would notice it.
     private let resumed: () -> Void
     private var isSuspended = false
     private var isHandled = false
@@ -33,7 +33,7 @@ internal import CMicrohttpd
 
     // MARK: For the server
 
-    /// Adds a piece of the body; false: it is too long.
+    /// Adds a piece of the body; returns false if the body is too long.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard body.count + bytes.count <= bodyLimit else { return false }
         unsafe body.append(contentsOf: bytes)
@@ -92,7 +92,7 @@ internal import CMicrohttpd
         return unsafe MHD_queue_response(connection, response.status, made)
     }
 
-    /// The end of a stream that libmicrohttpd reads.
+    /// The side of a stream from which libmicrohttpd reads.
     private final class StreamReader {
         let stream: ByteStream
         private weak var exchange: HTTPExchange?

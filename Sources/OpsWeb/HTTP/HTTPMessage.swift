@@ -4,7 +4,7 @@ struct RequestHead: Sendable {
     /// Path without the query, percent-decoded.
     var path = "/"
     var query: [String: String] = [:]
-    /// Names in small letters, in the order of arrival.
+    /// Headers in the order of arrival; names are in lower case.
     var headers: [(name: String, value: String)] = []
 
     /// Returns the value of a header; nil if it is missing.
@@ -21,7 +21,7 @@ struct RequestHead: Sendable {
 }
 
 extension RequestHead {
-    /// True when the client names gzip among the encodings that it understands, other than to refuse it.
+    /// True if the client lists gzip among its encodings, and does not exclude it.
     var acceptsGzip: Bool {
         (self["accept-encoding"] ?? "").lowercased().split(separator: ",").contains { part in
             let words = part.split(separator: ";").map { $0.filter { $0 != " " } }

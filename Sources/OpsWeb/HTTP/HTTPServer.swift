@@ -3,9 +3,9 @@ internal import Glibc
 internal import OpsSystem
 internal import OpsSystemd
 
-/// HTTP on one listening socket, on the thread of an event loop.
+/// An HTTP server on one listening socket, on the thread of an event loop.
 @safe final class HTTPServer {
-    /// Decides about a request whose head has arrived.
+    /// Decision about a request whose head has arrived.
     enum Admission {
         case refused(HTTPResponse)
         case admitted(bodyLimit: Int)
@@ -42,7 +42,7 @@ internal import OpsSystemd
         self.admit = admit
         self.handle = handle
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
-        // libmicrohttpd closes the listener.
+        // libmicrohttpd closes the listening socket.
         let started = unsafe opsd_http_start(
             listener.release(), HTTPServer.connections, HTTPServer.headerBytes, HTTPServer.idleSeconds,
             HTTPServer.access, HTTPServer.completed, HTTPServer.connectionChanged, context)
@@ -77,7 +77,7 @@ internal import OpsSystemd
     }
 
     private func arm(_ timer: TimerSource?, at instant: Int64?) {
-        // Only a lack of memory in the kernel: the next event of the socket arms it again.
+        // Fails only if the kernel has no memory; the next event of the socket sets the timer again.
         do throws(SystemError) { try timer?.arm(at: instant) } catch { Program.writeError("opsd-web: \(error)") }
     }
 
@@ -96,7 +96,8 @@ internal import OpsSystemd
             let exchange = unsafe Unmanaged<HTTPExchange>.fromOpaque(known).takeUnretainedValue()
             if unsafe uploadSize.pointee > 0 {
                 let bytes = unsafe UnsafeRawBufferPointer(start: upload, count: uploadSize.pointee)
-                // A response is possible before the body begins or after it has ended; in between the connection ends.
+                // A response is possible before the body begins or after it has ended. In between, only closing the
+                // connection is.
                 guard unsafe exchange.receive(bytes) else { return HTTPServer.failed }
                 unsafe uploadSize.pointee = 0
                 return HTTPServer.done

@@ -1,4 +1,4 @@
-/// Compression of the files of the page as RFC 1952 describes it: repetitions, and the fixed codes of RFC 1951.
+/// Compresses the files of the page (RFC 1952), with repetitions and the fixed codes of RFC 1951.
 struct Gzip {
     private let input: [UInt8]
     private var output: [UInt8] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]
@@ -10,7 +10,7 @@ struct Gzip {
     private static let longest = 258
     /// Maximum number of earlier positions that are compared with one position.
     private static let comparisons = 32
-    /// Base lengths of the codes from 257 on, and the number of further bits of each.
+    /// Base lengths of the codes from 257 on, and the number of additional bits of each.
     private static let lengths = bases(first: 3, direct: 8, perStep: 4, count: 28) + [(base: 258, bits: 0)]
     private static let distances = bases(first: 1, direct: 4, perStep: 2, count: 30)
 
@@ -30,7 +30,7 @@ struct Gzip {
 
     private init(input: [UInt8]) { self.input = input }
 
-    /// Returns a table in which every `perStep` codes have one bit more, after `direct` codes without any.
+    /// Returns a table in which, after `direct` codes without additional bits, every `perStep` codes have one bit more.
     private static func bases(first: Int, direct: Int, perStep: Int, count: Int) -> [(base: Int, bits: UInt32)] {
         var (base, table) = (first, [(base: Int, bits: UInt32)]())
         for index in 0..<count {
@@ -42,7 +42,7 @@ struct Gzip {
     }
 
     private mutating func compress() {
-        // The latest place of each hash, and of each place the one before it with the same hash.
+        // Latest position of each hash, and for each position the previous one with the same hash.
         var latest = [Int](repeating: -1, count: 1 << 14)
         var earlier = [Int](repeating: -1, count: input.count)
         func hash(_ at: Int) -> Int {
@@ -96,7 +96,7 @@ struct Gzip {
         return code
     }
 
-    /// Writes the fixed code of a byte, of the end or of a length.
+    /// Writes the fixed code of a byte, a length, or the end.
     private mutating func writeSymbol(_ symbol: Int) {
         switch symbol {
         case ..<144: writeReversed(UInt32(0x30 + symbol), bits: 8)

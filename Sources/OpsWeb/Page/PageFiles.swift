@@ -38,8 +38,8 @@ struct PageFiles {
 
     subscript(name: String) -> File? { files[name] }
 
-    /// Returns the first directory that contains the page: beside the program, in the source tree in which it was
-    /// built, or where a package installs it.
+    /// Returns the first directory that contains the page: beside the program, in the source tree of the build, or
+    /// where a package installs it.
     static func directory(program: String) -> String? {
         let folder = parent(program)
         var candidates = [folder + "/web", parent(folder) + "/share/opsd/web"]
@@ -64,8 +64,8 @@ extension StringProtocol {
     }
 }
 
-/// Place of the page.
+/// Location of the page.
 public enum WebPage {
-    /// Returns the directory of the page of a program; nil: there is none.
+    /// Returns the directory of a program's page; nil if there is none.
     public static func directory(program: String) -> String? { PageFiles.directory(program: program) }
 }

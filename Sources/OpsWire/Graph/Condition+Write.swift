@@ -1,4 +1,4 @@
-// The stored form of conditions.
+// Writes conditions in their stored form.
 
 extension Condition {
     func write(to writer: inout JSONWriter) {

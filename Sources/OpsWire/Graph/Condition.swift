@@ -7,15 +7,15 @@ public struct Condition: Equatable, Sendable {
         case freeSpace(path: String, atLeast: Int64)
         case loadBelow(Double)
         case memoryAvailable(Int64)
-        /// Minutes of the local day, the second not included; over midnight when it is the smaller.
+        /// Minutes of the local day, the second one excluded. The window crosses midnight if the second is smaller.
         case window(from: Int, to: Int)
         case dependenciesSucceeded
-        /// An output is missing, or older than an input. Both are patterns of file names.
+        /// True if an output is missing or older than an input. Both are patterns of file names.
         case newer(inputs: [String], outputs: [String])
         case not(Test)
     }
     public var test: Test
-    /// Treatment of the answer by the scheduler.
+    /// How the scheduler handles the answer.
     var policy = ConditionPolicy()
 
     static let testKeys = [
@@ -25,14 +25,15 @@ public struct Condition: Equatable, Sendable {
     private static let keys = testKeys + ["timeout", "otherwise", "every"]
     static let defaultTimeout: Int64 = 10_000_000_000
 
-    /// As stored: without `provide` and `silent`.
+    /// Reads the stored form, which has neither `provide` nor `silent`.
     init(from scanner: inout JSONScanner) throws(JSONError) {
         var provide: JSONScanner.State?
         try self.init(from: &scanner, provide: &provide)
         if provide != nil { throw scanner.error(.refused("not possible here")).inside("provide") }
     }
 
-    /// `provide` becomes where the operation stands that is to be added, unless it is silent.
+    /// Reads a condition of a graph file. `provide` becomes the position of the operation to add, unless the condition
+    /// is silent.
     init(from scanner: inout JSONScanner, provide: inout JSONScanner.State?) throws(JSONError) {
         _ = try scanner.peek()
         let start = scanner.position
@@ -57,7 +58,7 @@ public struct Condition: Equatable, Sendable {
     }
 }
 
-/// Collects the one test of a condition and what belongs to it.
+/// Collects the test of a condition and the keys that belong to it.
 private struct TestReader {
     private var test: Condition.Test?
     private var timeout: Int64?

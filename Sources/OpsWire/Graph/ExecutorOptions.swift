@@ -1,7 +1,7 @@
-/// Resources and further options of a Slurm job, as the key `slurm` gives them.
+/// Resources and other options of a Slurm job: the key `slurm`.
 public struct SlurmOptions: Equatable, Sendable {
     public var cpus: Int64?
-    /// Bytes on each node.
+    /// Bytes of memory on each node.
     public var memory: Int64?
     public var gpus: Int64?
     public var nodes: Int64?
@@ -10,21 +10,21 @@ public struct SlurmOptions: Equatable, Sendable {
     public var account: String?
     public var qos: String?
     public var constraint: String?
-    /// Further options of sbatch.
+    /// Other options of sbatch.
     public var args: [String] = []
     public init() {}
 }
 
-/// A transfer in place of a command, as the key `http` gives it.
+/// A transfer instead of a command: the key `http`.
 public struct HTTPOptions: Equatable, Sendable {
     public var url = ""
-    /// Path of the file that is made.
+    /// Path of the downloaded file.
     public var to = ""
-    /// Digest that the content must have, in lower-case hexadecimal digits.
+    /// Digest that the content must have, as lower-case hexadecimal digits.
     public var sha256: String?
-    /// File with lines `Name: value`.
+    /// Path of a file with lines `Name: value`.
     public var headersFile: String?
-    /// Bytes in each second.
+    /// Maximum number of bytes per second.
     public var limitRate: Int64?
     public init() {}
 }
@@ -122,7 +122,7 @@ extension HTTPOptions {
         writer.endObject()
     }
 
-    /// The same transfer as a command.
+    /// Equivalent command.
     var command: [String] {
         var words = ["opsd-fetch", url, "-o", to]
         if let sha256 { words += ["--sha256", sha256] }
@@ -134,7 +134,7 @@ extension HTTPOptions {
 
 /// One element of `slurm.args`: an option of sbatch, written as one word.
 public enum SlurmArgument {
-    /// Options that the executor gives itself, or with which a job could not be found again.
+    /// Options that the executor sets itself, or that would make a job impossible to find again.
     private static let reserved = [
         "array", "batch", "begin", "chdir", "clusters", "comment", "dependency", "error", "export", "export-file",
         "get-user-env", "gid", "help", "hold", "ignore-pbs", "input", "job-name", "kill-on-invalid-dep", "nice",
@@ -146,18 +146,18 @@ public enum SlurmArgument {
         "contiguous", "exclusive", "no-kill", "overcommit", "oversubscribe", "reboot", "spread-job", "use-min-nodes",
     ]
 
-    /// Returns what is wrong with an argument; nil if it is fit for sbatch.
+    /// Returns the problem of an argument; nil if sbatch may get it.
     public static func complaint(about argument: String) -> String? {
         guard argument.hasPrefix("--"), argument.utf8.count > 2 else {
             return "must be a long option of sbatch such as \"--gres=gpu:1\""
         }
         let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let name = String(parts[0])
-        // sbatch takes any beginning of a name that is unique.
+        // sbatch accepts any unique beginning of an option's name.
         if let option = reserved.first(where: { $0.hasPrefix(name) }), !flags.contains(name) {
             return "--\(option) is given by opsd"
         }
-        // Without its value an option would take the next argument for it.
+        // Without its value, an option would take the next argument as its value.
         if parts.count == 1, !flags.contains(name) { return "must have its value in the same text: --\(name)=VALUE" }
         return nil
     }

@@ -1,6 +1,6 @@
-/// Conclusions from an operation's keys, once all of them are read.
+/// Checks and conclusions that need all keys of an operation.
 extension GraphDecoder {
-    /// Checks what only all keys together show, and fills the operation's places in the tables.
+    /// Checks the keys of an operation together, and stores their indices in the tables.
     mutating func conclude(_ draft: inout OperationDraft) {
         let isGroup = draft.operation.flags.contains(.group)
         if isGroup { checkGroup(draft) } else { checkPlain(&draft) }
@@ -37,14 +37,14 @@ extension GraphDecoder {
             }
         } else if !draft.has(.command), !draft.has(.shell) {
             draft.operation.command = defaults.command
-            // An unknown key may well be a mistyped one of these, and has been told.
+            // An unknown key may be a mistyped one of these, and has already been reported.
             if defaults.command < 0, !draft.hasUnknownKey {
                 report(draft, key: nil, "has no \"command\", \"shell\", \"http\" or \"operations\"")
             }
         }
     }
 
-    /// Returns the place of the command that stands for a transfer.
+    /// Returns the index of the command that stands for a transfer.
     private mutating func transferCommand(_ http: HTTPOptions, _ draft: OperationDraft) -> Int32 {
         var writer = JSONWriter()
         http.command.write(to: &writer)
@@ -55,7 +55,7 @@ extension GraphDecoder {
         return place
     }
 
-    /// Nil when nothing of its own differs from the defaults.
+    /// Returns the details of an operation; nil if they do not differ from the defaults.
     private func concludedDetails(_ draft: OperationDraft, isGroup: Bool) -> OperationDetails? {
         guard let own = draft.details, isGroup else { return draft.details }
         var details = OperationDetails()

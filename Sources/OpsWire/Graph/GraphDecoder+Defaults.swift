@@ -1,4 +1,4 @@
-/// The defaults of a submission: keys of an operation, laid under all of them.
+/// Reads the defaults of a submission: keys that apply to all operations that do not set them.
 extension GraphDecoder {
     mutating func read(defaults bytes: [UInt8]) {
         var draft = OperationDraft(index: -1, start: 0, knownProblems: 0)
@@ -32,7 +32,7 @@ extension GraphDecoder {
         defaults.after = input.edges
         input.edges = []
         var details = draft.details ?? OperationDetails()
-        // Stored once for all, not with each operation that has variables of its own.
+        // Stored once for all operations, not with each one that has variables of its own.
         input.environment = details.environment
         details.environment = StringMap()
         defaults.details = details

@@ -1,7 +1,7 @@
-/// Checks that need all operations.
+/// Checks that need all operations of a submission.
 extension GraphDecoder {
-    /// Reads what is left and gives the whole, or everything that is wrong with it: the queues too that are none of
-    /// `queues`. In a graph that is right otherwise they are looked up by its consumer.
+    /// Reads the rest and returns the whole submission, or throws all of its problems. If there are problems, unknown
+    /// queues are reported with them; in a valid submission the caller looks up the queues.
     public mutating func finish(queues: () -> [String] = { [] }) throws(GraphRefusal) -> GraphInput {
         while step() {}
         if !isBroken {
@@ -36,14 +36,16 @@ extension GraphDecoder {
         }
     }
 
-    /// Problems of the whole first, then those of each operation, as they were found.
+    /// Returns the problems of the whole submission first, then those of each operation in the order in which they were
+    /// found.
     private func inOrder(_ problems: [GraphProblem]) -> [GraphProblem] {
         problems.enumerated().sorted { a, b in
             (a.element.index ?? -1, a.offset) < (b.element.index ?? -1, b.offset)
         }.map(\.element)
     }
 
-    /// Own, else the enclosing group's, else the defaults'; a group comes before its children.
+    /// Resolves keys that an operation can inherit: its own value, or else that of its group, or else the default. A
+    /// group comes before its children.
     private mutating func resolveInherited() {
         let standardQueue = defaults.queue >= 0 ? defaults.queue : (input.queues.intern(Array("default".utf8)) ?? 0)
         let standardLabels = labelsIndex(defaults.labels)
@@ -90,9 +92,10 @@ extension GraphDecoder {
         return read
     }
 
-    /// Turns names into places; what is no name of this graph must look like an operation elsewhere.
+    /// Replaces names by indices. A name that is not in this submission must refer to an existing operation.
     private mutating func resolveEdges() {
-        // With no other operation here that has a name, a name can only mean one outside: the newest that bears it.
+        // If no other operation of the submission has a name, a name can only refer to an existing operation: the
+        // newest with that name.
         let meansOutside =
             joinsGraph || input.operations.count == 1 || input.operations.allSatisfy { $0.name < 0 }
         var externals: [Int32: Int32] = [:]
@@ -131,7 +134,7 @@ extension GraphDecoder {
 
     private mutating func reportUnknown(_ symbol: Int32, _ edge: GraphInput.Edge) {
         let name = input.names[symbol]
-        // The nearest of very many names is not worth the time.
+        // With very many names, searching all for the nearest one would take too long.
         let names = input.operations.prefix(20_000).compactMap { $0.name < 0 ? nil : input.names[$0.name] }
         let near = Nearest.suggestion(for: name, among: names)
         report(

@@ -1,8 +1,9 @@
-/// One operation: its keys one by one, then what they come to together.
+/// Reads one operation: first its keys one by one, then their combination.
 extension GraphDecoder {
-    /// Begins the operation that comes next. Throws only where the text is malformed; else problems are reported.
+    /// Begins to read the next operation. Malformed JSON is thrown; other problems are reported.
     ///
-    /// A group stays open, on the stack, with the scanner before its first child: `read(downTo:)` goes on from there.
+    /// A group stays open on the stack, with the scanner before its first child, and `read(downTo:)` continues from
+    /// there.
     mutating func beginOperation(
         _ scanner: inout JSONScanner, parent: Int32, isProvided: Bool = false
     ) throws(JSONError) {
@@ -29,7 +30,7 @@ extension GraphDecoder {
         try goOn(draft, &scanner)
     }
 
-    /// Reads what is inside of open groups until only `floor` of them are open; false where the budget ended before.
+    /// Reads the contents of open groups until only `floor` of them are open; returns false if the budget ends earlier.
     mutating func read(
         downTo floor: Int, _ scanner: inout JSONScanner, _ budget: inout Int
     ) throws(JSONError) -> Bool {
@@ -45,21 +46,22 @@ extension GraphDecoder {
         return true
     }
 
-    /// Reads an operation's members to their end, or to the operations inside of it.
+    /// Reads the members of an operation to their end, or to its children.
     private mutating func goOn(_ operation: OperationDraft, _ scanner: inout JSONScanner) throws(JSONError) {
         var draft = operation
         guard try readMembers(&draft, &scanner) else { return openGroups.append(draft) }
         if isBroken { return }
         conclude(&draft)
         input.operations[Int(draft.index)] = draft.operation
-        // The name may come after the key that was wrong.
+        // The name may come after the key with the problem.
         guard problems.count > draft.knownProblems, draft.operation.name >= 0 else { return }
         for index in draft.knownProblems..<problems.count where problems[index].index == Int(draft.index) {
             problems[index].name = input.names[draft.operation.name]
         }
     }
 
-    /// Reads all members, or up to the operations of a group (then false); a wrong value is reported and stepped over.
+    /// Reads all members, or those before the children of a group (then it returns false). A wrong value is reported
+    /// and skipped.
     mutating func readMembers(_ draft: inout OperationDraft, _ scanner: inout JSONScanner) throws(JSONError) -> Bool {
         while let text = try scanner.nextMember() {
             guard let key = find(text, scanner) else {
@@ -75,7 +77,8 @@ extension GraphDecoder {
                 try scanner.skip()
                 continue
             }
-            // Left out, as absent parameters of the socket's calls are: programs write keys without values so.
+            // null means that the key is absent, as for parameters of calls: programs write null for keys without a
+            // value.
             if try scanner.skipNull() { continue }
             if draft.index < 0, key.isOfOneAlone {
                 report(draft, key: key.text, "belongs to one operation alone", at: text.start - 1)
@@ -93,7 +96,7 @@ extension GraphDecoder {
                 try readValue(of: key, &draft, &scanner)
             } catch {
                 scanner = before
-                // If the text itself is malformed, this throws and ends the reading.
+                // If the JSON itself is malformed, this throws and ends the reading.
                 try scanner.skip()
                 report(draft, key: error.inside(key.text).path, error.reason.text, at: error.offset)
             }
@@ -183,7 +186,7 @@ extension GraphDecoder {
         draft.details = details
     }
 
-    /// Adds the operation of a condition beside the one that wants it, which then waits for its end.
+    /// Adds the operation that a condition provides. The operation with the condition waits for its end.
     private mutating func readProvided(
         by draft: OperationDraft, at state: JSONScanner.State, _ scanner: JSONScanner
     ) throws(JSONError) {

@@ -1,6 +1,6 @@
-/// The memory that a submission takes while it is read, counted without walking through it.
+/// Estimates the memory of a submission while it is read, without walking through it.
 extension GraphDecoder {
-    /// Bytes of the parts that are not read yet, and of what was made of the others.
+    /// Bytes of the unread parts, and of the results of the others.
     public var heldBytes: Int { waitingBytes + input.heldBytes + 4 * operationOfName.count + cache.heldBytes }
 }
 
@@ -13,14 +13,14 @@ extension GraphInput {
 }
 
 extension DecoderCache {
-    /// Each policy and each set of categories lies in an array and in a dictionary.
+    /// Each policy and each set of categories is in an array and in a dictionary.
     fileprivate var heldBytes: Int {
         policies.count * (3 * MemoryLayout<Policy>.stride + Self.blockSize)
             + categories.count * (2 * MemoryLayout<[CategoryUse]>.stride + Self.blockSize)
             + categoryUses * MemoryLayout<CategoryUse>.stride
     }
 
-    /// A small array, with what the allocator needs for it.
+    /// Size of a small array, with the overhead of the allocator.
     private static let blockSize = 64
 }
 

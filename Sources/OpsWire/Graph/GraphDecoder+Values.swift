@@ -1,4 +1,4 @@
-/// Names, commands, edges and categories: read straight into the tables.
+/// Reads names, commands, edges and categories directly into the tables.
 extension GraphDecoder {
     // MARK: - Names
 
@@ -18,7 +18,7 @@ extension GraphDecoder {
         draft.operation.name = symbol
     }
 
-    /// The place of a text in the table of names.
+    /// Returns the index of a text in the table of names.
     private mutating func symbol(
         of text: JSONScanner.Text, _ scanner: JSONScanner, check: (UnsafeBufferPointer<UInt8>) -> String?
     ) throws(JSONError) -> Int32 {
@@ -108,7 +108,7 @@ extension GraphDecoder {
 
     // MARK: - Edges
 
-    /// Edges hold places of names until `finish` knows all of them.
+    /// Reads edges. They contain indices of names until `finish` knows all names.
     mutating func readEdges(of draft: OperationDraft, _ scanner: inout JSONScanner) throws(JSONError) {
         let first = input.edges.count
         var index = 0
@@ -116,7 +116,7 @@ extension GraphDecoder {
         while try scanner.nextElement() {
             do throws(JSONError) {
                 let edge = try edge(from: draft.index, &scanner)
-                // Long lists are compared once, when they are whole.
+                // Duplicates in long lists are removed at once when the list is complete.
                 if index >= Self.comparedEdges || !input.edges[first...].contains(edge) { append(edge) }
             } catch { throw error.inside("[\(index)]") }
             index += 1
@@ -151,7 +151,7 @@ extension GraphDecoder {
         return GraphInput.Edge(from: index, on: on, when: when)
     }
 
-    /// A name, an id as text or number, or `name@graph`.
+    /// Reads a reference: a name, an id as text or number, or `name@graph`.
     private mutating func reference(_ scanner: inout JSONScanner) throws(JSONError) -> Int32 {
         let kind = try scanner.peek()
         if kind == .number {
@@ -245,7 +245,7 @@ extension CategoryUse {
 }
 
 extension JSONScanner {
-    /// The name of a queue or a category.
+    /// Reads the name of a queue or a category.
     mutating func nameOfSomething() throws(JSONError) -> String {
         _ = try peek()
         let start = position
@@ -255,7 +255,7 @@ extension JSONScanner {
         return name
     }
 
-    /// -100...100 or one of five names.
+    /// Reads a priority: -100...100, or one of five names.
     mutating func priority() throws(JSONError) -> Int8 {
         let kind = try peek()
         if kind == .number { return Int8(try integer(in: -100...100)) }

@@ -1,32 +1,32 @@
-/// Reads the operations of a submission from bytes, in parts and in slices, into flat arrays.
+/// Reads the operations of a submission from JSON into flat arrays, in parts and in limited steps.
 ///
-/// All problems are collected; a submission with any is refused as a whole by `finish`.
+/// All problems are collected; if there are any, `finish` refuses the whole submission.
 public struct GraphDecoder: Sendable {
-    /// Nothing that follows can be read: the text is malformed, or a bound was reached.
+    /// True if nothing more can be read, because the JSON is malformed or a limit was reached.
     var isBroken = false
     var problems: [GraphProblem] = []
     var input = GraphInput()
     var defaults = OperationDefaults()
-    /// The operation of each name, by the name's place in `input.names`; -1 for texts that are only referred to.
+    /// Operation with each name, by the name's index in `input.names`; -1 for texts that are only references.
     var operationOfName: [Int32] = []
     var hasKeys: Set<String> = []
     var cache = DecoderCache()
 
-    /// Parts that are not read to their ends.
+    /// Parts that have not been read completely.
     private var waiting: [[UInt8]] = []
-    /// Bytes of these.
+    /// Bytes of the waiting parts.
     private(set) var waitingBytes = 0
     private var nextPart = 0
     private var state: JSONScanner.State?
-    /// Groups whose operations are being read, the innermost last.
+    /// Groups whose children are being read; the innermost is the last.
     var openGroups: [OperationDraft] = []
     private var totalBytes = 0
-    /// It becomes part of a graph that exists, whose operations it may name.
+    /// True if the operations are added to an existing graph, whose operations they may name.
     let joinsGraph: Bool
-    /// Wall-clock nanoseconds of the submission: durations to an instant count from it.
+    /// Wall-clock nanoseconds of the submission, from which durations are counted.
     public let now: Int64
 
-    /// `defaults`: a JSON object with keys of operations.
+    /// - Parameter defaults: A JSON object with keys of operations.
     public init(defaults: [UInt8]? = nil, joinsGraph: Bool = false, now: Int64) {
         self.now = now
         self.joinsGraph = joinsGraph
@@ -35,7 +35,7 @@ public struct GraphDecoder: Sendable {
 
     public var count: Int { input.operations.count }
 
-    /// Adds a JSON array of operations.
+    /// Adds a part: a JSON array of operations.
     public mutating func add(_ operations: [UInt8]) {
         totalBytes += operations.count
         guard totalBytes <= 2 * Limits.tableBytes else {
@@ -50,14 +50,14 @@ public struct GraphDecoder: Sendable {
         waitingBytes += operations.count
     }
 
-    /// Reads up to so many more operations of what was added; whether there is more to read.
+    /// Reads up to this many more operations; returns true if there is more to read.
     public mutating func step(maxOperations: Int = .max) -> Bool {
         var budget = maxOperations
         while !isBroken, nextPart < waiting.count, budget > 0 {
             let part = waiting[nextPart]
             let isDone = part.withUnsafeBufferPointer { bytes in
                 var scanner = JSONScanner(bytes)
-                // Lines are counted by the reader of the file; counting here would be quadratic in large parts.
+                // The reader of the file counts lines; counting here would take quadratic time for large parts.
                 scanner.countsLines = false
                 return read(&scanner, &budget)
             }
@@ -70,7 +70,7 @@ public struct GraphDecoder: Sendable {
         return !isBroken && nextPart < waiting.count
     }
 
-    /// True at the end of the part; false where the budget ended.
+    /// Reads a part; returns false if the budget ends before the part does.
     private mutating func read(_ scanner: inout JSONScanner, _ budget: inout Int) -> Bool {
         do throws(JSONError) {
             if let state { scanner.state = state } else { try scanner.beginArray() }
@@ -98,7 +98,7 @@ public struct GraphDecoder: Sendable {
         if problems.count >= Limits.problems { isBroken = true }
     }
 
-    /// A bound of the whole submission is reached.
+    /// Reports that a limit of the whole submission was reached, and stops reading.
     mutating func stop(_ message: String) {
         report(GraphProblem(message: message))
         isBroken = true

@@ -1,25 +1,26 @@
-/// A submission's operations, flat: a group before its children, what a condition provides after what wants it.
+/// Operations of a submission as a flat list: a group comes before its children, and an operation before those that its
+/// conditions provide.
 ///
-/// Values that are rarely set or often equal lie in tables; an operation holds places in them, -1 for none.
+/// Values that are rarely set, or often equal, are in tables; an operation contains their indices, or -1.
 public struct GraphInput: Sendable {
     public typealias Flags = OperationFlags
 
     public struct Operation: Sendable {
-        /// In `names`.
+        /// Index in `names`.
         public internal(set) var name: Int32 = -1
-        /// Place of the group that holds it.
+        /// Index of the group that contains it.
         public internal(set) var parent: Int32 = -1
-        /// In `queues`.
+        /// Index in `queues`.
         public internal(set) var queue: Int32 = -1
-        /// In `categorySets`.
+        /// Index in `categorySets`.
         public internal(set) var categories: Int32 = -1
-        /// In `policies`; -1 is `Policy()`.
+        /// Index in `policies`; -1 stands for `Policy()`.
         public internal(set) var policy: Int32 = -1
-        /// In `commands`: argv as JSON; -1 for a group.
+        /// Index in `commands`, which contain argv as JSON; -1 for a group.
         public internal(set) var command: Int32 = -1
-        /// In `details`: JSON that `OperationDetails` reads; -1 is `{}`.
+        /// Index in `details`, which contain JSON for `OperationDetails`; -1 stands for `{}`.
         public internal(set) var details: Int32 = -1
-        /// In `labelSets`: a JSON object of texts; -1 is `{}`.
+        /// Index in `labelSets`, which contain JSON objects of texts; -1 stands for `{}`.
         public internal(set) var labels: Int32 = -1
         public internal(set) var priority: Int8 = 0
         public internal(set) var flags: Flags = []
@@ -27,22 +28,22 @@ public struct GraphInput: Sendable {
 
     public struct Edge: Equatable, Sendable {
         public enum Target: Equatable, Sendable {
-            /// Another operation of this submission.
+            /// Another operation of this submission, by index.
             case local(Int32)
-            /// In `externals`.
+            /// An existing operation, as an index in `externals`.
             case external(Int32)
         }
         public var from: Int32
-        /// A place in this submission, or of an external one minus its place minus one.
+        /// Index of an operation of this submission; for an external one, minus its index in `externals` minus one.
         var on: Int32
         public var when: EdgeCondition
         public var target: Target { on >= 0 ? .local(on) : .external(-1 - on) }
     }
 
     public internal(set) var operations: [Operation] = []
-    /// Not in any particular order; no two are equal.
+    /// Edges in no particular order, without duplicates.
     public internal(set) var edges: [Edge] = []
-    /// Names of operations, and every text that edges refer to.
+    /// Names of operations, and all texts that edges refer to.
     public internal(set) var names = TextTable()
     public internal(set) var queues = TextTable()
     public internal(set) var commands = TextTable()
@@ -50,12 +51,13 @@ public struct GraphInput: Sendable {
     public internal(set) var labelSets = TextTable()
     public internal(set) var categorySets: [[CategoryUse]] = []
     public internal(set) var policies: [Policy] = []
-    /// References to operations that exist already: `12`, `build@g3`, and where no other operation of the submission
-    /// has a name, `build`.
+    /// References to existing operations: `12`, `build@g3`, or `build` if no other operation of the submission has a
+    /// name.
     public internal(set) var externals: [String] = []
-    /// Environment that `defaults` lays over the captured one, under the operations' own.
+    /// Environment from `defaults`. It overrides the captured environment, and the operations' own variables override
+    /// it.
     public internal(set) var environment = StringMap()
-    /// Idempotency keys that operations bear.
+    /// Idempotency keys of operations.
     public internal(set) var keys: [(operation: Int32, key: String)] = []
 
     public func name(of index: Int) -> String? {
@@ -64,15 +66,15 @@ public struct GraphInput: Sendable {
     }
 }
 
-/// Something that keeps a submission from being taken.
+/// Problem because of which a submission is refused.
 struct GraphProblem: Equatable, Sendable {
-    /// Place in the flattened graph.
+    /// Index in the flat list of operations.
     var index: Int?
     var name: String?
-    /// Path from the operation, `retry.limit`, or in the submission: `defaults.timeout`.
+    /// Path of the key: `retry.limit` in an operation, `defaults.timeout` in the submission.
     var key: String?
     var message: String
-    /// The byte in its part at which it was found.
+    /// Offset of the problem in its part.
     var offset: Int?
 
     var wire: Problem {
@@ -85,7 +87,7 @@ struct GraphProblem: Equatable, Sendable {
     }
 }
 
-/// All that is wrong with a submission, up to `Limits.problems`.
+/// All problems of a submission, at most `Limits.problems`.
 public struct GraphRefusal: Error, Equatable, Sendable {
     var problems: [GraphProblem]
     public var error: ControlError { .invalidOperation(problems.map(\.wire)) }

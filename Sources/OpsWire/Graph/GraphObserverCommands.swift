@@ -1,4 +1,4 @@
-/// Commands that a graph runs when it has finished, and at its first failure.
+/// Commands that run when a graph has finished, and at its first failure.
 public struct GraphObserverCommands: Equatable, Sendable {
     public var finish: [String]?
     public var failure: [String]?

@@ -1,8 +1,8 @@
-/// Values that operations are made of, read and checked in one go.
+/// Reads and checks the values of operations.
 extension JSONScanner {
     // MARK: - Structure
 
-    /// Reads an object of known keys; `read` takes each one's value.
+    /// Reads an object with known keys; `read` reads the value of each one.
     mutating func members(
         of keys: [String], _ read: (String, inout JSONScanner) throws(JSONError) -> Void
     ) throws(JSONError) {
@@ -53,7 +53,7 @@ extension JSONScanner {
         error(.refused("must be from \(lower) to \(upper)"), at: start)
     }
 
-    /// `"90s"` or a number of seconds, in nanoseconds.
+    /// Reads a duration, `"90s"` or a number of seconds, as nanoseconds.
     mutating func duration(atLeast least: Int64) throws(JSONError) -> Int64 {
         let kind = try peek()
         let start = position
@@ -71,7 +71,7 @@ extension JSONScanner {
         return value
     }
 
-    /// Reads an instant in RFC 3339, or a duration, which counts from `now`.
+    /// Reads an instant in RFC 3339, or a duration that counts from `now`.
     mutating func time(atLeast least: Int64, from now: Int64) throws(JSONError) -> Int64 {
         if try peek() == .string {
             let before = self
@@ -86,7 +86,7 @@ extension JSONScanner {
         }
     }
 
-    /// `"64M"` or a number of bytes.
+    /// Reads a size: `"64M"` or a number of bytes.
     mutating func size(atLeast least: Int64 = 0) throws(JSONError) -> Int64 {
         let kind = try peek()
         let start = position
@@ -114,7 +114,7 @@ extension JSONScanner {
 
     // MARK: - Texts
 
-    /// One of the names of an enumeration.
+    /// Reads one of the names of an enumeration.
     mutating func choice<Choice: RawRepresentable & CaseIterable>(
         _ type: Choice.Type = Choice.self
     ) throws(JSONError) -> Choice where Choice.RawValue == String {
@@ -129,7 +129,7 @@ extension JSONScanner {
         return value
     }
 
-    /// A text that can be handed to the kernel: not empty, without NUL, of bounded length.
+    /// Reads a text that the kernel accepts: not empty, without NUL, of limited length.
     mutating func plainString(
         atMost limit: Int, mayBeEmpty: Bool = false
     ) throws(JSONError) -> String {
@@ -144,7 +144,7 @@ extension JSONScanner {
 
     mutating func path() throws(JSONError) -> String { try plainString(atMost: Limits.pathBytes) }
 
-    /// Command and arguments.
+    /// Reads a command with its arguments.
     mutating func argv() throws(JSONError) -> [String] {
         guard try peek() == .array else { throw error(.expected("an array of command and arguments")) }
         let start = position
@@ -161,7 +161,7 @@ extension JSONScanner {
         return argv
     }
 
-    /// A map of texts, each name and value checked by `problem`, which says what is wrong.
+    /// Reads a map of texts; `problem` returns what is wrong with an entry.
     mutating func stringMap(
         atMost limit: Int, problem: (_ name: String, _ value: String) -> String?
     ) throws(JSONError) -> StringMap {

@@ -17,7 +17,7 @@ public enum NameSyntax {
 
     static func isNumber(_ bytes: some Collection<UInt8>) -> Bool { bytes.allSatisfy { $0 &- UInt8(ascii: "0") <= 9 } }
 
-    /// A name (in the same graph), an id, or a name with its graph.
+    /// Returns true for a name (in the same graph), an id, or a name with its graph.
     static func isReference(_ bytes: some BidirectionalCollection<UInt8>) -> Bool {
         guard let at = bytes.firstIndex(of: UInt8(ascii: "@")) else {
             guard isName(bytes) else { return false }
@@ -26,12 +26,12 @@ public enum NameSyntax {
         return isName(bytes[..<at]) && isGraphName(bytes[bytes.index(after: at)...])
     }
 
-    /// Names of graphs are for people, who may use blanks.
+    /// Returns true for the name of a graph, which may contain blanks.
     private static func isGraphName(_ bytes: some Collection<UInt8>) -> Bool {
         1...Limits.nameBytes ~= bytes.count && bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
     }
 
-    /// Returns the reason why a text cannot be the name of a graph: `7` and `g7` are the graph with that id.
+    /// Returns why a text cannot be the name of a graph; `7` and `g7` mean the graph with that id.
     public static func complaint(aboutGraph text: String) -> String? {
         let bytes = text.utf8
         if !isGraphName(bytes) { return "must have 1 to \(Limits.nameBytes) bytes and no control characters" }

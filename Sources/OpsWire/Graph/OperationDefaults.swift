@@ -1,46 +1,46 @@
-/// Keys that are laid under every operation with a command; groups take queue, priority and labels from them alone.
+/// Defaults for every operation with a command. Groups take only queue, priority and labels from them.
 struct OperationDefaults: Sendable {
     var policy = Policy()
     var details = OperationDetails()
-    /// Places in the tables, as those of an operation.
+    /// Indices in the tables, as in an operation.
     var command: Int32 = -1
     var queue: Int32 = -1
     var priority: Int8?
     var categories: Int32 = -1
     var labels = StringMap()
     var flags: GraphInput.Flags = []
-    /// In `GraphInput.names`, with what is awaited of them.
+    /// Indices in `GraphInput.names`, with the required states.
     var after: [GraphInput.Edge] = []
-    /// Places of `policy` and `details` in their tables.
+    /// Indices of `policy` and `details` in their tables.
     var policyIndex: Int32 = -1
     var detailsIndex: Int32 = -1
 }
 
-/// One operation while its keys are read.
+/// An operation while its keys are read.
 struct OperationDraft: Sendable {
     var index: Int32
     var seen: UInt64 = 0
     var operation = GraphInput.Operation()
     var priority: Int8?
-    /// Nil until a key of theirs was met: then the defaults' hold.
+    /// Policy and details; nil until one of their keys is read, as long as the defaults apply.
     var policy: Policy?
     var details: OperationDetails?
     var labels: StringMap?
     var hasUnknownKey = false
     var start: Int
-    /// Problems that were known when it began.
+    /// Number of problems that were known when its reading began.
     var knownProblems: Int
 
     func has(_ key: OperationKey) -> Bool { seen & key.bit != 0 }
 }
 
-/// Results of the last operation's values: neighbours are often alike.
+/// Results for the previous operation, because neighbouring operations are often alike.
 struct DecoderCache: Sendable {
     var policies: [Policy: Int32] = [:]
     var lastPolicy: (value: Policy, index: Int32)?
     var categories: [[CategoryUse]: Int32] = [:]
-    /// The members of all of these.
+    /// Number of members of all these sets.
     var categoryUses = 0
-    /// The labels that each label set was made of, as long as groups hand theirs down.
+    /// Labels from which each set was made, because groups pass theirs to their children.
     var scratch = JSONWriter()
 }

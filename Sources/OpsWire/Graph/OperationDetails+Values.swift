@@ -1,4 +1,4 @@
-// Values of details that are objects: each is read and written here.
+// Readers and writers of details that are objects.
 
 extension OperationDetails.Output {
     init(from scanner: inout JSONScanner) throws(JSONError) {
@@ -79,7 +79,7 @@ extension OperationDetails.ResourceLimits {
 }
 
 extension JSONScanner {
-    /// `"150%"`: one and a half CPUs.
+    /// Reads a percentage: `"150%"` is one and a half CPUs.
     fileprivate mutating func percent() throws(JSONError) -> Int64 {
         guard try peek() == .string else { throw error(.expected("text such as \"150%\"")) }
         let start = position
@@ -104,7 +104,7 @@ extension OperationDetails.Observers {
         }
     }
 
-    /// The observers that are given.
+    /// The observers that are set.
     var present: OpsModel.Observers {
         var present: OpsModel.Observers = []
         if start != nil { present.insert(.start) }

@@ -1,6 +1,6 @@
-/// Surroundings of the process of an operation: everything that is neither scheduling nor command.
+/// Settings of an operation's process: all keys except those of scheduling and the command.
 ///
-/// Stored as JSON in the same form as operations have it, so that one reader serves both.
+/// The stored JSON has the same form as in a graph file, so that one reader is enough.
 public struct OperationDetails: Equatable, Sendable {
     public enum QualityOfService: String, Sendable, CaseIterable {
         case userInteractive, userInitiated, `default`, utility, background
@@ -8,7 +8,7 @@ public struct OperationDetails: Equatable, Sendable {
 
     public enum Output: Equatable, Sendable {
         case log, split, journal, null
-        /// One of them may be absent and then goes to the log.
+        /// Paths of the outputs. If one is absent, that output goes to the log.
         case files(stdout: String?, stderr: String?)
     }
 
@@ -16,7 +16,7 @@ public struct OperationDetails: Equatable, Sendable {
         public var nice: Int32?
         public var memory: Int64?
         public var tasks: Int64?
-        /// 1...10000; 100 is everyone's.
+        /// Weight from 1 to 10000; the default is 100.
         public var cpuWeight: Int64?
         /// Percent of one CPU.
         public var cpuQuota: Int64?
@@ -25,7 +25,7 @@ public struct OperationDetails: Equatable, Sendable {
         public var coreSize: Int64?
         public init() {}
 
-        /// Returns a limit that can grow from attempt to attempt.
+        /// Returns a limit that can grow with each attempt.
         public func value(of key: RetryScale.Key) -> Int64? {
             switch key {
             case .timeout: nil
@@ -49,7 +49,7 @@ public struct OperationDetails: Equatable, Sendable {
     }
 
     public var qos = QualityOfService.default
-    /// Relative to the captured directory.
+    /// Working directory, relative to the captured one.
     public var directory: String?
     public var umask: Int32?
     public var stdin: String?
@@ -58,7 +58,7 @@ public struct OperationDetails: Equatable, Sendable {
     public var limits = ResourceLimits()
     public var observers = Observers()
     public var conditions: [Condition] = []
-    /// Laid over the captured environment.
+    /// Variables that override the captured environment.
     public var environment = StringMap()
     public var secrets: [Secret] = []
     public var slurm: SlurmOptions?
@@ -66,7 +66,7 @@ public struct OperationDetails: Equatable, Sendable {
 
     public init() {}
 
-    /// Reads what `text` wrote.
+    /// Reads the stored form.
     public init(json: some Collection<UInt8>) throws(JSONError) {
         var details = OperationDetails()
         try scan(json) { scanner throws(JSONError) in
@@ -81,7 +81,7 @@ public struct OperationDetails: Equatable, Sendable {
         self = details
     }
 
-    /// Reads the value of `key`; false if the key is none of these.
+    /// Reads the value of `key`; returns false if it is not one of these keys.
     mutating func read(_ key: OperationKey, from scanner: inout JSONScanner) throws(JSONError) -> Bool {
         switch key {
         case .qos: qos = try scanner.choice()
@@ -106,7 +106,8 @@ public struct OperationDetails: Equatable, Sendable {
         return true
     }
 
-    /// Writes the stored form: only values that differ from the default, in one order, so that equal details are equal texts.
+    /// Writes the stored form: only values that differ from their defaults, in a fixed order, so that equal details are
+    /// equal texts.
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
         if qos != .default { writer.member("qos", qos.rawValue) }
@@ -141,7 +142,7 @@ public struct OperationDetails: Equatable, Sendable {
 }
 
 extension OperationDetails {
-    /// JSON text of the options for an executor; empty if there are none.
+    /// Options for an executor as JSON text; empty if there are none.
     public var executorOptions: String {
         var writer = JSONWriter()
         if let slurm { slurm.write(to: &writer) } else if let http { http.write(to: &writer) }
@@ -150,7 +151,7 @@ extension OperationDetails {
 }
 
 extension JSONScanner {
-    /// Octal text, as umask(1) takes it; as a JSON number it would be read as decimal by mistake.
+    /// Reads octal text, as for umask(1). A JSON number would be read as decimal by mistake.
     mutating func umask() throws(JSONError) -> Int32 {
         guard try peek() == .string else { throw error(.expected("octal text such as \"022\"")) }
         let start = position

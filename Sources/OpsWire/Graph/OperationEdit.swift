@@ -1,15 +1,17 @@
-/// The `changes` of a Set: keys of an operation that may change while it waits.
+/// The `changes` of a Set: keys that may change while an operation waits.
 public struct OperationEdit: Equatable, Sendable {
     public var priority: Int8?
     public var queue: String?
-    /// Another argv as JSON.
+    /// New argv as JSON.
     public var command: String?
-    /// Empty: none any more.
+    /// New categories; empty for none.
     public var categories: [CategoryUse]?
     private var changedPolicy: Policy?
     private var seen: UInt64 = 0
 
-    /// Reads `changes`; problems name the keys as given. `now`: durations to an instant count from it.
+    /// Reads `changes`; problems name the keys as given.
+    ///
+    /// - Parameter now: Instant from which durations are counted.
     public init(_ changes: JSONObject, now: Int64) throws(GraphRefusal) {
         var decoder = GraphDecoder(now: now)
         var draft = OperationDraft(index: -1, start: 0, knownProblems: 0)
@@ -48,10 +50,10 @@ public struct OperationEdit: Equatable, Sendable {
             ? "cannot change any more" : "unknown key\(Nearest.suggestion(for: key, among: editable))"
     }
 
-    /// True if any key of a policy changes.
+    /// True if any key of the policy changes.
     public var changesPolicy: Bool { changedPolicy != nil }
 
-    /// Returns the first changed key that does not apply to a group, or to an operation that is not a group, and the
+    /// Returns the first changed key that does not apply to this kind of operation (a group, or no group), and the
     /// reason.
     public func meaningless(forGroup isGroup: Bool) -> (key: String, reason: String)? {
         guard isGroup else {
@@ -61,7 +63,7 @@ public struct OperationEdit: Equatable, Sendable {
         return key.map { ($0.text, "is a group, which has no process; set it for the operations inside") }
     }
 
-    /// The stored policy with the edited keys laid over it.
+    /// Returns the stored policy with the changed keys.
     public func applied(to stored: Policy) -> Policy {
         guard let own = changedPolicy else { return stored }
         var policy = stored
@@ -84,7 +86,7 @@ extension GraphDecoder {
         case .categories: draft.operation.categories = try categorySet(&scanner)
         default:
             var policy = draft.policy ?? Policy()
-            // Null takes these away; the others have a value always.
+            // null removes these; the others always have a value.
             if key.isRemovable, try scanner.skipNull() {
                 policy.remove(key)
             } else {

@@ -1,6 +1,6 @@
-/// Readers of the values that make a policy.
+/// Reads the values of a policy.
 extension Policy {
-    /// Returns whether the value of a key belongs to a policy.
+    /// Returns true if a key belongs to the policy.
     static func isKey(_ key: OperationKey) -> Bool {
         switch key {
         case .limit, .completion, .timeout, .grace, .deadline, .notBefore, .retry, .successCodes, .leftovers,
@@ -10,7 +10,9 @@ extension Policy {
         }
     }
 
-    /// Reads the value of `key`; false if the key is none of a policy's. `now`: durations to an instant count from it.
+    /// Reads the value of `key`; returns false if it does not belong to the policy.
+    ///
+    /// - Parameter now: Instant from which durations are counted.
     mutating func read(
         _ key: OperationKey, from scanner: inout JSONScanner, now: Int64
     ) throws(JSONError) -> Bool {
@@ -73,7 +75,7 @@ extension RetryPolicy {
 }
 
 extension RetryScale {
-    /// Nil: an empty object, with which nothing grows.
+    /// Returns nil for an empty object, with which nothing grows.
     init?(from scanner: inout JSONScanner) throws(JSONError) {
         self.init()
         try scanner.members(of: Self.names) { (name, scanner) throws(JSONError) in
@@ -85,7 +87,7 @@ extension RetryScale {
 }
 
 extension Policy {
-    /// Takes the value of each of these keys from another policy.
+    /// Copies the values of these keys from another policy.
     mutating func take(_ keys: UInt64, from other: Policy) {
         func has(_ key: OperationKey) -> Bool { keys & key.bit != 0 }
         if has(.timeout) { timeout = other.timeout }

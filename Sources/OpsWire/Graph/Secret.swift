@@ -1,7 +1,7 @@
-/// A variable whose value is not stored: the process of the operation reads it before its command runs.
+/// A variable whose value is not stored: it is read when the process of the operation starts.
 public struct Secret: Hashable, Sendable {
     public enum Source: Hashable, Sendable {
-        /// Path, relative to the directory of the operation.
+        /// Path of a file, relative to the directory of the operation.
         case file(String)
         /// Name of a systemd credential of opsd.
         case credential(String)

@@ -1,11 +1,12 @@
-/// Distinct texts, numbered in the order in which they came; equal texts share a number.
+/// Distinct texts, numbered in the order of arrival; equal texts share a number.
 public struct TextTable: Sendable {
     private(set) var bytes: [UInt8] = []
     private(set) var ends: [UInt32] = []
-    /// Open addressing: the number of a text plus one, 0 where free. Its size is a power of two.
+    /// Hash table with open addressing: the number of a text plus one, or 0 for a free slot. Its size is a power of
+    /// two.
     private(set) var slots: [UInt32] = []
-    /// Texts are chosen by clients: without a secret they could be chosen to collide.
-    /// The standard library draws one for its own tables, a new one for each process.
+    /// Clients choose the texts, and without a secret seed could choose texts that collide. The standard library draws
+    /// a new seed in each process.
     private static let seed = UInt64(truncatingIfNeeded: Hasher().finalize()) | 1
     private let limit: Int
 
@@ -22,7 +23,7 @@ public struct TextTable: Sendable {
         return (index == 0 ? 0 : Int(ends[index - 1]))..<Int(ends[index])
     }
 
-    /// The number of a text, which is added if it is new; nil when the table is full.
+    /// Returns the number of a text, which is added if it is new; nil if the table is full.
     mutating func intern(_ text: UnsafeBufferPointer<UInt8>) -> Int32? {
         if ends.count &* 4 >= slots.count &* 3 { grow() }
         let slot = slot(of: text)
@@ -36,10 +37,10 @@ public struct TextTable: Sendable {
 
     mutating func intern(_ text: [UInt8]) -> Int32? { text.withUnsafeBufferPointer { intern($0) } }
 
-    /// Nothing more will be added or sought: gives the memory for that back.
+    /// Releases the memory for searching. Nothing may be added or searched afterwards.
     mutating func seal() { slots = [] }
 
-    /// Returns the place of the text, or the free place where it belongs.
+    /// Returns the slot of the text, or the free slot where it belongs.
     private func slot(of text: UnsafeBufferPointer<UInt8>) -> Int {
         let mask = slots.count - 1
         var slot = Int(truncatingIfNeeded: hash(text)) & mask
@@ -69,7 +70,7 @@ public struct TextTable: Sendable {
         }
     }
 
-    /// Eight bytes at a time through a folded multiplication, as wyhash does.
+    /// Hashes eight bytes at a time by a folded multiplication, as wyhash does.
     private func hash(_ text: UnsafeBufferPointer<UInt8>) -> UInt64 {
         func fold(_ a: UInt64, _ b: UInt64) -> UInt64 {
             let product = a.multipliedFullWidth(by: b)

@@ -1,4 +1,4 @@
-/// Reason why bytes are not the JSON that was expected, and the place.
+/// Reason why bytes are not the expected JSON, and where.
 public struct JSONError: Error, Equatable, Sendable {
     public enum Reason: Equatable, Sendable {
         case unexpectedEnd
@@ -12,18 +12,18 @@ public struct JSONError: Error, Equatable, Sendable {
         case duplicateKey(String)
         case tooDeep(Int)
         case trailingBytes
-        /// Well formed, but not of the kind that the reader asked for.
+        /// Well-formed, but not of the kind that the reader expects.
         case expected(String)
-        /// A value of the right kind that cannot be accepted; the text says why.
+        /// Of the right kind, but not acceptable; the text contains the reason.
         case refused(String)
     }
     public var reason: Reason
-    /// Counted from 0, in bytes.
+    /// Offset in bytes, from 0.
     public var offset: Int
-    /// Counted from 1; columns in bytes. Both 0 where the reader asked for offsets alone.
+    /// Line and column, from 1; columns are in bytes. Both are 0 if the reader does not count lines.
     var line: Int
     var column: Int
-    /// Keys and places from the value that was asked for down to the culprit: `retry.on[1]`.
+    /// Path from the expected value to the one with the error: `retry.on[1]`.
     public internal(set) var path = ""
 
     public init(_ reason: Reason, offset: Int, line: Int, column: Int) {
@@ -33,7 +33,7 @@ public struct JSONError: Error, Equatable, Sendable {
         self.column = column
     }
 
-    /// The same error as told by the reader of the value around it: under a key, or `[2]` for a place.
+    /// Returns the error with the step from the surrounding value in its path: a key, or an index such as `[2]`.
     func inside(_ step: String) -> JSONError {
         var error = self
         let isDirect = path.isEmpty || path.utf8.first == UInt8(ascii: "[")
@@ -47,7 +47,7 @@ extension JSONError: CustomStringConvertible {
 }
 
 extension JSONError.Reason {
-    /// The reason, without the place.
+    /// The reason, without the position.
     public var text: String {
         switch self {
         case .unexpectedEnd: "the text ends in the middle of a value"

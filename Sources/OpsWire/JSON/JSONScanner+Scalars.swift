@@ -5,7 +5,7 @@ extension JSONScanner {
         return string(try text())
     }
 
-    /// Reads a string that comes next and gives its place.
+    /// Reads the next string and returns its range.
     mutating func text() throws(JSONError) -> Text {
         skipSpace()
         guard position < bytes.count else { throw error(.unexpectedEnd) }
@@ -32,7 +32,7 @@ extension JSONScanner {
         }
     }
 
-    /// Over printable ASCII but quote and backslash, eight bytes at a time.
+    /// Skips printable ASCII other than quotes and backslashes, eight bytes at a time.
     @inline(__always)
     private mutating func skipPlain() {
         let ones: UInt64 = 0x0101_0101_0101_0101
@@ -75,7 +75,7 @@ extension JSONScanner {
         }
     }
 
-    /// From the `u` on.
+    /// Reads the four digits after a `\u`.
     private mutating func hexUnit() throws(JSONError) -> UInt32 {
         position += 1
         var unit: UInt32 = 0
@@ -97,7 +97,7 @@ extension JSONScanner {
         }
     }
 
-    /// Over one character of two to four bytes: no overlong form, no surrogate, nothing beyond U+10FFFF.
+    /// Skips one character of two to four bytes; refuses overlong forms, surrogates, and everything beyond U+10FFFF.
     private mutating func skipMultibyte() throws(JSONError) {
         let first = bytes[position]
         let second: ClosedRange<UInt8>
@@ -125,7 +125,7 @@ extension JSONScanner {
             : String(decoding: slice(text.start..<text.end), as: UTF8.self)
     }
 
-    /// The characters of a text that `text()` has checked.
+    /// Returns the characters of a text that `text()` has checked.
     func unescaped(_ text: Text) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(text.count)
@@ -161,7 +161,7 @@ extension JSONScanner {
         (index..<index + 4).reduce(0) { $0 << 4 | (Self.hexDigit(bytes[$1]) ?? 0) }
     }
 
-    /// Returns true if a text is exactly these characters.
+    /// Returns true if a text has exactly these characters.
     public func equals(_ text: Text, _ other: StaticString) -> Bool {
         if text.hasEscapes {
             return unescaped(text).elementsEqual(
@@ -176,7 +176,7 @@ extension JSONScanner {
 
     enum Number: Equatable, Sendable {
         case integer(Int64)
-        /// Written with a fraction or an exponent, or too large for 64 bits.
+        /// A number with a fraction or an exponent, or an integer that does not fit 64 bits.
         case double(Double)
     }
 
@@ -218,7 +218,7 @@ extension JSONScanner {
         return value
     }
 
-    /// Over a number by the grammar alone.
+    /// Skips a number, checking only its grammar.
     mutating func numberRange() throws(JSONError) -> (Range<Int>, isInteger: Bool) {
         skipSpace()
         let start = position
@@ -250,7 +250,7 @@ extension JSONScanner {
         guard position > start else { throw error(position < bytes.count ? .invalidNumber : .unexpectedEnd) }
     }
 
-    /// A letter or digit right after a number (`01`, `1x`) belongs to a mistake, not to what follows.
+    /// Returns true for a letter or digit. Directly after a number (`01`, `1x`) it is part of an invalid number.
     private func isWordByte(_ byte: UInt8) -> Bool {
         byte &- UInt8(ascii: "0") <= 9 || (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte == 0x2e || byte == 0x2b
             || byte == 0x2d

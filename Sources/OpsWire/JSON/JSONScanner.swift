@@ -1,11 +1,12 @@
-/// Reads JSON from bytes by asking for what comes next; strict (RFC 8259, UTF-8), and nothing is allocated but what is asked for.
+/// Reads JSON strictly (RFC 8259, UTF-8), value by value as its caller asks, and allocates only what the caller asks
+/// for.
 ///
-/// The caller's own structure is the stack: after `beginObject`, `nextMember` until it gives nil, and each member's value
-/// is either read or skipped. The bytes must outlive the scanner.
+/// The structure of the caller is the stack: after `beginObject` it calls `nextMember` until that returns nil, and
+/// reads or skips each member's value. The bytes must outlive the scanner.
 public struct JSONScanner {
     public enum Kind: Equatable, Sendable { case object, array, string, number, bool, null }
 
-    /// The place of a string between its quotes.
+    /// Range of a string between its quotes.
     public struct Text: Sendable {
         var start: Int
         var end: Int
@@ -15,14 +16,14 @@ public struct JSONScanner {
 
     let bytes: UnsafeBufferPointer<UInt8>
     let maximumDepth: Int
-    /// Place of the next byte to read.
+    /// Offset of the next byte.
     public internal(set) var position = 0
     var depth = 0
-    /// Nothing has been read in the innermost container yet, so no comma comes first.
+    /// True if nothing has been read in the innermost container yet, so that no comma comes first.
     private var isFresh = false
-    /// True if errors report lines and columns, for which everything before them is read again.
+    /// True if errors contain lines and columns; to count them, all text before the error is read again.
     var countsLines = true
-    /// A value that has been skipped before, in the search for the members of an object: it need not be checked again.
+    /// Value that was skipped during the search for members of an object, so it need not be checked again.
     var skipped: Range<Int>?
     /// True if records may come from another version of the interface: unknown members are skipped, and missing members
     /// keep their initial values.
@@ -33,7 +34,7 @@ public struct JSONScanner {
         self.maximumDepth = maximumDepth
     }
 
-    /// State of a scanner, for going on later with another one over the same bytes.
+    /// State of a scanner, so that another one can continue later over the same bytes.
     struct State: Sendable {
         var position = 0
         var depth = 0
@@ -45,9 +46,9 @@ public struct JSONScanner {
         set { (position, depth, isFresh) = (newValue.position, newValue.depth, newValue.isFresh) }
     }
 
-    // MARK: - What comes next
+    // MARK: - The next value
 
-    /// The kind of the value that comes next, without reading it.
+    /// Returns the kind of the next value without reading it.
     public mutating func peek() throws(JSONError) -> Kind {
         skipSpace()
         guard position < bytes.count else { throw error(.unexpectedEnd) }
@@ -62,7 +63,7 @@ public struct JSONScanner {
         }
     }
 
-    /// Refuses anything but white space after the value.
+    /// Requires that only white space follows.
     public mutating func end() throws(JSONError) {
         skipSpace()
         if position < bytes.count { throw error(.trailingBytes) }
@@ -80,7 +81,7 @@ public struct JSONScanner {
     public mutating func beginObject() throws(JSONError) { try begin(UInt8(ascii: "{"), "an object") }
     public mutating func beginArray() throws(JSONError) { try begin(UInt8(ascii: "["), "an array") }
 
-    /// The key of the next member, or nil at the end of the object.
+    /// Returns the key of the next member, or nil at the end of the object.
     public mutating func nextMember() throws(JSONError) -> Text? {
         guard try hasNext(UInt8(ascii: "}")) else { return nil }
         guard position < bytes.count else { throw error(.unexpectedEnd) }
@@ -128,7 +129,7 @@ public struct JSONScanner {
 
     mutating func null() throws(JSONError) { try word("null") }
 
-    /// Reads a null when one comes next.
+    /// Reads null if it comes next.
     mutating func skipNull() throws(JSONError) -> Bool {
         skipSpace()
         guard position < bytes.count, bytes[position] == UInt8(ascii: "n") else { return false }
@@ -157,7 +158,7 @@ public struct JSONScanner {
 
     // MARK: - Skipping
 
-    /// Reads any value, checks it (but not its keys for being there twice), and gives its place.
+    /// Skips and checks any value (but not for duplicate keys), and returns its range.
     @discardableResult
     public mutating func skip() throws(JSONError) -> Range<Int> {
         let kind = try peek()
@@ -181,7 +182,7 @@ public struct JSONScanner {
         return start..<position
     }
 
-    // MARK: - Places
+    // MARK: - Positions
 
     @inline(__always)
     mutating func skipSpace() {

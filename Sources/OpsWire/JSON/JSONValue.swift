@@ -1,4 +1,4 @@
-/// Any JSON, its members in their order: for what is small or rare.
+/// Any JSON value, with its members in order. Meant for small or rare texts.
 public indirect enum JSONValue: Equatable, Sendable {
     case null
     case bool(Bool)
@@ -17,7 +17,7 @@ public indirect enum JSONValue: Equatable, Sendable {
         }
     }
 
-    /// The whole of `bytes` as one value; a key that is there twice is refused.
+    /// Parses all `bytes` as one value; duplicate keys are refused.
     public init(_ bytes: some Collection<UInt8>) throws(JSONError) {
         self = try scan(bytes) { scanner throws(JSONError) in
             let value = try JSONValue(from: &scanner)
@@ -49,7 +49,7 @@ public indirect enum JSONValue: Equatable, Sendable {
 
     private static func members(from scanner: inout JSONScanner) throws(JSONError) -> [Member] {
         var members: [Member] = []
-        // A handful is compared faster than hashed.
+        // For a few members comparing is faster than hashing.
         var seen: Set<String> = []
         try scanner.beginObject()
         while let text = try scanner.nextMember() {
@@ -63,8 +63,7 @@ public indirect enum JSONValue: Equatable, Sendable {
     }
 }
 
-/// Scans the whole of `bytes`.
-// The two for arrays are inlined for the reason given at `JSONWriter.raw`.
+/// Scans all `bytes`. The two functions for arrays are inlined for the reason given at `JSONWriter.raw`.
 @inlinable
 public func scan<Result, Failure: Error>(
     _ bytes: [UInt8], _ body: (inout JSONScanner) throws(Failure) -> Result
@@ -85,7 +84,7 @@ public func scan<Result, Failure: Error>(
     }
 }
 
-/// Scans the whole of `bytes`, which are copied only if they do not lie in one piece.
+/// Scans all `bytes`, which are copied only if they are not contiguous.
 public func scan<Result, Failure: Error>(
     _ bytes: some Collection<UInt8>, _ body: (inout JSONScanner) throws(Failure) -> Result
 ) throws(Failure) -> Result {

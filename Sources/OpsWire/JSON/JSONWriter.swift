@@ -1,4 +1,4 @@
-/// Appends JSON to bytes, on one line and without spaces; commas come by themselves.
+/// Writes JSON to a buffer, on one line and without spaces. It adds the commas itself.
 public struct JSONWriter: Sendable {
     public private(set) var bytes: [UInt8] = []
     private var needsComma = false
@@ -15,7 +15,7 @@ public struct JSONWriter: Sendable {
     public mutating func beginArray() { open(UInt8(ascii: "[")) }
     public mutating func endArray() { close(UInt8(ascii: "]")) }
 
-    /// The next value's key; an ASCII name without quotes and backslashes.
+    /// Writes the key of the next value: an ASCII name without quotes and backslashes.
     mutating func key(_ key: StaticString) {
         comma()
         bytes.append(UInt8(ascii: "\""))
@@ -31,14 +31,14 @@ public struct JSONWriter: Sendable {
         needsComma = false
     }
 
-    /// The same of bytes as C keeps them.
+    /// Writes a key from a C string, and replaces bytes that are not UTF-8.
     public mutating func key(repairing characters: UnsafeBufferPointer<UInt8>) {
         string(repairing: characters)
         bytes.append(UInt8(ascii: ":"))
         needsComma = false
     }
 
-    /// Ends a message or a line of JSON Lines.
+    /// Ends a message, or a line of JSON Lines.
     public mutating func terminate(with byte: UInt8) {
         bytes.append(byte)
         needsComma = false
@@ -76,7 +76,7 @@ public struct JSONWriter: Sendable {
         bytes.append(contentsOf: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
     }
 
-    // Not generic where it need not be: a client would look up what each kind of integer can do.
+    // Not generic, because a client would have to look up the operations of each integer type at run time.
     public mutating func integer(_ value: Int) { integer(Int64(value)) }
     public mutating func integer(_ value: some BinaryInteger) { integer(Int64(value)) }
 
@@ -96,7 +96,7 @@ public struct JSONWriter: Sendable {
         bytes[start...].reverse()
     }
 
-    /// JSON has no infinity and no NaN: they become null.
+    /// Writes a number; infinity and NaN, which JSON does not have, become null.
     mutating func double(_ value: Double) {
         guard value.isFinite else { return null() }
         comma()
@@ -111,12 +111,12 @@ public struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// A string as C keeps it: what is no UTF-8 in it is replaced.
+    /// Writes a C string, and replaces bytes that are not UTF-8.
     public mutating func string(repairing characters: UnsafeBufferPointer<UInt8>) {
         if characters.isASCII { string(utf8: characters) } else { string(String(decoding: characters, as: UTF8.self)) }
     }
 
-    /// A string of characters that are known to be UTF-8.
+    /// Writes characters that are known to be UTF-8.
     mutating func string(utf8 characters: UnsafeBufferPointer<UInt8>) {
         comma()
         bytes.append(UInt8(ascii: "\""))
@@ -124,8 +124,8 @@ public struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// A value that is JSON already.
-    // Inlined, so that no type is put together at run time: that costs a client more than all else that it does.
+    /// Writes a value that is already JSON. Inlined, so that no generic type is created at run time: that would cost a
+    /// client more than all its other work.
     @inlinable
     public mutating func raw(_ json: some Collection<UInt8>) {
         let isDone: Void? = json.withContiguousStorageIfAvailable { raw($0) }
@@ -189,7 +189,7 @@ public struct JSONWriter: Sendable {
 }
 
 extension JSONValue {
-    /// On one line, without spaces.
+    /// Text on one line, without spaces.
     public var text: String {
         var writer = JSONWriter()
         writer.value(self)
@@ -198,7 +198,7 @@ extension JSONValue {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Most texts are, and then nothing else is to be checked.
+    /// Most texts are ASCII, and then need no other check.
     public var isASCII: Bool {
         var all: UInt8 = 0
         for byte in self { all |= byte }

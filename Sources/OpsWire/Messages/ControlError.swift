@@ -1,15 +1,16 @@
-/// Errors that opsd answers with.
+/// Errors in replies of opsd.
 public enum ControlError: WireErrorCases {
     case invalidOperation([Problem])
     case notFound(kind: String, name: String, nearest: String?)
-    /// The operations of the cycle in order, the first repeated at the end, and the category that ties it if one does.
+    /// Operations of the cycle in order, the first one repeated at the end, and the category if it is part of the
+    /// cycle.
     case cycle([String], category: String?)
     case wrongState(id: Int64?, message: String)
     case permissionDenied(String)
     case storageUnavailable(String)
     case tooLarge(what: String, limit: Int)
     case busy(String)
-    /// Nothing after this number was sent.
+    /// The reader was too slow; the events after this number were not sent.
     case lagged(resume: Int64)
     case timedOut(remaining: Int)
 

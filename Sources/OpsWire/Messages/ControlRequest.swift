@@ -1,4 +1,4 @@
-/// A call that was understood: one case for each method of `org.opsd.Control`.
+/// A valid call: one case for each method of `org.opsd.Control`.
 public enum ControlRequest: Equatable, Sendable {
     case submit(SubmitRequest)
     case beginSubmission(BeginSubmissionRequest)
@@ -47,7 +47,7 @@ public enum ControlRequest: Equatable, Sendable {
     case forgetTrigger(ForgetTriggerRequest)
     case removeSchedule(RemoveScheduleRequest)
 
-    /// Reads a call to this interface; refuses methods and parameters that it does not have.
+    /// Reads a call to this interface; unknown methods and parameters are refused.
     public init(_ call: Call) throws(ServiceError) {
         guard call.interface == ControlInterface.name else { throw .interfaceNotFound(call.interface) }
         let request: ControlRequest?
@@ -61,7 +61,7 @@ public enum ControlRequest: Equatable, Sendable {
 }
 
 extension ControlRequest {
-    /// One method: its request, and the case that the request becomes.
+    /// A method: its request, and the case for it.
     struct Method: Sendable {
         let request: any WireRequest.Type
         fileprivate let read: @Sendable (Call) throws(InvalidParameter) -> ControlRequest
@@ -72,7 +72,7 @@ extension ControlRequest {
         }
     }
 
-    /// In the order of the interface file.
+    /// Methods in the order of the interface file.
     static let methods = [
         Method(submit), Method(beginSubmission), Method(addOperations), Method(commitSubmission), Method(list),
         Method(show), Method(listGraphs), Method(why), Method(status), Method(log), Method(wait), Method(watch),

@@ -1,4 +1,4 @@
-// Sets of names of the interface file.
+// Enumerations of the interface file.
 
 extension EdgeCondition: WireEnum {}
 

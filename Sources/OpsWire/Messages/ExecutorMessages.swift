@@ -6,7 +6,7 @@ public struct ExecutorState: OpenName {
     public init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// An executor beside the runner.
+/// An executor other than the runner.
 public struct ExecutorRow: WireRecord {
     public static let typeName = "Executor"
     public var name = ""

@@ -1,4 +1,4 @@
-// Numbers for monitoring.
+// Figures for monitoring.
 
 public struct MetricsRequest: WireRequest {
     public typealias Reply = MetricsReply
@@ -40,7 +40,7 @@ public struct ScheduleMetricsRow: WireRecord {
     }
 }
 
-/// Durations in seconds, by upper bounds; the last count has none.
+/// Counts of durations in seconds by upper bounds; the last count has no bound.
 public struct HistogramRow: WireRecord {
     public static let typeName = "Histogram"
     public var bounds: [Double] = []

@@ -1,4 +1,4 @@
-// Types of the interface file: one operation and its parts. The file says what each member means.
+// Types of the interface file for one operation and its parts. The file describes each member.
 
 public struct OperationRow: WireRecord {
     public static let typeName = "Operation"

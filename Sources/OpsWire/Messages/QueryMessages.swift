@@ -1,4 +1,4 @@
-// Methods that look and change nothing.
+// Methods that read and change nothing.
 
 public struct ListRequest: WireRequest {
     public typealias Reply = ListReply

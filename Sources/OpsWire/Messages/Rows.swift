@@ -1,4 +1,4 @@
-// Types of the interface file about queues, categories, events and pictures of graphs.
+// Types of the interface file for queues, categories, events and drawings of graphs.
 
 public struct QueueRow: WireRecord {
     public static let typeName = "Queue"

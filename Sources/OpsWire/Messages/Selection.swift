@@ -1,4 +1,4 @@
-// Types of the interface file that say which operations a call is about, and what was wrong with one.
+// Types of the interface file for the operations that a call selects, and for problems of submissions.
 
 public struct Selection: WireRecord {
     public static let typeName = "Selection"

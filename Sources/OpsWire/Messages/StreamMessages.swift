@@ -1,4 +1,4 @@
-// Methods that follow what happens.
+// Methods that return streams.
 
 public struct LogRequest: WireRequest {
     public typealias Reply = LogReply
@@ -44,7 +44,7 @@ public struct LogReply: WireRecord {
     }
 }
 
-/// Instant at which the bytes of a log from an offset on were written.
+/// Time at which the bytes of a log from an offset on were written.
 public struct LogTimeRow: WireRecord {
     public static let typeName = "LogTime"
     public var offset: Int64 = 0

@@ -1,9 +1,9 @@
-// Methods that store graphs: whole, or in parts.
+// Methods that submit graphs, whole or in parts.
 
 public struct SubmitRequest: WireRequest {
     public typealias Reply = SubmitReply
     public static let method = "Submit"
-    /// All that it says beside the operations.
+    /// Everything except the operations.
     public var terms = BeginSubmissionRequest()
     public var operations = RawElements()
     public init() {}
@@ -60,7 +60,7 @@ public struct BeginSubmissionRequest: WireRequest {
 }
 
 extension BeginSubmissionRequest {
-    /// Writes the members into an object that has been begun.
+    /// Writes the members into an open object.
     public func writeMembers(to writer: inout JSONWriter) {
         var visitor = FieldWriter(omitsAbsent: Self.omitsAbsent)
         swap(&writer, &visitor.writer)

@@ -1,10 +1,11 @@
-/// RFC 4648 base64 with padding: how Log sends bytes.
+/// Base64 with padding (RFC 4648), which Log uses for bytes.
 ///
-/// Every byte of a log passes here: pointers and few calls, so that a build without optimisation does it in time too.
+/// Every byte of a log passes here. The code uses pointers and few calls, so that it is fast enough in a debug build
+/// too.
 public enum Base64 {
     private static let alphabet = StaticString("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
     private static let padding = UInt8(ascii: "=")
-    /// Value of each letter; 255 for bytes that are no letter.
+    /// Value of each letter; 255 for other bytes.
     private static let values: [UInt8] = {
         var values = [UInt8](repeating: 255, count: 256)
         for value in 0..<64 { values[Int(alphabet.utf8Start[value])] = UInt8(value) }
@@ -45,7 +46,7 @@ public enum Base64 {
         return written + 4
     }
 
-    /// Nil for anything but whole, padded groups without stray bits.
+    /// Decodes whole groups with padding and without stray bits; returns nil for anything else.
     public static func decode(_ text: String) -> [UInt8]? {
         var text = text
         return text.withUTF8 { letters in
@@ -80,7 +81,7 @@ public enum Base64 {
                 written &+= 3
             }
             guard read < count else { return written }
-            // Padding, and nothing behind it.
+            // Only padding may follow.
             guard read + 4 == count, source[read + 3] == padding else { return nil }
             let first = values[Int(source[read])]
             let second = values[Int(source[read + 1])]

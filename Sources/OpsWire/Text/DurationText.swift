@@ -1,12 +1,12 @@
-/// Durations as people write them: `90s`, `1h30m`, `250ms`, `1.5h`; a bare number is seconds. In nanoseconds.
+/// Durations as people write them, in nanoseconds: `90s`, `1h30m`, `250ms`, `1.5h`; a number without a unit is seconds.
 public enum DurationText {
-    /// Largest first; what `format` uses.
+    /// Units of `format`, the largest first.
     private static let units: [(name: String, nanoseconds: Int64)] = [
         ("d", 86_400_000_000_000), ("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000),
         ("ms", 1_000_000), ("us", 1000), ("ns", 1),
     ]
 
-    /// Nil for anything else, for what is negative, and beyond `Limits.duration`.
+    /// Parses a duration; returns nil for other texts, negative durations, and more than `Limits.duration`.
     public static func parse(_ text: String) -> Int64? {
         var reader = QuantityReader(text)
         var total: Int64 = 0
@@ -27,7 +27,7 @@ public enum DurationText {
         return isFirst ? nil : total
     }
 
-    /// A number of seconds, as JSON gives it.
+    /// Converts a number of seconds from JSON.
     static func parse(seconds: Double) -> Int64? {
         guard seconds >= 0, seconds <= Double(Limits.duration) / 1e9 else { return nil }
         return Int64((seconds * 1e9).rounded())
@@ -47,7 +47,7 @@ public enum DurationText {
         }
     }
 
-    /// The shortest exact text that `parse` reads back.
+    /// Returns the shortest exact text, which `parse` can read.
     public static func format(_ nanoseconds: Int64) -> String {
         guard nanoseconds != 0 else { return "0s" }
         var text = nanoseconds < 0 ? "-" : ""
@@ -61,9 +61,9 @@ public enum DurationText {
     }
 }
 
-/// Sizes as people write them: `64M`, `2G`, `1.5GiB`; factors of 1024; a bare number is bytes.
+/// Sizes as people write them: `64M`, `2G`, `1.5GiB`; factors of 1024; a number without a unit is bytes.
 public enum SizeText {
-    /// Nil for anything else and beyond 64 bits.
+    /// Parses a size; returns nil for other texts and for sizes beyond 64 bits.
     public static func parse(_ text: String) -> Int64? {
         var reader = QuantityReader(text)
         guard let number = reader.decimal(), let unit = bytes(reader.letters()), reader.isAtEnd else { return nil }
@@ -82,7 +82,7 @@ public enum SizeText {
         }
     }
 
-    /// The shortest exact text that `parse` reads back.
+    /// Returns the shortest exact text, which `parse` can read.
     public static func format(_ bytes: Int64) -> String {
         for (name, shift) in [("P", 50), ("T", 40), ("G", 30), ("M", 20), ("K", 10)]
         where bytes != 0 && bytes & (1 << shift - 1) == 0 {
@@ -92,11 +92,11 @@ public enum SizeText {
     }
 }
 
-/// Takes numbers and the words after them from a text.
+/// Reads pairs of a number and a word from a text.
 private struct QuantityReader {
     struct Decimal {
         var whole: Int64
-        /// In units of ten to the minus ninth.
+        /// Value in billionths.
         var billionths: Int64
 
         func times(_ unit: Int64) -> Int64? {
@@ -118,7 +118,7 @@ private struct QuantityReader {
         while rest.first == 0x20 { rest.removeFirst() }
     }
 
-    /// Digits, and after a point up to nine more.
+    /// Reads digits, and up to nine more after a point.
     mutating func decimal() -> Decimal? {
         let digits = takeDigits()
         guard let whole = Int64(digits) else { return nil }

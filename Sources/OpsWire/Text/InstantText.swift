@@ -2,7 +2,7 @@
 public enum InstantText {
     private static let secondsPerDay: Int64 = 86_400
 
-    /// Any RFC 3339 text with a zone, from 1970 to 2262; nil for anything else.
+    /// Parses RFC 3339 with a zone, from 1970 to 2262; returns nil for other texts.
     public static func parse(_ text: String) -> Int64? {
         let bytes = Array(text.utf8)
         guard bytes.count >= 20, bytes[4] == 0x2d, bytes[7] == 0x2d, bytes[13] == 0x3a, bytes[16] == 0x3a,
@@ -20,7 +20,7 @@ public enum InstantText {
         return overflowed || overflowedAgain || sum < 0 ? nil : sum
     }
 
-    /// In UTC with milliseconds, cut not rounded: `2026-11-21T06:40:00.123Z`.
+    /// Formats in UTC with milliseconds, rounded down: `2026-11-21T06:40:00.123Z`.
     public static func format(_ nanoseconds: Int64) -> String {
         let milliseconds = floorDivide(nanoseconds, 1_000_000)
         let seconds = floorDivide(milliseconds, 1000)
@@ -49,7 +49,7 @@ public enum InstantText {
         }
     }
 
-    // MARK: - Pieces
+    // MARK: - Parts
 
     private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
         var value: Int64 = 0
@@ -60,7 +60,7 @@ public enum InstantText {
         return value
     }
 
-    /// Nanoseconds of `.123`; digits beyond the ninth are read and dropped.
+    /// Reads `.123` as nanoseconds; digits after the ninth are ignored.
     private static func takeFraction(_ rest: inout ArraySlice<UInt8>) -> Int64? {
         guard rest.first == UInt8(ascii: ".") else { return 0 }
         let digits = rest.dropFirst().prefix { $0 &- UInt8(ascii: "0") <= 9 }
@@ -70,7 +70,7 @@ public enum InstantText {
         return number(shown).map { value in (shown.count..<9).reduce(value) { product, _ in product * 10 } }
     }
 
-    /// Seconds east of Greenwich.
+    /// Returns the offset of a zone in seconds east of Greenwich.
     private static func offset(_ zone: ArraySlice<UInt8>) -> Int64? {
         let zone = Array(zone)
         if zone.count == 1, zone[0] | 0x20 == UInt8(ascii: "z") { return 0 }
@@ -85,8 +85,8 @@ public enum InstantText {
         return [4, 6, 9, 11].contains(month) ? 30 : 31
     }
 
-    // The calendar counted in years that begin in March, so that the leap day is a year's last
-    // (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+    // A calendar whose years begin in March, so that a leap day is the last day of a year (Howard Hinnant,
+    // "chrono-Compatible Low-Level Date Algorithms").
 
     static func daysFromCivil(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let year = month <= 2 ? year - 1 : year

@@ -1,6 +1,7 @@
-/// Finds what a mistyped name was meant to be.
+/// Finds the name that was probably meant by a mistyped one.
 public enum Nearest {
-    /// The candidate with the fewest edits, if they are few for a name of its length; the first among equals.
+    /// Returns the candidate with the fewest edits, if they are few for the length of the name; of equal candidates the
+    /// first.
     public static func name(to name: String, among candidates: some Sequence<String>) -> String? {
         let wanted = lowercased(name)
         var bound = min(3, max(1, (wanted.count + 1) / 3))
@@ -12,13 +13,13 @@ public enum Nearest {
             else { continue }
             nearest = candidate
             if distance == 0 { break }
-            // Only what is nearer still takes its place.
+            // From now on only a nearer candidate is accepted.
             bound = distance - 1
         }
         return nearest
     }
 
-    /// `; did you mean "build"?`, or nothing where no candidate is near.
+    /// Returns `; did you mean "build"?`, or an empty text if no candidate is near.
     public static func suggestion(for name: String, among candidates: some Sequence<String>) -> String {
         self.name(to: name, among: candidates).map { "; did you mean \"\($0)\"?" } ?? ""
     }
@@ -27,7 +28,8 @@ public enum Nearest {
         name.utf8.map { $0 &- UInt8(ascii: "A") < 26 ? $0 | 0x20 : $0 }
     }
 
-    /// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment), or nil beyond the bound.
+    /// Counts insertions, deletions, replacements and swaps of neighbours (optimal string alignment); returns nil if
+    /// there are more than the bound.
     private static func distance(_ a: [UInt8], _ b: [UInt8], atMost bound: Int) -> Int? {
         var before: [Int] = []
         var previous = Array(0...b.count)
@@ -41,7 +43,7 @@ public enum Nearest {
                 row.append(value)
                 smallest = min(smallest, value)
             }
-            // A swap looks two rows back, so the row before must be too far as well.
+            // A swap looks two rows back, so the previous row must exceed the bound too.
             if smallest > bound, (previous.min() ?? 0) > bound { return nil }
             (before, previous) = (previous, row)
         }

@@ -1,15 +1,15 @@
-/// One message of a client: a method and its parameters.
+/// A message from a client: a method and its parameters.
 public struct Call: Equatable, Sendable {
-    /// With its interface: `org.opsd.Control.Submit`.
+    /// Name with the interface: `org.opsd.Control.Submit`.
     public var method: String
-    /// The JSON object that the method's request is read from.
+    /// JSON object with the parameters of the method.
     public var parameters: [UInt8] = Array("{}".utf8)
-    /// The client takes several replies.
+    /// True if the client accepts several replies.
     public var more = false
-    /// The client takes none.
+    /// True if the client expects no reply.
     public var oneway = false
 
-    /// Any `frame` that is not an object with a method is not a call.
+    /// Reads a message. A `frame` that is not an object with a method is refused.
     public init(frame: [UInt8]) throws(JSONError) {
         self = try scan(frame) { scanner throws(JSONError) in try Call(from: &scanner) }
     }
@@ -29,7 +29,7 @@ public struct Call: Equatable, Sendable {
                 parameters = Array(scanner.slice(try scanner.skip()))
             case "more": more = try scanner.bool()
             case "oneway": oneway = try scanner.bool()
-            // The envelope may grow; a method's parameters are strict.
+            // A later version may add members to the message; parameters of methods are checked strictly.
             default: try scanner.skip()
             }
         }
@@ -39,22 +39,22 @@ public struct Call: Equatable, Sendable {
 
     public var interface: String { lastDot.map { String(method[..<$0]) } ?? "" }
 
-    /// The method's name inside its interface.
+    /// Name of the method without the interface.
     public var member: String { lastDot.map { String(method[method.utf8.index(after: $0)...]) } ?? method }
 
-    /// Searched for in the bytes: no character of several bytes has a dot among them.
+    /// Searched in the bytes, which is safe because no character of several bytes contains a dot.
     private var lastDot: String.Index? { method.utf8.lastIndex(of: UInt8(ascii: ".")) }
 }
 
 extension Call {
-    /// Returns the whole message of a client, its NUL included.
+    /// Returns the message of a call with its NUL.
     public static func frame<Request: WireRequest>(
         _ request: Request, more: Bool = false, oneway: Bool = false
     ) -> [UInt8] {
         frame(of: Request.self, more: more, oneway: oneway) { request.write(to: &$0) }
     }
 
-    /// Returns the whole message of a client whose parameters `write` writes.
+    /// Returns the message of a call with its NUL; `write` writes the parameters.
     public static func frame<Request: WireRequest>(
         of _: Request.Type, capacity: Int = 256, more: Bool = false, oneway: Bool = false,
         write: (inout JSONWriter) -> Void
@@ -75,7 +75,7 @@ extension Call {
     }
 }
 
-/// The parameters of one method, which name its reply.
+/// Parameters of one method, with the type of its reply.
 public protocol WireRequest: WireRecord {
     associatedtype Reply: WireRecord
     static var interface: String { get }
@@ -91,7 +91,7 @@ extension WireRequest {
     }
 }
 
-/// No parameters.
+/// An object without members.
 public struct Nothing: WireRecord {
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {}

@@ -1,4 +1,4 @@
-/// Cuts a stream of bytes into messages, each ended by a NUL. No byte is looked at twice.
+/// Splits a stream of bytes into messages that end with NUL. No byte is examined twice.
 public struct FrameDecoder: Sendable {
     public struct TooLarge: Error, Equatable, Sendable {
         public let limit: Int
@@ -6,17 +6,17 @@ public struct FrameDecoder: Sendable {
 
     let limit: Int
     private var buffer: [UInt8] = []
-    /// Place where the first message that has not been taken begins.
+    /// Offset of the first message that has not been returned.
     private var start = 0
-    /// Up to where there is no NUL.
+    /// Offset up to which there is no NUL.
     private var searched = 0
 
     public init(limit: Int = Limits.frameBytes) { self.limit = limit }
 
-    /// Bytes that are held: what has not been taken yet.
+    /// Number of buffered bytes.
     public var buffered: Int { buffer.count - start }
 
-    /// True if a message has begun and not ended (after `next` gave nil).
+    /// True if the buffer contains an incomplete message (after `next` has returned nil).
     public var isInsideMessage: Bool { buffered > 0 }
 
     public mutating func append(_ bytes: [UInt8]) {
@@ -24,7 +24,7 @@ public struct FrameDecoder: Sendable {
         if buffer.isEmpty { buffer = bytes } else { buffer.append(contentsOf: bytes) }
     }
 
-    /// The next whole message without its NUL, or nil until more bytes have come.
+    /// Returns the next complete message without its NUL, or nil if more bytes are needed.
     public mutating func next() throws(TooLarge) -> [UInt8]? {
         guard let end = firstNUL() else {
             searched = buffer.count
@@ -39,7 +39,7 @@ public struct FrameDecoder: Sendable {
             if start == buffer.count { reset() }
             return message
         }
-        // A large message alone in the buffer takes the buffer with it and is not copied.
+        // A large message that fills the buffer takes the buffer itself, so it is not copied.
         var message: [UInt8] = []
         swap(&message, &buffer)
         message.removeLast()
@@ -47,7 +47,7 @@ public struct FrameDecoder: Sendable {
         return message
     }
 
-    /// Messages and buffers below this are small: a buffer of that size is kept for the next message.
+    /// Size from which a message is large. A smaller buffer is kept for the next message.
     private static let largeMessage = 64 << 10
 
     private func firstNUL() -> Int? {
@@ -61,7 +61,7 @@ public struct FrameDecoder: Sendable {
         }
     }
 
-    /// Moves what is left to the front, once at least half of the buffer has been taken: linear over all.
+    /// Moves the rest to the front when at least half of the buffer has been returned, so the total cost is linear.
     private mutating func dropTaken() {
         guard start > 0, start >= buffer.count - start else { return }
         buffer.removeSubrange(..<start)

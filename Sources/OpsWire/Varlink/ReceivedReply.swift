@@ -1,4 +1,4 @@
-/// One message of a service as a client reads it: a result, one of several (`continues`), or an error.
+/// A message of a service, as a client reads it: a result, one of several results (`continues`), or an error.
 public struct ReceivedReply: Sendable {
     private var message: [UInt8]
     private var parameters: Range<Int>?
@@ -7,7 +7,9 @@ public struct ReceivedReply: Sendable {
     /// Name of the error with its interface, such as `org.opsd.Control.NotFound`.
     public private(set) var error: String?
 
-    /// Reads a message without its NUL. A tolerant reply may come from another version of the service.
+    /// Reads a message without its NUL.
+    ///
+    /// - Parameter isTolerant: True if the reply may come from another version of the service.
     public init(frame: [UInt8], isTolerant: Bool = false) throws(JSONError) {
         message = frame
         self.isTolerant = isTolerant
@@ -30,7 +32,7 @@ public struct ReceivedReply: Sendable {
         self = found
     }
 
-    /// Returns the result as the reply of its method.
+    /// Returns the result as the type of the method's reply.
     public func result<Result: WireRecord>(_ type: Result.Type = Result.self) throws(InvalidParameter) -> Result {
         try read { (scanner) throws(InvalidParameter) in try Result(from: &scanner) }
     }
@@ -52,7 +54,7 @@ public struct ReceivedReply: Sendable {
         }
     }
 
-    /// Returns the error with its parameters; nil if it is of another interface or its parameters are others.
+    /// Returns the error with its parameters; nil if it belongs to another interface or has other parameters.
     private func known<Errors: WireErrorCases>(_ type: Errors.Type, _ name: String) -> Errors? {
         guard var error = Errors.examples.first(where: { $0.qualifiedName == name }) else { return nil }
         do {
@@ -68,10 +70,10 @@ public struct ReceivedReply: Sendable {
     }
 }
 
-/// The error of a reply, by the interface that declares it.
+/// An error in a reply, sorted by the interface that declares it.
 public enum ReplyError: Error, Equatable, Sendable {
     case control(ControlError)
     case service(ServiceError)
-    /// An error of an interface that is not known here, or with other parameters.
+    /// An error of an unknown interface, or with unknown parameters.
     case unknown(name: String, parameters: String)
 }

@@ -1,13 +1,13 @@
-/// Messages of the service: a method's result, one of several (`continues`), or an error.
+/// Messages of the service: the result of a method, one of several results (`continues`), or an error.
 public enum Reply {
-    /// The whole message of a service, its NUL included.
+    /// Returns a message with its NUL.
     public static func frame(_ parameters: some WireRecord, continues: Bool = false) -> [UInt8] {
         var writer = JSONWriter(capacity: 256)
         append(parameters, continues: continues, to: &writer)
         return writer.bytes
     }
 
-    /// Like `frame`, after what the writer holds already.
+    /// Appends a message with its NUL to the writer.
     public static func append(_ parameters: some WireRecord, continues: Bool = false, to writer: inout JSONWriter) {
         writer.beginObject()
         writer.key("parameters")

@@ -1,8 +1,8 @@
-/// `org.varlink.service`: what every Varlink service answers about itself.
+/// The interface `org.varlink.service`, with which every Varlink service describes itself.
 public enum ServiceInterface {
     public static let name = "org.varlink.service"
 
-    /// As https://varlink.org/Service gives it.
+    /// Text from https://varlink.org/Service.
     static let description = """
         # The Varlink Service Interface is provided by every varlink service. It
         # describes the service and the interfaces it implements.
@@ -71,14 +71,14 @@ public struct GetInterfaceDescriptionRequest: WireRequest {
     public typealias Reply = GetInterfaceDescriptionReply
     public static let interface = ServiceInterface.name
     public static let method = "GetInterfaceDescription"
-    /// The parameter.
+    /// Name of the parameter.
     var name = ""
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("interface", &name)
     }
 
-    /// The file of the interface, if it is served here.
+    /// Returns the file of the interface, if this service has it.
     public func answer() throws(ServiceError) -> GetInterfaceDescriptionReply {
         switch name {
         case ServiceInterface.name: .with { $0.description = ServiceInterface.description }
@@ -96,7 +96,7 @@ public struct GetInterfaceDescriptionReply: WireRecord {
     }
 }
 
-/// Errors that any service may answer with.
+/// Errors that every service may return.
 public enum ServiceError: WireErrorCases {
     case interfaceNotFound(String)
     case methodNotFound(String)

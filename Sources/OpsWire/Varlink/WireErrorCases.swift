@@ -1,11 +1,11 @@
-/// The errors of one interface: an enum whose cases hold the errors' parameters.
+/// Errors of one interface: an enum whose cases contain the parameters.
 public protocol WireErrorCases: Error, Equatable, Sendable {
     static var interface: String { get }
-    /// Each case once, with any values.
+    /// One example of each case, with any values.
     static var examples: [Self] { get }
-    /// As the interface file calls it.
+    /// Name in the interface file.
     var name: String { get }
-    /// Names the members of the current case.
+    /// Passes the members of the current case to a visitor.
     mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter)
 }
 

@@ -1,4 +1,4 @@
-/// Parameters that are not what the method takes; `parameter` is a path such as `selection.refs`.
+/// Error for parameters that a method does not accept; `parameter` is a path such as `selection.refs`.
 public struct InvalidParameter: Error, Equatable, Sendable {
     public var parameter: String
     public var reason: String
@@ -14,13 +14,13 @@ public struct InvalidParameter: Error, Equatable, Sendable {
     }
 }
 
-/// A value with a type in the interface file.
+/// A value that has a type in the interface file.
 public protocol WireField: Equatable, Sendable {
-    /// As the interface file writes it.
+    /// Type in the interface file.
     static var varlinkType: String { get }
     init(from scanner: inout JSONScanner) throws(InvalidParameter)
     func write(to writer: inout JSONWriter)
-    /// Value of a member that is left out, if it may be.
+    /// Value of an absent member; nil if the member is required.
     static var absent: Self? { get }
     var isAbsent: Bool { get }
 }
@@ -30,7 +30,7 @@ extension WireField {
     public var isAbsent: Bool { false }
 }
 
-/// Runs what throws of JSON where parameters are read.
+/// Runs a reader of JSON, and turns its error into one about parameters.
 func reading<T>(_ body: () throws(JSONError) -> T) throws(InvalidParameter) -> T {
     do throws(JSONError) { return try body() } catch { throw InvalidParameter(error) }
 }
@@ -100,7 +100,7 @@ extension Array: WireField where Element: WireField {
     }
 }
 
-/// A name out of a fixed set.
+/// A name from a fixed set.
 protocol WireEnum: WireField, RawRepresentable, CaseIterable where RawValue == String {}
 
 extension WireEnum {
@@ -116,7 +116,7 @@ extension WireEnum {
     private static var allCasesText: String { allCases.map(\.rawValue).joined(separator: ", ") }
 }
 
-/// A name of replies, out of a set that later versions may extend: a tolerant reader keeps a name that it does not know.
+/// A name in replies, from a set that later versions may extend. A tolerant reader keeps unknown names.
 public protocol OpenName: WireField, Hashable, RawRepresentable, ExpressibleByStringLiteral where RawValue == String {
     static var known: [Self] { get }
     init(rawValue: String)
@@ -134,7 +134,7 @@ extension OpenName {
     public func write(to writer: inout JSONWriter) { writer.string(rawValue) }
 }
 
-/// Names to texts, in the order in which they came.
+/// Map from names to texts, in the order of arrival.
 public struct StringMap: WireField, ExpressibleByDictionaryLiteral {
     public struct Entry: Equatable, Sendable {
         public var name: String
@@ -146,9 +146,9 @@ public struct StringMap: WireField, ExpressibleByDictionaryLiteral {
     public init(dictionaryLiteral elements: (String, String)...) { self.init(elements) }
     public subscript(name: String) -> String? { entries.last { $0.name == name }?.value }
 
-    /// Puts the other's entries over the own ones of the same name.
+    /// Adds the entries of another map, which replace own entries of the same name.
     public mutating func lay(_ other: StringMap) {
-        // A table is made where to compare each with each would cost more.
+        // For large maps a table is faster than comparing each entry with each.
         let isLarge = entries.count * other.entries.count > 1024
         var indices: [String: Int] = [:]
         if isLarge { for (index, entry) in entries.enumerated() { indices[entry.name] = index } }
@@ -184,7 +184,7 @@ public struct StringMap: WireField, ExpressibleByDictionaryLiteral {
     }
 }
 
-/// JSON that is passed on unchanged: an object, or with `Elements` an array of objects.
+/// A JSON object that is passed on unchanged.
 public struct RawJSON: WireField {
     public var bytes: [UInt8]
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
@@ -198,9 +198,9 @@ public struct RawJSON: WireField {
     public func write(to writer: inout JSONWriter) { writer.raw(bytes) }
 }
 
-/// An array of objects that is passed on unchanged.
+/// A JSON array of objects that is passed on unchanged.
 public struct RawElements: WireField {
-    /// With its brackets.
+    /// The text, including the brackets.
     public var bytes: [UInt8]
     public init(_ bytes: [UInt8] = Array("[]".utf8)) { self.bytes = bytes }
     public static var varlinkType: String { "[]object" }
@@ -213,7 +213,7 @@ public struct RawElements: WireField {
     public func write(to writer: inout JSONWriter) { writer.raw(bytes) }
 }
 
-/// An object whose members the method knows but the interface file does not.
+/// An object whose members are defined by the method, not by the interface file.
 public struct JSONObject: WireField {
     public var members: [JSONValue.Member]
     public init(_ members: [JSONValue.Member] = []) { self.members = members }

@@ -1,8 +1,8 @@
-/// An object with known members. `visit` names each member once, and so reads, writes and describes it.
+/// An object with known members. `visit` names each member once; reading, writing and describing use it.
 public protocol WireRecord: WireField {
-    /// As the interface file calls it; parameters of methods have none.
+    /// Name in the interface file; empty for the parameters of methods.
     static var typeName: String { get }
-    /// True if absent members are left out (as clients send them), false if they are null (as scripts read them).
+    /// True if absent members are left out (by clients), false if they are null (in replies, for scripts).
     static var omitsAbsent: Bool { get }
     init()
     mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter)
@@ -33,7 +33,7 @@ extension WireRecord {
         swap(&writer, &visitor.writer)
     }
 
-    /// A value with the members that differ from the initial ones set in place.
+    /// Returns a value with some members changed from their initial values.
     public static func with(_ fill: (inout Self) -> Void) -> Self {
         var value = Self()
         fill(&value)
@@ -41,7 +41,7 @@ extension WireRecord {
     }
 }
 
-/// Fills a record's members from an object, whatever their order.
+/// Reads the members of a record from an object, in any order.
 struct FieldReader: FieldVisitor {
     private struct Member {
         var key: JSONScanner.Text
@@ -51,9 +51,9 @@ struct FieldReader: FieldVisitor {
     private static let maximumMembers = 256
     private var scanner: JSONScanner
     private var members: [Member] = []
-    /// Members mostly come in the order in which they are asked for.
+    /// Members usually arrive in the order in which they are read.
     private var expected = 0
-    /// True if the record is the whole text. Below it, the first required member that the text lacks.
+    /// True if the record is the whole text. The next property is the first required member that is missing.
     private let isWhole: Bool
     private var missing: StaticString?
 
@@ -62,10 +62,10 @@ struct FieldReader: FieldVisitor {
         isWhole = scanner.depth == 0
         do throws(JSONError) {
             try scanner.beginObject()
-            // The values are read by a copy of the scanner that stands inside the object.
+            // A copy of the scanner, which stands inside the object, reads the values.
             self.scanner = scanner
             while let key = try scanner.nextMember() {
-                // No record has as many: some of them are unknown, and there is no need to hold them all.
+                // No record has this many members. Some must be unknown, and not all need to be kept.
                 if members.count > Self.maximumMembers {
                     throw scanner.error(.expected("fewer members"), at: key.start)
                 }
@@ -92,7 +92,8 @@ struct FieldReader: FieldVisitor {
         do throws(InvalidParameter) { value = try T(from: &scanner) } catch { throw error.inside("\(name)") }
     }
 
-    /// Refuses members that no `field` asked for; of a tolerant reader, a whole text that has none of the record's members.
+    /// Refuses members that no `field` has read. A tolerant reader refuses only a whole text that has none of the
+    /// record's members.
     func end() throws(InvalidParameter) {
         guard !scanner.isTolerant else {
             guard isWhole, let missing, !members.contains(where: \.isRead) else { return }
@@ -124,7 +125,7 @@ struct FieldWriter: FieldVisitor {
 
     mutating func visit(_ record: some WireRecord) {
         var record = record
-        // A writer never throws; the signature is the reader's.
+        // A writer never throws; only readers do.
         do throws(InvalidParameter) { try record.visit(&self) } catch { preconditionFailure("writing threw \(error)") }
     }
 }
