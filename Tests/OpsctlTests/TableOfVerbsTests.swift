@@ -78,7 +78,7 @@ import Testing
             .deletingLastPathComponent().appendingPathComponent("docs/CODEMAP.md")
         let text = try String(contentsOf: page, encoding: .utf8)
         let section = try #require(text.components(separatedBy: "\n## From a verb to a change\n").last)
-            .components(separatedBy: "\n\n| told by ")[0]
+            .components(separatedBy: "\n\n| source ")[0]
         let named = section.split(separator: "\n").filter { $0.hasPrefix("| `") }.flatMap { row in
             row.split(separator: "|")[0].matches(of: #/`(\w+)`/#).map { String($0.output.1) }
         }
