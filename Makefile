@@ -10,7 +10,7 @@ SEED ?= 1
 COUNT ?= 100
 SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd
 # The Swift runtime goes into the programs: installed ones need libsqlite3, libsystemd, libcurl
-# (opsd-fetch and opsd-transfer alone), libmicrohttpd (opsd-web alone) and libc only, opsctl and opsd-step nothing.
+# (only opsd-fetch and opsd-transfer), libmicrohttpd (only opsd-web) and libc; opsctl and opsd-step need no library.
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
@@ -19,7 +19,7 @@ BIN := .build/release
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: ## install what is missing of Debian's -dev packages (through sudo if need be)
+setup: ## install the missing -dev packages of Debian (with sudo if necessary)
 	@scripts/setup
 
 build: setup ## build the programs, optimised, into .build/release
@@ -50,13 +50,13 @@ test-python: setup ## check the Python client: ruff, mypy, its tests, and CPytho
 	swift build --explicit-target-dependency-import-check error --product opsd-runner
 	scripts/clean-run scripts/test-python .build/debug
 
-test-metrics: setup ## hold opsctl metrics, the alert rules and the dashboard against Prometheus
+test-metrics: setup ## check opsctl metrics, the alert rules and the dashboard with Prometheus
 	swift build --explicit-target-dependency-import-check error --product opsd
 	swift build --explicit-target-dependency-import-check error --product opsd-runner
 	swift build --explicit-target-dependency-import-check error --product opsctl
 	scripts/clean-run scripts/test-metrics .build/debug
 
-test-schema: setup ## hold opsctl schema against the examples and generated graph files
+test-schema: setup ## check opsctl schema with the examples and generated graph files
 	@for product in opsd opsd-runner opsctl; do swift build --explicit-target-dependency-import-check error --product $$product || exit 1; done
 	scripts/clean-run scripts/test-schema .build/debug
 
@@ -83,16 +83,16 @@ man: setup ## write the manual pages below .build/man; read one with: man -M .bu
 	.build/debug/opsctl man .build/man
 	for section in 1 5 8; do install -d .build/man/man$$section && install -m 644 docs/man/*.$$section .build/man/man$$section/; done
 
-boot: build ## boot a systemd in namespaces (as root), install, restart, hang, kill, cut its power; keep limits under UML
+boot: build ## boot a systemd in namespaces (as root), install, restart, hang, kill, cut its power; enforce limits under UML
 	scripts/boot $(BIN)
 
-deb: build ## build Debian packages into .build/deb (wants debhelper), and let lintian judge them
+deb: build ## build Debian packages into .build/deb (needs debhelper), and check them with lintian
 	scripts/package $(BIN)
 
 format: ## format every Swift source in place
 	swift format format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks examples
 
-lint: ## check the formatting, the scripts, what copies of a process refer to, and spelling and style of the documents
+lint: ## check formatting, scripts, the code of process copies, and spelling and style of the documents
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks examples
 	scripts/lint-scripts
 	scripts/lint-copies
@@ -120,7 +120,7 @@ mutants: setup ## plant COUNT=n random faults with SEED=s in the scheduler, and 
 	@scripts/setup python3
 	scripts/mutants $(COUNT) $(SEED)
 
-fuzz: setup ## feed bytes that reach new code to each reader of foreign bytes, for MINUTES=n each
+fuzz: setup ## fuzz each parser of untrusted bytes with libFuzzer, for MINUTES=n each
 	@scripts/setup clang xxd
 	scripts/fuzz $$(( $(MINUTES) * 60 ))
 
@@ -145,7 +145,7 @@ bench-schedules: build ## measure a daemon with 10,000 schedules
 	swift build $(RELEASE) --product load
 	scripts/bench-schedules $(BIN)
 
-bench-transfer: setup ## measure the transfer engine beside curl, aria2c and wget2
+bench-transfer: setup ## measure the transfer engine and curl, aria2c and wget2 in turn
 	@scripts/setup nginx-light=/usr/sbin/nginx openssl curl aria2=/usr/bin/aria2c wget2
 	swift build $(RELEASE) --product transfer-bench
 	scripts/bench-transfer $(BIN)

@@ -1,4 +1,4 @@
-// Colours of a log. Everything else that a terminal would obey is left out.
+// Colours of a log. All other control sequences are left out.
 
 /** Reads a log piece by piece, and returns lines: lists of `{text, classes}`. */
 export class LogText {
@@ -13,13 +13,13 @@ export class LogText {
     return lines.map((line) => this.line(line));
   }
 
-  /** Returns the unfinished last line; null: there is none. */
+  /** Returns the unfinished last line; null if there is none. */
   last() {
     return this.rest ? this.line(this.rest, { ...this.style }) : null;
   }
 
   line(text, style = this.style) {
-    // A line that was written over shows what was written last.
+    // A line that was overwritten shows the latest text.
     const shown = text.replace(/\r+$/, "").replace(/^.*\r(?=[^\r])/s, "");
     const parts = [];
     let start = 0;

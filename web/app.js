@@ -60,7 +60,7 @@ async function show() {
   try {
     const module = await load();
     if (turn !== showing) return;
-    // Each view draws into an element of its own: what a view that was left still draws is not seen.
+    // Each view draws into its own element, so that drawing by an earlier view is not visible.
     const root = h("div");
     main.replaceChildren(root);
     main.removeAttribute("data-ready");

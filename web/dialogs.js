@@ -115,7 +115,7 @@ async function askText(heading, label, value, word, send) {
   }
 }
 
-export const askNote = (row) => askText(`Note beside ${title(row)}`, "Everyone who sees the operation sees the note. Empty takes it away.", row.note ?? "", "Store the note",
+export const askNote = (row) => askText(`Note beside ${title(row)}`, "Everyone who sees the operation sees the note. An empty note removes it.", row.note ?? "", "Store the note",
   async (text) => { await call("Note", { ref: String(row.id), text: text || null }); return "The note is stored."; });
 
 export const askPriority = (row) => askText(`Priority of ${title(row)}`, "From -100 to 100; higher starts first.", String(row.priority), "Set the priority",

@@ -97,12 +97,12 @@ for (const type of ["click", "input", "change", "submit", "focusin", "pointerove
   });
 }
 
-/** Says something to readers of the screen, after an action of theirs. */
+/** Announces a text to screen readers after an action. */
 export function announce(text) {
   document.getElementById("announcer").textContent = text;
 }
 
-/** Copies a text, and says so. */
+/** Copies a text and reports that. */
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);

@@ -166,7 +166,7 @@ export function open(main, _, parameters) {
     update(banner,
       failure ? h("p.banner", { role: "alert" }, failure.message) : null,
       fresh.length ? h("p.tools", {}, h("button", { type: "button", onclick: showFresh }, `${count(fresh.length, "new operation")}${fresh.length === 100 ? " or more" : ""}: show`)) : null,
-      isComplete && !rows.length && !failure ? empty("No operation is like this.", parameters.size ? null : "opsctl submit -- sleep 60") : null);
+      isComplete && !rows.length && !failure ? empty("No operation matches these filters.", parameters.size ? null : "opsctl submit -- sleep 60") : null);
     update(foot,
       isStopped ? h("p.tools", {}, h("span.muted", {}, `Searched back to operation ${last}.`), h("button", { type: "button", onclick: () => more() }, "Look further back")) : null,
       chosen.size ? bulk() : null);

@@ -1,4 +1,4 @@
-// The output of an attempt: follows while the reader is at the end, and leaves them alone elsewhere.
+// Output of an attempt: it follows the end if the reader is there, and otherwise keeps the position.
 
 import { follow } from "./api.js";
 import { announce, h, update } from "./dom.js";
@@ -22,7 +22,7 @@ export function logView({ id, attempt, isRunning, isError }) {
   pane.addEventListener("scroll", () => { isAtEnd = pane.scrollHeight - pane.scrollTop - pane.clientHeight < 24; }, { passive: true });
 
   function lineElement(parts) {
-    // Output has no times of its own: those of lines that come while the page looks on are when they came.
+    // Output has no times of its own: a line that arrives while the page is open gets the time of its arrival.
     const line = h("div", isLive ? { "data-at": new Date().toLocaleTimeString() } : {});
     for (const { text: piece, classes } of parts) {
       if (!classes) line.append(piece);
@@ -75,9 +75,9 @@ export function logView({ id, attempt, isRunning, isError }) {
     } catch (error) {
       if (error.name === "AbortError") return;
       if (error.name === "Gone" || error.status === 502) {
-        // opsd restarts; the operation and its output go on meanwhile.
+        // opsd restarts; meanwhile the operation and its output continue.
         isLive = false;
-        failure = new Error("opsd does not answer. The output goes on here when it is back.");
+        failure = new Error("opsd does not answer. The output continues here when it is back.");
         setTimeout(() => mine === stopper && !mine.signal.aborted && read(offset), 1000);
         return draw();
       }

@@ -112,7 +112,7 @@ export function open(main) {
           h("section", {}, h("h2", {}, "Next schedules"),
             schedules.length ? h("dl.facts", {}, schedules.map((schedule) => [
               h("dt", {}, h("a", { href: `/schedule/${encodeURIComponent(schedule.name)}` }, schedule.name)), h("dd", {}, time(schedule.next))]))
-              : empty("No schedule has an instant to come.")),
+              : empty("No schedule has a next run.")),
           h("section", {}, h("h2", {}, "Daemon"),
             h("dl.facts", {}, h("dt", {}, "version"), h("dd", {}, status.version), h("dt", {}, "started"), h("dd", {}, time(status.startedAt)),
               h("dt", {}, "in the terminal"), h("dd", {}, command("opsctl top")))))));
@@ -135,7 +135,7 @@ function troublesOf(status) {
   ].filter(Boolean);
 }
 
-/** Units of a category that are in use, as far as the running operations that are shown tell. */
+/** Units of a category that are in use, counted from the running operations that are shown. */
 function used(category, running) {
   let units = 0;
   for (const row of running) {

@@ -8,7 +8,7 @@ export function state(row) {
   return h("span.state", { class: `tone-${tone}` }, h("i", { "aria-hidden": "true" }, symbol), word);
 }
 
-/** The symbol alone, for a column in which all are alike; readers of the screen hear the word. */
+/** Only the symbol, for a column in which all are alike; screen readers get the word. */
 export function mark(row) {
   const { symbol, word, tone } = standing(row);
   return h("span.state", { class: `tone-${tone}`, title: word }, h("i", { "aria-hidden": "true" }, symbol), h("span.unseen", {}, word), " ");

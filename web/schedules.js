@@ -1,4 +1,4 @@
-// Schedules: when each runs next, and what became of its latest instants.
+// Schedules: when each runs next, and the results of its latest instants.
 
 import { call } from "./api.js";
 import { app } from "./app.js";
@@ -110,14 +110,14 @@ function one(main, name) {
 
   async function runNow() {
     const line = `opsctl schedule run ${quoted(name)}`;
-    if (await confirm(`Run ${name} now?`, "It runs beside the calendar: the next instant stays as it is.", line, "Run now")) {
+    if (await confirm(`Run ${name} now?`, "This run is in addition to the calendar: the next instant stays the same.", line, "Run now")) {
       await change("RunSchedule", {}, ({ graph }) => `${name} runs as ${graph}.`);
     }
   }
 
   async function pause() {
     const line = `opsctl schedule pause ${quoted(name)}`;
-    if (await confirm(`Pause ${name}?`, "Instants that come while it is paused are recorded as paused and not caught up. Runs that have started go on.", line, "Pause")) {
+    if (await confirm(`Pause ${name}?`, "Instants during the pause are recorded as paused and not caught up. Runs that have started continue.", line, "Pause")) {
       await change("PauseSchedule", { paused: true }, () => `${name} is paused.`);
     }
   }

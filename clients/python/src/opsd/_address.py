@@ -41,7 +41,7 @@ def captured() -> Capture:
 
 
 def _is_text(text: str) -> bool:
-    """Tells whether the bytes behind a text of the environment are UTF-8."""
+    """Returns whether the bytes behind a text of the environment are UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:

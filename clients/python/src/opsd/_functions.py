@@ -56,7 +56,7 @@ def main_module() -> tuple[str, str] | None:
 
 
 def name_of(function: Callable[..., object]) -> str:
-    """Returns the name of a function as an operation can bear it."""
+    """Returns the name of a function, changed so that an operation can have it."""
     while hasattr(function, "func"):  # functools.partial
         function = function.func
     name = getattr(function, "__qualname__", type(function).__qualname__)

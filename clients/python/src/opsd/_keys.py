@@ -1,4 +1,4 @@
-"""Keys of operations: the Python names of what graph files say, checked before anything is sent."""
+"""Keys of operations with their Python names, checked before anything is sent."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def instant(value: Instant) -> str | float:
 
 
 def dependencies(value: Dependencies) -> list[Any]:
-    """Returns what `after` says as the daemon reads it."""
+    """Returns the dependencies in `after` in the form that the daemon reads."""
     if isinstance(value, str | int | After) or not isinstance(value, Sequence):
         value = [value]
     found: list[Any] = []

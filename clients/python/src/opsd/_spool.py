@@ -92,7 +92,7 @@ class Spool:
 
     @property
     def is_durable(self) -> bool:
-        """Tells whether the files are to survive a power cut."""
+        """Returns whether the files are to survive a power cut."""
         return self.key is not None
 
     def path_of(self, number: int) -> Path:
@@ -121,7 +121,7 @@ class Spool:
         return Calls(path, functions, submission)
 
     def read(self, number: int) -> Calls | None:
-        """Returns an earlier file of calls with this number, if there is one."""
+        """Returns the earlier file of calls with this number, or None."""
         path = self.path_of(number)
         try:
             content = path.read_bytes()
@@ -168,19 +168,19 @@ class Spool:
             written.rename(_final_path(calls.path, index))
 
     def write_ids(self, calls: Calls, ids: dict[int, int]) -> None:
-        """Keeps the ids of the operations, by the index of the call."""
+        """Stores the ids of the operations, by the index of the call."""
         known = {**self.ids(calls), **ids}
         self._replace(calls.path.with_suffix(".ids"), json.dumps(list(known.items())).encode())
 
     def ids(self, calls: Calls) -> dict[int, int]:
-        """Returns the ids that an earlier process was told."""
+        """Returns the ids that an earlier process has stored."""
         try:
             return dict(json.loads(calls.path.with_suffix(".ids").read_bytes()))
         except FileNotFoundError:
             return {}
 
     def close(self, *, remove: bool) -> None:
-        """Gives up the lock, and removes the directory with all files."""
+        """Releases the lock, and removes the directory with all files."""
         if self._lock is None:
             return
         if remove:

@@ -53,7 +53,7 @@ class _Connection:
 
     @property
     def is_stale(self) -> bool:
-        """Tells whether the daemon has hung up, also if the event loop has not noticed it yet."""
+        """Returns whether the daemon has hung up, also if the event loop has not noticed it yet."""
         if self._reader.at_eof() or self._writer.is_closing():
             return True
         poll = select.poll()

@@ -71,7 +71,7 @@ class Connection:
             self._buffer += piece
 
     def is_stale(self) -> bool:
-        """Tells whether the daemon has hung up, or sent something that nobody asked for."""
+        """Returns whether the daemon has hung up, or sent something that nobody asked for."""
         if self._buffer:
             return True
         try:
@@ -238,7 +238,7 @@ class Client(Methods):
 
 
 class Reconnection:
-    """Decides how long a lost daemon is waited for, and how often it is tried."""
+    """Decides how long to wait for a lost daemon, and how often to try."""
 
     def __init__(self, patience: float) -> None:
         self.patience = patience
@@ -247,7 +247,7 @@ class Reconnection:
 
     @property
     def is_waiting(self) -> bool:
-        """Tells whether the last try failed."""
+        """Returns whether the last try failed."""
         return self._since is not None
 
     def succeeded(self) -> None:
@@ -255,7 +255,7 @@ class Reconnection:
         self._since = None
 
     def delay(self, error: Exception) -> float:
-        """Returns the seconds until the next try; raises the error if the patience is at its end."""
+        """Returns the seconds until the next try; raises the error if the time is over."""
         now = time.monotonic()
         if self._since is None:
             self._since = now
@@ -266,7 +266,7 @@ class Reconnection:
         return self._delay * random.uniform(0.7, 1.0)
 
     def failed(self, error: Exception) -> None:
-        """Sleeps until the next try; raises the error if the patience is at its end."""
+        """Sleeps until the next try; raises the error if the time is over."""
         time.sleep(self.delay(error))
 
 

@@ -1,4 +1,4 @@
-"""Engine of an executor: one thread that submits calls, one that hears of their ends."""
+"""Engine of an executor: one thread submits calls, and one follows their ends."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LABEL = "opsd-python"
 
 
 class BrokenOpsExecutor(BrokenExecutor, OpsError):
-    """The executor cannot go on: its initializer failed, or the daemon could not be reached for too long."""
+    """The executor cannot continue: its initializer failed, or the daemon could not be reached for too long."""
 
 
 @dataclass
@@ -111,7 +111,7 @@ class Engine:
         unit.futures = [future for future in unit.futures if not future.done()]
 
     def withdraw(self, future: OpsFuture[Any]) -> bool:
-        """Tells whether a call that has not begun was cancelled; then its future is, too."""
+        """Returns whether a call that has not begun was cancelled; then its future is, too."""
         with self._changed:
             unit = next((unit for unit in self._units if future in unit.futures), None)
             is_here = unit is not None and self.spool.key is None
@@ -223,7 +223,7 @@ class Engine:
     # Submission
 
     def _guarded(self, body: Callable[[], None]) -> None:
-        """Runs a thread of the engine. An error that nobody foresaw must not leave futures without an end."""
+        """Runs a thread of the engine. An unexpected error must not leave futures without an end."""
         try:
             body()
         except BaseException as error:  # noqa: BLE001
@@ -277,7 +277,7 @@ class Engine:
         return batch
 
     def _submit(self, batch: list[Unit]) -> None:
-        """Submits units as one graph. The key makes it harmless to ask again when the reply was lost."""
+        """Submits units as one graph. The key makes it safe to call again if the reply was lost."""
         key = batch[0].key
         by_name: dict[str, OpsFuture[Any]] = {}
         operations: list[dict[str, Any]] = []
@@ -428,7 +428,7 @@ class Engine:
             self._ended(future, event.id, str(event.outcome), None)
 
     def _catch_up(self, selection: Selection) -> None:
-        """Learns of operations that may have ended before this process asked."""
+        """Asks for operations that may have ended before this process followed events."""
         for reply in self.client.list_stream(selection=selection):
             for row in reply.operations:
                 self._learn(row)
@@ -469,7 +469,7 @@ class Engine:
             self._close_one()
 
     def _note(self, write: Callable[..., None], *arguments: Any) -> None:
-        """Writes what only saves a question to the daemon: a full disk is no reason to lose a result."""
+        """Writes a file that only saves a call to the daemon, so a full disk must not cost a result."""
         try:
             write(*arguments)
         except OSError as error:
@@ -484,7 +484,7 @@ class Engine:
     # The end
 
     def _clean_up(self) -> None:
-        """Removes what nobody needs any more: the files of an executor without a key, and its queue."""
+        """Removes what is no longer needed: the files of an executor without a key, and its queue."""
         with self._changed:
             self._is_over = True
             self._changed.notify_all()

@@ -201,7 +201,7 @@ class _Core:
         return _results(futures, end, is_chunked=chunksize > 1)
 
     def resume(self, number: int, calls: Calls) -> list[OpsFuture[Any]]:
-        """Takes up calls that an earlier process has written."""
+        """Continues with calls that an earlier process has written."""
         with self._lock:
             self._number = max(self._number, number + 1)
         return self._queue(number, calls, is_known=True)

@@ -83,7 +83,7 @@ class OpsBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[misc]
         self.terminate()
 
     def terminate(self) -> None:
-        """Lets the executor go; the next batch makes another one."""
+        """Releases the executor; the next batch creates another one."""
         if self._executor is not None:
             self._executor.shutdown(wait=False)
             self._executor = None

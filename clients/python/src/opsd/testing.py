@@ -140,7 +140,7 @@ class PrivateDaemon:
 
 
 def _is_runner(pid: int) -> bool:
-    """Tells whether the process is still a runner: another process may have got its number."""
+    """Returns whether the process is still a runner: another process may have got its number."""
     try:
         name = Path(f"/proc/{pid}/comm").read_text()
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
