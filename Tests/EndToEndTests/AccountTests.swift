@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Accounts that come, go and get other numbers: opsd and its runner see a user database of the test's own.
+/// Accounts that are removed, added or renumbered: opsd and its runner use a user database made by the test.
 @Suite struct AccountTests {
     private final class Users {
         private let temporary = TemporaryDirectory()
@@ -15,7 +15,7 @@ import Testing
             try write(accounts: [], groups: [])
         }
 
-        /// Writes both files in place: they are mounted.
+        /// Writes both files in place, because they are mounted.
         func write(accounts: [String], groups: [String]) throws {
             for (path, base, lines) in [(passwd, "/etc/passwd", accounts), (group, "/etc/group", groups)] {
                 let text = try String(contentsOfFile: base, encoding: .utf8) + lines.map { $0 + "\n" }.joined()
@@ -23,13 +23,13 @@ import Testing
             }
         }
 
-        /// The start of a command that runs the rest of it with this user database.
+        /// Beginning of a command that runs the rest of it with this user database.
         var wrapper: [String] {
             let script = "mount --bind \"$1\" /etc/passwd; mount --bind \"$2\" /etc/group; shift 2; exec \"$@\""
             return ["/usr/bin/unshare", "--mount", "/bin/sh", "-ec", script, "sh", passwd, group]
         }
 
-        /// True if this process may have a mount namespace.
+        /// True if this process may create a mount namespace.
         static let isPossible: Bool = {
             let trial = try? Command(
                 "/usr/bin/unshare", ["--mount", "true"], environment: Machine.environment, in: "/")
@@ -51,7 +51,7 @@ import Testing
         try machine.ok("wait", "1")
         try #require(
             try machine.ok("log", "1").out == "54321 54321 54321 60001 /old\n", "the user database is the test's")
-        // The name is given to somebody else, who is in another group.
+        // The name now belongs to another account, which is in another group.
         try users.write(accounts: ["opsmover:x:54999:54999::/new:/bin/sh"], groups: ["opsnew:x:60002:opsmover"])
         try machine.ok("resume", "2")
         try machine.ok("wait", "2")
@@ -86,7 +86,7 @@ import Testing
         let refused = try Self.run(as: 12345, machine, ["submit", "--user", "12345", "--shell", "id -ru"])
         #expect(refused.status == 5, "\(refused.out)\(refused.err)")
         #expect(refused.err.contains("only root may submit as another user"), "\(refused.err)")
-        // Without that account the number is its own.
+        // Without an account of that name, the number stands for itself.
         try users.write(accounts: [], groups: [])
         let submitted = try Self.run(as: 12345, machine, ["submit", "--user", "12345", "--shell", "id -ru"])
         try #require(submitted.status == 0, "\(submitted.err)")
@@ -95,12 +95,13 @@ import Testing
         #expect(try machine.ok("log", id).out == "12345\n")
     }
 
-    /// Runs opsctl as a user who is in no group.
+    /// Runs opsctl as a user without groups.
     private static func run(as user: Int, _ machine: Machine, _ words: [String]) throws -> Output {
         let place = machine.state + "/public"
         mkdir(place, 0o755)
         defer { try? FileManager.default.removeItem(atPath: place) }  // a leftover in /tmp is no failure
-        // Copied by another process: one that is written to here may be inherited, and is then too busy to run.
+        // Another process makes the copy: a file that this process has open for writing could be inherited by a program
+        // of another test, and then the kernel refuses to run it.
         _ = try Command(
             "/bin/cp", [Machine.programs + "/opsctl", place], environment: Machine.environment, in: "/"
         ).wait()

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 @Suite struct BackupTests {
-    /// The steps of docs/OPERATIONS.md, without a systemd.
+    /// Follows the steps of docs/OPERATIONS.md, without systemd.
     @Test func `a backup contains the database of that moment`() throws {
         let machine = try Machine()
         let early = try machine.submit("--hold", "--name", "early", "--", "true")
@@ -27,7 +27,7 @@ import Testing
         try machine.ok("wait", "early")
     }
 
-    /// A directory of its own for copies.
+    /// A directory for copies.
     private final class Place {
         let path: String
 
@@ -42,7 +42,7 @@ import Testing
             try FileManager.default.attributesOfItem(atPath: path + "/" + name)[.posixPermissions] as? Int
         }
 
-        // A leftover in /tmp is no failure.
+        // A directory that is left in /tmp is not a failure.
         deinit { try? FileManager.default.removeItem(atPath: path) }
     }
 

@@ -2,7 +2,7 @@ import Testing
 
 @Suite struct CategoryTests {
     @Test func `a dependent in the same category may be submitted first`() throws {
-        // The classic trap: A after B, A added first, both in one category.
+        // A classic deadlock in other schedulers: A after B, A submitted first, both in one category.
         let machine = try Machine()
         let graph = try machine.graph(
             """

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// One finished program: what it printed and how it ended (128+n for a signal, as a shell says it).
+/// Output and exit status of a finished program (128+n for a signal, as in a shell).
 struct Output {
     var status: Int32
     var out: String
@@ -24,8 +24,8 @@ struct Output {
     }
 }
 
-/// A program that was started and not yet waited for. Its output goes to files, so that nobody who inherits
-/// a descriptor can keep us waiting.
+/// A program that was started. Its output goes to files, so that no process that inherits a descriptor can delay the
+/// end of the test.
 final class Command {
     let pid: pid_t
     private let directory: URL
@@ -48,13 +48,14 @@ final class Command {
             &actions, 1, directory.appendingPathComponent("out").path, O_WRONLY | O_CREAT, 0o600)
         posix_spawn_file_actions_addopen(
             &actions, 2, directory.appendingPathComponent("err").path, O_WRONLY | O_CREAT, 0o600)
-        // As descriptor 3, the first that a service manager hands over; the shell knows the process id in time.
+        // The socket must be descriptor 3, as systemd passes it, and the shell sets LISTEN_PID to its process id before
+        // it becomes the program.
         var words = ["env", "-C", place, program]
         if let socket {
             posix_spawn_file_actions_adddup2(&actions, socket, 3)
             words.insert(contentsOf: ["sh", "-c", "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" \"$@\""], at: 3)
         }
-        // The threads of the test library block signals; a program starts as from a shell.
+        // The threads of the test library block signals; the program must start with none blocked, as from a shell.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -86,12 +87,12 @@ final class Command {
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// Waits until what it has printed is so.
+    /// Waits until the output fulfils a condition.
     func until(_ isEnough: (String) throws -> Bool) throws {
         try waitUntil("it has printed only: \(outSoFar) \(errSoFar)") { try isEnough(outSoFar) }
     }
 
-    /// Waits for the end, at most that long; then kills it, which is an error of the test.
+    /// Waits for the end for a limited time; then kills the program, which fails the test.
     func wait(seconds: Double = 60) throws -> Output {
         try Output(status: end(seconds: seconds), out: text("out"), err: text("err"))
     }
@@ -111,7 +112,7 @@ final class Command {
     }
 }
 
-/// A thread that waits for one child, so that others can wait with a bound.
+/// A thread that waits for one child, so that other threads can wait with a time limit.
 private final class Reaper: @unchecked Sendable {  // `status` is written before the signal and read after it
     let semaphore = DispatchSemaphore(value: 0)
     private(set) var status: Int32 = 0
@@ -124,7 +125,9 @@ private final class Reaper: @unchecked Sendable {  // `status` is written before
     }
 }
 
-/// Looks again and again, for a minute at the most; `trouble` says what it is while it is not so.
+/// Repeats a check for at most a minute.
+///
+/// - Parameter trouble: Description of the state while the check fails.
 func waitUntil(_ trouble: @autoclosure () -> String = "it did not come to that", _ isSo: () throws -> Bool) throws {
     let end = Date().addingTimeInterval(60)
     while try !isSo() {

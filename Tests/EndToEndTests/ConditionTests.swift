@@ -27,7 +27,7 @@ import Testing
         _ = graph
     }
 
-    /// The machine's load, memory, disk and network, and the dependencies: each once true and once false.
+    /// Checks conditions on load, memory, disk, network and dependencies, each once true and once false.
     @Test func `each condition about the machine can be true and false`() throws {
         let machine = try Machine()
         let conditions: [(yes: String, no: String, cause: String)] = [

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of opsd and its runner after either has been killed.
 @Suite struct CrashTests {
-    /// A pipe with a name that lets go as many readers as there are lines in it, whenever they come.
+    /// A named pipe that releases as many readers as there are lines in it, whenever the readers arrive.
     struct Gate {
         let path: String
         private let descriptor: Int32
@@ -12,7 +12,7 @@ import Testing
         init(_ path: String) throws {
             self.path = path
             guard mkfifo(path, 0o600) == 0 else { throw SetupError("mkfifo \(path)") }
-            // Held open for both: nobody waits for a peer, and nobody reads an end.
+            // Open for reading and writing, so that opening does not wait and no reader reads an end.
             descriptor = open(path, O_RDWR | O_CLOEXEC)
         }
 
@@ -24,8 +24,8 @@ import Testing
         func close() { Glibc.close(descriptor) }
     }
 
-    /// Fifty sleepers, each with an exit code of its own; half of them end while nobody is there, and the daemon that
-    /// learns of them dies over it.
+    /// Fifty operations sleep and exit with different codes. Half of them end while no daemon runs, and the daemon that
+    /// learns of these ends is killed while it does.
     @Test func `exit codes of fifty operations survive crashes of the daemon`() throws {
         let machine = try Machine(workers: 50)
         let early = try Gate(machine.state + "/early")
@@ -46,7 +46,7 @@ import Testing
         try machine.killDaemon()
         early.letGo(25)
         try machine.start(workers: 50)
-        // In the midst of its recovery, wherever that is; and again, a little later each time.
+        // Kills the daemon during its recovery, each time a little later.
         for delay in [0, 3, 10, 30] {
             try machine.killDaemon()
             let recovering = try Command(
@@ -74,7 +74,7 @@ import Testing
 
     @Test func `leftovers of a killed runner end before their category is free again`() throws {
         let machine = try Machine()
-        // The kernel gives the lock back with the last process that has it open.
+        // The kernel releases the lock when the last process that has it open has ended.
         let lock = machine.state + "/held"
         let ready = machine.state + "/ready"
         let holder = try machine.submit(
@@ -106,11 +106,11 @@ import Testing
         func children(_ pid: pid_t) throws -> String {
             try String(contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)
         }
-        // A descriptor that is opened once, such as that of a thread for long queries, may come late. A leak shows in every
-        // round.
+        // A descriptor that is opened only once, such as that of a thread for long queries, may appear late. A leak
+        // would grow in every round.
         var counts = [try (open(daemon), open(runner))]
         func isGrown(since before: (Int, Int)) throws -> Bool {
-            // The connection of the client that waited last may still be closing.
+            // The connection of the client that waited last may not be closed yet.
             for _ in 0..<100 {
                 if try open(daemon) <= before.0 && open(runner) <= before.1 { return false }
                 usleep(20_000)

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Each page of the guide is a session: its files are written and its commands run from top to bottom, in one shell with
-/// a daemon of its own. Programs that would leave this machine are replaced by scripts.
+/// Each page of the guide is one session: its files are written and its commands run from top to bottom, in one shell
+/// with a daemon of its own. Programs that would contact other machines are replaced by scripts.
 extension DocumentedCommandsTests {
     /// Beginnings of the commands that cannot run in a session, and the reason.
     static let outsideOfGuideSessions = [
@@ -22,7 +22,7 @@ extension DocumentedCommandsTests {
     ]
 
     static let guidePages: [String] = {
-        // A folder that cannot be read shows as one that has too few pages.
+        // A directory that cannot be read appears as one with too few pages.
         let names = (try? FileManager.default.contentsOfDirectory(atPath: Checkout.path("docs/guide"))) ?? []
         return names.filter { $0.hasSuffix(".md") }.sorted().map { "docs/guide/\($0)" }
     }()
@@ -57,8 +57,9 @@ extension DocumentedCommandsTests {
     }
 }
 
-/// The files and commands of a page, in order. A block whose opening line has a second word is the text of the file with
-/// that name; in other blocks a command begins with `$ ` and goes on in lines that begin with `> `.
+/// The files and commands of a page, in order. If the opening line of a block has a second word, the block is the
+/// content of the file with that name. In other blocks, a command begins with `$ ` and continues in lines that begin
+/// with `> `.
 struct GuideSession {
     private enum Step {
         case file(name: String, text: String)
@@ -116,7 +117,7 @@ struct GuideSession {
         return found
     }
 
-    /// A script for bash that ends at the first command that fails, and names it.
+    /// Returns a script for bash that stops at the first failing command, and prints it.
     func script(without beginnings: [String]) -> String {
         steps.map { step in
             switch step {

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Every command that a document shows is one that works. The guide is tested in DocumentedCommandsTests+Guide.swift.
+/// Every command in a document must work. DocumentedCommandsTests+Guide.swift tests the guide.
 @Suite struct DocumentedCommandsTests {
-    /// Commands that cannot run here, by their beginnings, and the tests that run them.
+    /// Beginnings of the commands that cannot run here, with the tests that run them.
     static let elsewhere = [
         "apt install": "installs packages: `make deb` builds them, CI installs them",
         "adduser": "changes the machine's users",
@@ -22,7 +22,7 @@ import Testing
         "sqlite3 opsd.db .recover": "of a damaged database: RefusedStartTests",
     ]
 
-    /// Placeholders of the documents and their values here: operations and a graph of `prepared`.
+    /// Placeholders in the documents, and their values here: operations and a graph of `prepared`.
     static let meant = [
         "/var/lib/opsd/": "$STATE/", "/var/backups/": "$COPIES/", "backup FILE": "backup $COPIES/copy.db",
         "retry ID": "retry done", "cancel ID": "cancel holder", "why ID": "why waiter", "show HOLDER": "show holder",
@@ -42,7 +42,7 @@ import Testing
         let folders = ["docs", "docs/decisions"]
         return pages
             + folders.flatMap { folder in
-                // A folder that cannot be read shows as one that has too few pages.
+                // A directory that cannot be read appears as one with too few pages.
                 ((try? FileManager.default.contentsOfDirectory(atPath: Checkout.path(folder))) ?? [])
                     .filter { $0.hasSuffix(".md") }.sorted().map { "\(folder)/\($0)" }
             }
@@ -75,7 +75,7 @@ import Testing
             try machine.await("started", of: try #require(try machine.show(name)["id"] as? Int))
         }
         for command in runnable {
-            // One before may have tried it again: a command that names it as finished must find it so.
+            // An earlier command may have retried `done`; the next ones expect it to be finished.
             try machine.ok("wait", "done")
             let output = try run(command, machine)
             #expect(output.status == 0, "\(document): \(command.text): \(output.err)")
@@ -85,7 +85,7 @@ import Testing
     /// Path of the copies, relative to the state directory.
     private static let copies = "/../copies"
 
-    /// Makes the files that the commands of README.md expect in the working directory.
+    /// Creates the files that the commands of README.md expect in the working directory.
     private func prepareFolder(_ machine: Machine) throws {
         try FileManager.default.createDirectory(
             atPath: machine.state + Self.copies, withIntermediateDirectories: false)
@@ -112,11 +112,11 @@ import Testing
 /// One command line of a document.
 struct DocumentedCommand {
     let text: String
-    /// In the middle of a sentence, rather than in a block.
+    /// True for a command inside a sentence, false for one in a block.
     let isInline: Bool
 
     private static let programs = ["opsctl", "make", "sqlite3", "systemctl", "journalctl", "varlinkctl"]
-    /// In sentences these are other words too.
+    /// These words are commands only in blocks; in sentences they are ordinary words.
     private static let programsOfBlocks = programs + ["apt", "adduser", "systemd-sysusers", "mv", "install", "printf"]
 
     /// The target of `make TARGET`.
@@ -125,7 +125,7 @@ struct DocumentedCommand {
         return words.first == "make" && words.count > 1 ? String(words[1]) : nil
     }
 
-    /// `opsctl VERB` in a sentence names a verb, and is no call of it.
+    /// True for `opsctl VERB` in a sentence, which names a verb and is not a call.
     var isMention: Bool { isInline && text.hasPrefix("opsctl ") && text.split(separator: " ").count == 2 }
     var help: String { text.replacingOccurrences(of: "opsctl ", with: "opsctl help ") }
 
@@ -148,7 +148,7 @@ struct DocumentedCommand {
         return commands
     }
 
-    /// Commands between backquotes in a line of text.
+    /// Returns the commands between backquotes in a line of text.
     static func inline(in line: String) -> [DocumentedCommand] {
         let spans = line.components(separatedBy: "`").enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
         return spans.filter { begins($0, programs) }.map { .init(text: $0, isInline: true) }

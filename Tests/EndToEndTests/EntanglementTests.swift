@@ -1,6 +1,6 @@
 import Testing
 
-/// Graphs in which order and categories contradict one another, as a user meets them.
+/// Graphs in which dependencies and categories contradict each other.
 @Suite struct EntanglementTests {
     @Test func `an operation that needs a category which its dependencies' group holds is refused`() throws {
         let machine = try Machine()

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every file of `examples/` runs to its end, as its readers are told.
+/// Every file of `examples/` runs to its end as described in its comments.
 @Suite struct ExamplesTests {
     static let folder = Checkout.path("examples")
 
@@ -17,7 +17,7 @@ import Testing
     struct Example: CustomTestStringConvertible {
         var file: String
         var settings: [String: String] = [:]
-        /// The others succeed.
+        /// Outcomes of the operations that do not succeed.
         var exceptions: [String: String] = [:]
         var testDescription: String { file }
 

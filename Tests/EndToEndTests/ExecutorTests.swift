@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Operations of an executor that the daemon starts itself: a program that speaks the launch protocol.
+/// Operations on an executor that the daemon starts itself: a program that speaks the launch protocol.
 @Suite struct ExecutorTests {
     /// A machine with an executor `far` and a queue that uses it.
     private func machine(program: String = Machine.programs + "/fake-executor") throws -> (Machine, [String]) {
@@ -107,7 +107,7 @@ import Testing
         #expect(second["slurm"] as? [String: Int] == ["cpus": 2])
     }
 
-    /// More dependencies than are read between two calls of clients.
+    /// The operation has more dependencies than are read between two calls of clients.
     @Test func `an operation after very many others starts on its executor`() throws {
         let (machine, _) = try machine()
         let count = 20_000

@@ -61,7 +61,7 @@ import Testing
         #expect(try machine.show(id)["exitCode"] as? Int == 4)
     }
 
-    /// A script that has gone to the background, and says there that it is done: the point of `notify`.
+    /// Submits a script that continues in the background and reports its end there, which is the purpose of `notify`.
     private func daemonized(_ machine: Machine, _ more: String...) throws -> (id: Int, pid: Int32) {
         mkfifo(machine.state + "/gate", 0o600)
         let script = """
@@ -77,7 +77,7 @@ import Testing
         return (id, try #require(Int32(pid.dropLast())))
     }
 
-    /// Its main process has ended: what it waits for is the word.
+    /// Waits until the main process has ended and only the message of the operation is missing.
     private func awaitSilence(_ machine: Machine, _ id: Int) throws {
         try waitUntil { try machine.ok("why", "\(id)").out.contains("X_OPS_FINISHED") }
     }
@@ -88,13 +88,13 @@ import Testing
         #expect(kill(pid, 0) == 0)
         try machine.killDaemon()
         try machine.start()
-        // Until the runner has greeted, it waits for that.
+        // Until the runner has connected, the operation waits for the runner.
         try awaitSilence(machine, id)
         let gate = open(machine.state + "/gate", O_WRONLY | O_CLOEXEC)
         #expect(write(gate, "go\n", 3) == 3)
         close(gate)
         #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 0)
-        // The leftover processes have been killed; the runner may still have to wait for them.
+        // The leftover processes have been killed, but the runner may not have reaped them yet.
         try waitUntil { kill(pid, 0) != 0 }
     }
 
@@ -129,7 +129,8 @@ import Testing
         #expect(try machine.ok("log", "\(after)").out == "answer\n")
     }
 
-    /// The runner alone starts operations after one without a result. A result is in the environment of the next one.
+    /// The runner starts the next operation by itself only if its predecessor has no result, because a result becomes
+    /// part of the next environment.
     @Test func `results are passed along a chain`() throws {
         let machine = try Machine()
         let links = (0..<12).map { link in
@@ -140,7 +141,7 @@ import Testing
         }
         let graph = try machine.graph("[\(links.joined(separator: ","))]")
         #expect(try machine.ctl("wait", "--graph", graph, "--timeout", "30s").status == 0)
-        // Every third says nothing, so the one after it starts to count again.
+        // Every third operation sends no result, so the next one begins to count again.
         for link in 0..<12 {
             let expected = link < 3 ? link : 1 + link % 3
             #expect(try machine.ok("log", "c\(link)").out == "\(expected)\n", "link \(link)")

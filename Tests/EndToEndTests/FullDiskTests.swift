@@ -3,9 +3,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A state directory on a small file system of its own that fills up, and has room again.
+/// A state directory on a small file system of its own, which becomes full and has space again.
 @Suite struct FullDiskTests {
-    /// A mounted tmpfs; it goes with this object.
+    /// A mounted tmpfs, which is unmounted with this object.
     private final class SmallDisk {
         let path: String
 
@@ -25,7 +25,7 @@ import Testing
             guard output.status == 0 else { throw SetupError("\(words.joined(separator: " ")): \(output.err)") }
         }
 
-        /// True if this process may mount at all.
+        /// True if this process may mount file systems.
         static let isPossible: Bool = {
             let place = NSTemporaryDirectory() + "/opsd-mount-\(getpid())"
             guard geteuid() == 0, mkdir(place, 0o700) == 0 else { return false }
@@ -34,7 +34,7 @@ import Testing
             return (try? SmallDisk(at: place, megabytes: 1)) != nil
         }()
 
-        /// Writes a file until there is not a byte left.
+        /// Fills the file system to the last byte.
         func fill() throws {
             let descriptor = open(path + "/filler", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
             guard descriptor >= 0 else { throw SetupError("filler: \(String(cString: strerror(errno)))") }
@@ -68,7 +68,7 @@ import Testing
         try machine.await("started", of: running)
 
         try disk.fill()
-        // Rows that still fit into an existing page are acknowledged, and count.
+        // Rows that still fit into an existing page are acknowledged, and must not be lost.
         var acknowledged: [Int] = []
         var refusal: Output?
         for number in 0..<200 where refusal == nil {
@@ -86,7 +86,7 @@ import Testing
         #expect(try machine.stateOf(running) == "executing")
         #expect(try machine.ok("ls", "--json").objects.count == acknowledged.count + 1)
 
-        // It ends while its end cannot be stored.
+        // The operation ends while its end cannot be stored.
         let gate = open(outside + "/gate", O_WRONLY | O_CLOEXEC)
         #expect(gate >= 0 && write(gate, "x\n", 2) == 2)
         close(gate)

@@ -1,9 +1,9 @@
 import Glibc
 
-/// A gate at which the shell of an operation waits, with `read x < PATH`, until the test opens it.
+/// A gate at which the shell of an operation waits with `read x < PATH` until the test opens it.
 final class Gate {
     let path: String
-    /// Open for reading too: opening waits for nobody, and what is written stays until it is read.
+    /// Also open for reading, so that opening does not wait, and written lines stay until they are read.
     private let end: Int32
 
     init(_ machine: Machine, _ name: String = "gate") {
@@ -14,6 +14,6 @@ final class Gate {
 
     deinit { close(end) }
 
-    /// Lets one reader pass.
+    /// Lets one reader continue.
     func open() { write(end, "go\n", 3) }
 }

@@ -3,9 +3,9 @@ import Testing
 
 /// Observers of whole graphs.
 @Suite struct GraphObserverTests {
-    /// Returns a command that adds a line to a file: the variables and the event.
+    /// Returns a command that appends its variables and the event to a file.
     private func note(_ file: String) -> String {
-        // In one write, so that no reader sees half a line.
+        // One write, so that no reader sees half a line.
         let script = #"event=$(cat); echo \"$OPS_GRAPH $OPS_GRAPH_NAME $OPS_GRAPH_OUTCOME $event\" >> \#(file)"#
         return #"["/bin/sh", "-c", "\#(script)"]"#
     }
@@ -53,7 +53,8 @@ import Testing
         let finished = try event(try #require(try wait(for: 1, in: ends).first))
         #expect(finished["type"] as? String == "finish" && finished["outcome"] as? String == "failed")
         #expect(finished["operations"] as? Int == 3 && finished["unsuccessful"] as? Int == 2)
-        // A restart repeats neither, once their ends are stored: those of observers that start later come after them.
+        // A restart repeats neither of them once their ends are stored; observers that start later are stored after
+        // them.
         let other = machine.state + "/other"
         _ = try machine.submit("--observer", "finish=echo x >> \(other)", "--", "true")
         _ = try wait(for: 1, in: other)

@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// A name means the operation of the same graph, not one of the same name elsewhere.
+    /// A name means the operation of the same graph, not one with the same name in another graph.
     @Test func `children may name operations of their graph`() throws {
         let machine = try Machine()
         let file = machine.state + "/children.json"

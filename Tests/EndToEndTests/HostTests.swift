@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Several daemons as hosts `one` and `two`, with a program in the place of ssh.
+/// Several daemons as hosts `one` and `two`, with a script instead of ssh.
 private final class Hosts {
     let one: Machine
     let two: Machine
@@ -14,7 +14,7 @@ private final class Hosts {
         one = try Machine()
         two = try Machine()
         let shim = directory.path + "/ssh"
-        // As sshd does, it gives the words to a shell, in the home directory.
+        // Passes the words to a shell in the home directory, as sshd does.
         try """
         #!/bin/sh
         host=$1
@@ -29,7 +29,8 @@ private final class Hosts {
         export OPS_SOCKET PATH=\(Machine.programs):$PATH
         cd / && exec sh -c "$*"
         """.write(toFile: shim, atomically: true, encoding: .utf8)
-        // Read, not executed: other tests start programs while the file is written.
+        // Read by sh and not executed directly, because other tests may start programs while the file is open for
+        // writing.
         environment = Machine.environment.merging(["OPS_SSH": "sh \(shim)"]) { $1 }
     }
 

@@ -2,16 +2,16 @@ import Foundation
 import Glibc
 import Testing
 
-/// Tests of messages that operations send while opsd is away, when the operations end before it is back.
+/// Messages that operations send while opsd is away, if the operations end before it is back.
 @Suite struct LastWordTests {
-    /// Reason why opsd does not read the message: it is dead, or it dies before it reads.
+    /// Reason why opsd does not read the message: it is dead, or it is killed before it reads.
     enum Absence: CaseIterable { case dead, deaf }
 
     private func leave(_ machine: Machine, _ absence: Absence) throws {
         if absence == .deaf { machine.daemon?.signal(SIGSTOP) } else { try machine.killDaemon() }
     }
 
-    /// Lets the operation go on to its end, and waits until the runner has seen that.
+    /// Lets the operation end, and waits until the runner has noticed that.
     private func end(_ gate: Gate, _ machine: Machine) throws {
         let pid = try #require(
             Int32(String(contentsOfFile: machine.state + "/pid", encoding: .utf8).dropLast()))
@@ -19,7 +19,7 @@ import Testing
         try waitUntil("the operation does not end") { kill(pid, 0) != 0 }
     }
 
-    /// `said` in place of what `systemd-notify` is to say.
+    /// Returns a script that sends a message, with `said` as the arguments of `systemd-notify`.
     private func script(_ machine: Machine, _ gate: Gate, _ said: String) -> String {
         "echo $$ > \(machine.state)/pid; echo begun; read x < \(gate.path); systemd-notify \(said)"
     }

@@ -2,7 +2,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// Limits and priorities of the kernel for each process; those of control groups need controllers: `make boot`.
+/// Limits and priorities that the kernel enforces for each process. Those of control groups need controllers: `make
+/// boot` tests them.
 @Suite struct LimitTests {
     @Test func `a file that grows past its limit ends the operation`() throws {
         let machine = try Machine()
@@ -30,7 +31,7 @@ import Testing
         #expect(try machine.ok("show", "\(id)").out.contains("limits.fileSize 256K"))
         let attempts = try #require(try machine.show(id)["attempts"] as? [[String: Any]])
         #expect(attempts.map { ($0["scaled"] as? [String: Any])?["timeout"] as? String } == ["20s", "30s", "45s"])
-        // A new run begins with the first values.
+        // A new run begins with the first values again.
         try machine.ok("retry", "\(id)")
         #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 1)
         #expect(try machine.ok("log", "\(id)", "--attempt", "4").lines.first == "128")
@@ -50,7 +51,7 @@ import Testing
         #expect(try machine.ctl("submit", "--retry", "1", "--retry-scale", "timeout=x", "--", "true").status == 2)
     }
 
-    /// The log of an operation is a file too.
+    /// The log of an operation is a file too, so the limit applies to it.
     @Test func `the limit of file size applies to the output too`() throws {
         let machine = try Machine()
         let id = try machine.submit("--limit", "fileSize=64K", "--", "yes", "0123456789abcde")
@@ -74,7 +75,7 @@ import Testing
             ])
     }
 
-    /// The limit is above the kernel's maximum. The refusal comes at submission, not from a failed attempt.
+    /// The limit is above the maximum of the kernel. It is refused at submission, instead of failing an attempt.
     @Test func `a limit that the runner may not set is refused at submission`() throws {
         let machine = try Machine()
         #expect(try machine.ctl("run", "--", "true").status == 0, "the runner is there")

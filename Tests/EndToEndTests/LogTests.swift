@@ -104,7 +104,7 @@ import Testing
         #expect(try machine.ok("log", "1", "5").lines == ["a@g1 | 1", "a@g1 | half", "a@g2 | 5"])
     }
 
-    /// Operations without output are left out of a selection; an operation without output that is named is an error.
+    /// In a selection, operations without output are left out; naming such an operation is an error.
     @Test func `log leaves out operations whose output is not stored`() throws {
         let machine = try Machine()
         let graph = try machine.graph(
@@ -171,11 +171,11 @@ import Testing
         let gate = Gate(machine)
         let id = try machine.submit("--name", "slow", "--shell", "echo first; read x < \(gate.path); echo second")
         try machine.await("started", of: id)
-        // The runner has noted the length of the log.
+        // Waits until the runner has recorded the length of the log.
         let notes = "\(machine.state)/logs/0/\(id).1.log.times"
         try waitUntil("no times at \(notes)") { FileManager.default.fileExists(atPath: notes) }
         let between = now
-        // Files get their times from a clock of the kernel that moves in steps of some milliseconds.
+        // Times of files come from a coarse clock of the kernel, which advances in steps of some milliseconds.
         let clock = machine.state + "/clock"
         try waitUntil("the clock of files stands still") {
             try Data().write(to: URL(fileURLWithPath: clock))
@@ -222,7 +222,7 @@ import Testing
         #expect(try machine.ctl("log", "\(first)", "-n", "1", "--since", "1h").status == 2)
     }
 
-    /// The present instant as opsd writes it.
+    /// Current instant in the format of opsd.
     private var now: String { text(Date()) }
 
     private func text(_ date: Date) -> String {

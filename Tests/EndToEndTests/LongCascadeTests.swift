@@ -1,6 +1,6 @@
 import Testing
 
-/// The end of one operation decides thousands of others.
+/// The end of one operation decides thousands of other operations.
 @Suite struct LongCascadeTests {
     private func counts(_ machine: Machine) throws -> [String: Int] {
         var counts: [String: Int] = [:]
@@ -10,7 +10,7 @@ import Testing
         return counts
     }
 
-    /// The runner has the next of the chain for the success of the one that fails.
+    /// The runner holds the next operation of the chain, staged for the success of the one that fails.
     @Test func `a failure in a long chain of short operations skips the rest of it`() throws {
         let machine = try Machine(workers: 2)
         let failing = 200

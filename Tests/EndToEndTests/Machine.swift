@@ -4,35 +4,36 @@ import PseudoTerminal
 import TestSupport
 import Testing
 
-/// A private opsd with its own state directory, driven with the real opsctl.
+/// A private opsd with its own state directory, controlled with the real opsctl.
 final class Machine {
-    /// Directory that belongs to this machine alone: the state directory or its parent.
+    /// Directory of this machine: the state directory or its parent.
     private let directory = TemporaryDirectory()
     private var home: String { directory.path }
     let state: String
     var socket: String { state + "/control.sock" }
     private(set) var daemon: Command?
-    /// Owner of the file system under the state directory. It is released after everything else.
+    /// Owner of the file system below the state directory. It is released after everything else.
     var ground: AnyObject?
 
     /// Directory of the programs under test, beside the test bundle.
     static let programs: String = {
-        // On failure "" lets every start fail with a path that says so.
+        // If the link cannot be read, "" makes every start fail with a message that contains the path.
         let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return (bundle as NSString).deletingLastPathComponent
     }()
 
     init(workers: Int = 2, start: Bool = true, below: String = "") throws {
         state = directory.path + below
-        // Other users reach a state directory below it.
+        // Other users must reach a state directory below this one.
         if !below.isEmpty { chmod(directory.path, 0o755) }
         try FileManager.default.createDirectory(
             atPath: state, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         if start { try self.start(workers: workers) }
     }
 
-    /// Starts opsd and returns when it says READY=1, as systemd would have it; all it said until then. `wrapper` is the
-    /// program that becomes opsd, with its first arguments.
+    /// Starts opsd, and returns its messages to systemd up to READY=1.
+    ///
+    /// - Parameter wrapper: Program that becomes opsd, with its first arguments.
     @discardableResult
     func start(
         workers: Int = 2, _ more: [String] = [], under manager: ServiceManager? = nil, within wrapper: [String] = []
@@ -57,10 +58,10 @@ final class Machine {
         daemon = nil
     }
 
-    /// Ends everything of it; nothing may be left.
+    /// Ends all programs and operations of the machine.
     deinit {
         if daemon == nil { _ = try? start() }  // without a daemon, operations could not be cancelled below
-        // Every test leaves a sound database behind, whatever it did.
+        // Every test must leave a sound database.
         if let check = try? ctl("check"), check.status == 1 { Issue.record("opsctl check: \(check.out)\(check.err)") }
         _ = try? ctl("cancel", "--all", "--reason", "end of the test")  // nothing unfinished is no error here
         _ = try? ctl("wait", "--all", "--timeout", "20s")
@@ -83,7 +84,7 @@ final class Machine {
             environment: Self.environment.merging(["OPS_SOCKET": socket]) { $1 }, input: input, in: place)
     }
 
-    /// opsctl in a terminal of its own.
+    /// Starts opsctl in a terminal of its own.
     func terminal(
         _ arguments: [String], environment: [String: String] = [:], columns: Int = 80, rows: Int = 24
     ) throws -> TerminalProgram {
@@ -113,7 +114,7 @@ final class Machine {
         return try #require(Int(output.out.trimmingCharacters(in: .whitespacesAndNewlines)))
     }
 
-    /// Stores a graph; its id, such as `g3`.
+    /// Submits a graph, and returns its id, such as `g3`.
     func graph(_ json: String) throws -> String {
         let output = try begin(["submit", "-f", "-", "--json"], input: json).wait()
         try #require(output.status == 0, "submit: \(output.err)")
@@ -129,7 +130,7 @@ final class Machine {
     }
     func stateOf(_ reference: any CustomStringConvertible) throws -> String? { try show(reference)["state"] as? String }
 
-    /// Waits until the event stream tells `type` of this operation, which need not be submitted yet.
+    /// Waits for an event of this type about an operation, which may be submitted later.
     func await(_ type: String, of id: Int) throws {
         let watch = try begin(["watch", "--since", "0", "--json"])
         defer {

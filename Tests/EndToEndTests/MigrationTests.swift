@@ -3,7 +3,7 @@ import Foundation
 import OpsTesting
 import Testing
 
-/// The first start of a later release on what an earlier one left.
+/// The first start of a later release with the database of an earlier one.
 @Suite struct MigrationTests {
     private func machine(_ fixture: String) throws -> Machine {
         let machine = try Machine(start: false)
@@ -17,7 +17,8 @@ import Testing
     @Test func `the timeout is extended at the service manager before a migration`() throws {
         let machine = try machine(fixture001)
         let said = try machine.start()
-        // Minutes, for a large database; said before anything that takes long, and so before all else.
+        // The migration of a large database may take minutes, so its message must come before everything that takes
+        // long.
         let first = try #require(said.first)
         #expect(first.hasPrefix("EXTEND_TIMEOUT_USEC="), "\(said)")
         #expect(Int(first.split(separator: "=")[1]).map { $0 >= 60_000_000 } == true, "\(said)")

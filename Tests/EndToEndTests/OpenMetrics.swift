@@ -1,6 +1,6 @@
 import Foundation
 
-/// OpenMetrics text, read strictly: everything that the format forbids is an error.
+/// A strict parser of OpenMetrics text: everything that the format forbids is an error.
 struct OpenMetrics {
     struct Wrong: Error { let text: String }
 
@@ -45,7 +45,7 @@ struct OpenMetrics {
         }
     }
 
-    /// Samples of counters and histograms, which never go back.
+    /// Values of counters and histograms, which never decrease.
     var growing: [String: Double] {
         samples.filter { series, _ in
             types.contains { name, type in

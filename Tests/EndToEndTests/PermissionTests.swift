@@ -2,13 +2,13 @@ import Foundation
 import Glibc
 import Testing
 
-/// Tests of the rights of ordinary users at the daemon of root. The users that it borrows exist on every Debian.
+/// Rights of ordinary users at root's daemon. The tests run as users that exist on every Debian.
 @Suite(.enabled(if: geteuid() == 0, "only root can be several users"))
 struct PermissionTests {
     private static let ann = "nobody"
     private static let bob = "daemon"
 
-    /// A daemon whose socket everybody can open, and an opsctl that everybody can execute.
+    /// A daemon whose socket all users can open, and an opsctl that all users can execute.
     private struct House {
         let machine: Machine
         let place: String
@@ -19,11 +19,12 @@ struct PermissionTests {
             place = machine.state + "-public"
             try FileManager.default.createDirectory(
                 atPath: place, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
-            // Copied by another process: one that is written to here may be inherited, and is then too busy to run.
+            // Another process makes the copy: a file that this process has open for writing could be inherited by a
+            // program of another test, and then the kernel refuses to run it.
             _ = try Command(
                 "/bin/cp", [Machine.programs + "/opsctl", place], environment: Machine.environment, in: "/"
             ).wait()
-            // The way to the socket is open, the rest of the state is not.
+            // Users can reach the socket, but nothing else in the state directory.
             chmod(machine.state, 0o711)
             chmod(machine.socket, 0o666)
         }
@@ -66,7 +67,7 @@ struct PermissionTests {
         let rows = try house.machine.ok("queue", "ls", "--json").objects
         #expect(rows.map { $0["fair"] as? String } == ["user", nil])
         #expect(try house.machine.ok("queue", "ls").out.contains("fair"))
-        // The first has used slot time when the rest is submitted.
+        // The first user has used slot time when the others submit.
         for _ in 1...3 { _ = try house.run(Self.ann, ["submit", "--", "sleep", "0.2"]) }
         #expect(try house.run(Self.ann, ["wait", "1", "2"]).status == 0)
         try house.machine.ok("suspend", "--queue", "default")
@@ -225,7 +226,7 @@ struct PermissionTests {
         #expect(try !watch.wait().out.contains("of \(Self.ann)"))
     }
 
-    /// Its ids are given again, and the logs of those who had them are still there.
+    /// After a restore, ids are used again, while logs with the same ids still exist.
     @Test func `after a restore nobody reads the logs of others`() throws {
         let house = try House()
         defer { house.close() }
@@ -251,7 +252,7 @@ struct PermissionTests {
         #expect(try house.run(Self.bob, ["resume", "1"]).status == 0)
         #expect(try house.run(Self.bob, ["wait", "1"]).status == 0)
         #expect(try house.run(Self.bob, ["log", "1"]).out == "mine\n")
-        // Root finds them, apart.
+        // Root finds these logs in a separate directory.
         let aside = try files.contentsOfDirectory(atPath: machine.state + "/logs").filter { $0.hasPrefix("aside-") }
         #expect(aside.count == 1)
         for name in aside {
@@ -315,7 +316,7 @@ struct PermissionTests {
 
     private static let hasPython = FileManager.default.isExecutableFile(atPath: "/usr/bin/python3")
 
-    /// One who sends what is never whole, and reads no answers, gets no more than their own part of the memory.
+    /// A user who sends incomplete messages and reads no replies gets no more than their own share of the memory.
     @Test(.enabled(if: hasPython, "NOT RUN: there is no /usr/bin/python3"))
     func `a user who fills the buffers is refused and others are served`() throws {
         let house = try House(["--buffered-per-user", "4M"])
@@ -352,7 +353,7 @@ struct PermissionTests {
             environment: ["PATH": "/usr/bin:/bin"], in: "/")
         try hostile.until { $0.hasSuffix("\n") }
         let refused = try #require(Int(hostile.outSoFar.trimmingCharacters(in: .whitespacesAndNewlines)))
-        // The kernel may hold a fifth of each message that was sent whole.
+        // The kernel may still buffer a fifth of each complete message.
         #expect(refused >= 7, "of 12 MiB at most 4")
         let submitted = try house.run(Self.bob, ["submit", "--", "true"])
         #expect(submitted.status == 0, "\(submitted.err)")

@@ -1,6 +1,6 @@
 import Testing
 
-/// Tests of output for programs: with `--json` every verb answers with objects, one a line.
+/// Output for programs: with `--json` every verb prints objects, one per line.
 @Suite struct ProgramOutputTests {
     @Test func `verbs that change something print a confirmation`() throws {
         let machine = try Machine()

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// The clients of docs/PROTOCOL.md work as they are printed there.
+/// The clients in docs/PROTOCOL.md work as printed.
 @Suite struct ProtocolTests {
     private static func runs(_ words: String...) -> Bool {
         let command = try? Command("/usr/bin/env", words, environment: Machine.environment, in: "/")
-        // A program that cannot be started does not exist.
+        // A program that cannot be started is treated as missing.
         return (try? command?.wait().status) == 0
     }
     private static let hasPython = runs("python3", "-c", "")
@@ -13,7 +13,7 @@ import Testing
     private static let hasSocat = runs("socat", "-V")
     private static let hasVarlinkctl = runs("varlinkctl", "--version")
 
-    /// The first block of code under a heading.
+    /// Returns the first block of code below a heading.
     private func block(_ heading: String) throws -> String {
         let page = try String(contentsOfFile: Checkout.path("docs/PROTOCOL.md"), encoding: .utf8)
         let section = try #require(page.components(separatedBy: "\n### \(heading)").dropFirst().first)
@@ -48,7 +48,7 @@ import Testing
         #expect(output.lines.last?.hasSuffix("finished 2 finished") == true, "\(output.out)")
     }
 
-    /// The lines after `$ ` of a block, with this daemon's socket.
+    /// Returns the lines after `$ ` of a block, with the socket of this daemon.
     private func commands(_ heading: String, _ machine: Machine) throws -> [String] {
         try block(heading).split(separator: "\n").filter { $0.hasPrefix("$ ") }.map {
             $0.dropFirst(2).replacingOccurrences(of: "/run/opsd/control.sock", with: machine.socket)
@@ -68,7 +68,7 @@ import Testing
     func `the documented calls with varlinkctl work`() throws {
         let machine = try Machine()
         for command in try commands("varlinkctl", machine) {
-            // A stream of events has no end: its beginning is enough.
+            // An event stream does not end, so only its beginning is read.
             let bounded = command.contains("--more") ? command + " | head -n 1" : command
             let output = try Command("/bin/sh", ["-c", bounded], environment: Machine.environment, in: "/").wait()
             #expect(output.status == 0, "\(command): \(output.err)")

@@ -4,7 +4,7 @@ import Testing
 @Suite struct QueueTests {
     @Test func `the limit of a queue can be changed while operations wait`() throws {
         let machine = try Machine(workers: 4)
-        // Until there is a runner everything waits for that too.
+        // Until there is a runner, every operation waits for that as well.
         try machine.ok("run", "--", "true")
         try machine.ok("queue", "add", "io", "--limit", "0")
         let ids = try (0..<3).map { _ in try machine.submit("--queue", "io", "--", "sleep", "600") }

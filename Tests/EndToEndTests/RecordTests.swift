@@ -19,7 +19,7 @@ import Testing
         return counts.reduce(0, +)
     }
 
-    /// Operations of many kinds: all that users can request, failures, retries, groups, conditions, staged launches.
+    /// Runs operations of many kinds: all requests of users, failures, retries, groups, conditions, staged launches.
     private func work(_ machine: Machine, round: Int) throws {
         try machine.ok("category", "set", "gpu", "--units", "a,b")
         try machine.ok("category", "set", "api", "--rate", "50/1s")

@@ -2,9 +2,10 @@ import Foundation
 import Glibc
 import Testing
 
-/// Tests of states on which opsd refuses to start: it names the fault, the place and the remedy, and changes nothing.
+/// States in which opsd refuses to start: the message contains the fault, the place and the remedy, and nothing is
+/// changed.
 @Suite struct RefusedStartTests {
-    /// A state directory that has been in use, at rest.
+    /// Returns a machine whose state directory has been used, with all programs ended.
     private func used() throws -> Machine {
         let machine = try Machine()
         _ = try machine.submit("--hold", "--", "true")
@@ -14,17 +15,17 @@ import Testing
         return machine
     }
 
-    /// Names, modes and contents of all there is.
+    /// Returns names, modes and contents of all files.
     private func all(_ directory: String) throws -> [String: String] {
         var found: [String: String] = [:]
         for name in try FileManager.default.subpathsOfDirectory(atPath: directory) {
-            // The runner's own files are its own: it ends when it is idle, and takes them with it.
+            // The runner removes its own files when it ends because it is idle.
             if name.hasPrefix("runner") || name.hasPrefix("notify") { continue }
             let path = directory + "/" + name
             let attributes = try FileManager.default.attributesOfItem(atPath: path)
             guard attributes[.type] as? FileAttributeType == .typeRegular else { continue }
             let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-            // Looking may leave an empty log and the index that goes with it.
+            // Reading a database may leave an empty log and its index.
             if name.hasSuffix("-shm") || name.hasSuffix("-wal") && bytes.isEmpty { continue }
             found[name] = "\(attributes[.posixPermissions] ?? 0) \(bytes.count) \(bytes.hashValue)"
         }
@@ -85,7 +86,7 @@ import Testing
     }
 
     @Test func `opsd does not start with a database of a newer version`() throws {
-        // The schema's version, where the file format keeps it.
+        // Offset of the schema version in the file format.
         try expectRefusal(
             after: { $0.replaceSubrange(60..<64, with: [0, 0, 3, 231]) }, "version 999", "install the newer opsd",
             "backup")
@@ -101,7 +102,7 @@ import Testing
         try machine.start()
     }
 
-    /// Root passes by the modes of files.
+    /// Modes of files do not restrict root.
     @Test(.enabled(if: geteuid() != 0, "SKIPPED: root may write everything"))
     func `a lock that cannot be written`() throws {
         let machine = try used()

@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct ResumeTests {
-    /// The daemon, a queue, a graph and an operation have flags of their own.
+    /// The daemon, queues, graphs and operations each have a flag of their own.
     @Test func `resume clears the flag of the named level and no other`() throws {
         let machine = try Machine()
         try machine.ok("queue", "add", "slow")

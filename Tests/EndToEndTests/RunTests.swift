@@ -23,7 +23,7 @@ import Testing
         #expect(rows.last?["outcome"] as? String == "failed" && rows.last?["exitCode"] as? Int == 3)
     }
 
-    /// Test suites often make such deep directories.
+    /// Test suites often use such deep directories.
     @Test func `the path of the state directory may be longer than a socket address`() throws {
         let machine = try Machine(below: String(repeating: "/a-directory-with-a-long-name", count: 6))
         let output = try machine.ctl("run", "--shell", "systemd-notify STATUS=here && \(Machine.programs)/opsctl why 1")
@@ -138,7 +138,7 @@ import Testing
         try run.until { $0 == "begun\n" }
         machine.daemon?.signal(SIGSTOP)
         defer { machine.daemon?.signal(SIGCONT) }
-        // The first is on its way to the daemon; how many more it takes depends on when each arrives.
+        // The first request has been sent; the number of further signals needed depends on when each arrives.
         try waitUntil {
             run.signal(SIGINT)
             return kill(run.pid, 0) != 0
@@ -201,7 +201,7 @@ import Testing
         try machine.start()
     }
 
-    /// Options that make many operations, or none, are refused by `run`, and its help does not offer them.
+    /// Options that create many operations, or none, are refused by `run` and missing in its help.
     @Test(arguments: ["--array=1-3", "--each=-", "--dry-run"]) func `run refuses options that only submit has`(
         _ option: String
     ) throws {

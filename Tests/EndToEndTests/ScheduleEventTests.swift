@@ -43,7 +43,7 @@ import Testing
         try machine.start()
         #expect(try runs("boot", machine).isEmpty)
         try machine.killDaemon()
-        // As if it had been stored in an earlier boot.
+        // Changes the stored boot id, as if the schedule had been stored in an earlier boot.
         var handle: OpaquePointer?
         defer { sqlite3_close(handle) }
         sqlite3_open(machine.state + "/opsd.db", &handle)

@@ -3,7 +3,7 @@ import Testing
 
 /// Runs of a schedule that are due while an earlier one is unfinished.
 @Suite struct ScheduleOverlapTests {
-    /// Results of the instants, the oldest first.
+    /// Returns the results of the instants, oldest first.
     private func results(_ name: String, _ machine: Machine) throws -> [String] {
         try machine.ok("schedule", "runs", name, "-n", "1000", "--json").objects.reversed()
             .flatMap { row in
@@ -15,7 +15,7 @@ import Testing
         try machine.ok("ls", "--label", "schedule=\(name)", "--json").objects
     }
 
-    /// Waits for about so many seconds of the daemon's own clock.
+    /// Waits for about this many seconds of the daemon's own clock.
     private func pass(_ duration: String, _ machine: Machine) throws {
         let id = try machine.submit("--delay", duration, "--", "true")
         try machine.ok("wait", "\(id)", "--timeout", "60s")
@@ -102,7 +102,7 @@ import Testing
             let graph = try #require(try machine.ok("schedule", "run", "few", "--json").object["graph"] as? String)
             _ = try machine.ctl("wait", "--graph", graph, "--timeout", "20s")
         }
-        // Graphs go a moment after the end of the last run.
+        // Graphs are removed a moment after the end of the last run.
         while try operations("few", machine).count > 2 { try pass("100ms", machine) }
         let runs = try machine.ok("schedule", "runs", "few", "--json").objects
         #expect(runs.count == 5)

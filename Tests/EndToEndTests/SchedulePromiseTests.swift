@@ -2,7 +2,7 @@ import CSQLite
 import Foundation
 import Testing
 
-/// Schedules of owners that are gone, of suspended daemons, and of calendars that change.
+/// Schedules whose owner no longer exists, of suspended daemons, and with calendars that change.
 @Suite struct SchedulePromiseTests {
     private func runs(_ name: String, _ machine: Machine) throws -> [[String: Any]] {
         try machine.ok("schedule", "runs", name, "-n", "1000", "--json").objects.reversed()

@@ -38,7 +38,7 @@ import Testing
         #expect(!counts.isEmpty)
         let nominals = told.compactMap { $0["nominal"] as? String }
         #expect(Set(nominals).count == told.count)
-        // A watcher knows the graph already when the run is told.
+        // A watcher knows the graph already when the run is reported.
         let submitted = all.firstIndex { $0["graph"] as? String == run["graph"] as? String }
         let place = all.firstIndex { $0["type"] as? String == "fired" }
         #expect(try #require(submitted) < #require(place))

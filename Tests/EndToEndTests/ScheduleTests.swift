@@ -1,6 +1,6 @@
 import Testing
 
-/// `schedule next --at` asks no daemon: there is none here.
+/// `schedule next --at` works without a daemon, so there is none here.
 @Suite struct ScheduleTests {
     private func next(_ arguments: String..., zone: String = "UTC") throws -> Output {
         var environment = Machine.environment
@@ -54,7 +54,7 @@ import Testing
             ])
     }
 
-    /// The zone of an expression comes before `--zone`'s default, which is that of `TZ`.
+    /// A zone in the expression overrides the default of `--zone`, which is `TZ`.
     @Test(arguments: [
         ("UTC", "daily", "+00:00"), ("", "daily", "+00:00"), (":Asia/Kathmandu", "daily", "+05:45"),
         ("/usr/share/zoneinfo/Asia/Kathmandu", "daily", "+05:45"), ("XXX-7:15", "daily", "+07:15"),

@@ -1,18 +1,18 @@
 import Foundation
 import Glibc
 
-/// Plays systemd to one opsd: hears what it says, hands a socket over.
+/// Acts as systemd for one opsd: receives its messages and passes a socket to it.
 final class ServiceManager {
     /// Environment of the service.
     private(set) var environment: [String: String]
-    /// The socket that it keeps for the service, if there is one.
+    /// Socket that it keeps for the service, if there is one.
     private(set) var listener: Int32?
-    /// All assignments heard so far.
+    /// All assignments received so far.
     private(set) var said: [String] = []
     private let descriptor: Int32
 
     init(in directory: String, watchdog microseconds: Int? = nil) throws {
-        // Not `notify.sock`: that is the runner's, where it has no directory of its own.
+        // Not `notify.sock`: the runner uses that name if it has no directory of its own.
         let path = directory + "/manager.sock"
         environment = ["NOTIFY_SOCKET": path]
         environment["WATCHDOG_USEC"] = microseconds.map(String.init)
@@ -24,7 +24,7 @@ final class ServiceManager {
         if let listener { close(listener) }
     }
 
-    /// From now on a client that connects there waits for the service.
+    /// Listens for the service; a client that connects now waits for it.
     func listen(at path: String) throws {
         let socket = try Self.bound(SOCK_STREAM, to: path)
         guard Glibc.listen(socket, 16) == 0 else { throw SetupError("cannot listen at \(path)") }
@@ -52,7 +52,8 @@ final class ServiceManager {
         return descriptor
     }
 
-    /// The assignments of the next message with one that begins so; nil: it did not come.
+    /// Waits for a message with an assignment that begins like this, and returns its assignments; nil if none arrives
+    /// in time.
     func hear(_ beginning: String, seconds: Double = 60) throws -> [String]? {
         let end = Date().addingTimeInterval(seconds)
         while true {

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Tests of the messages of opsd to its service manager, and of sockets that it is given.
+/// Messages of opsd to its service manager, and sockets that it gets from it.
 @Suite struct ServiceTests {
     @Test func `the service manager is notified of every step`() throws {
         let machine = try Machine(start: false)
@@ -44,7 +44,7 @@ import Testing
         #expect(try machine.outcome(id) == "succeeded")
     }
 
-    /// A hanging daemon sends nothing and is ended for it: scripts/boot-checks shows this under a real systemd.
+    /// scripts/boot-checks tests under a real systemd that a hanging daemon sends nothing and is killed.
     @Test func `the watchdog is notified while the loop runs`() throws {
         let machine = try Machine(start: false)
         let manager = try ServiceManager(in: machine.state, watchdog: 300_000)
@@ -57,7 +57,7 @@ import Testing
         let manager = try ServiceManager(in: machine.state)
         try manager.listen(at: machine.socket)
         for _ in 0..<2 {
-            // Called while nobody was there.
+            // This client calls while no daemon runs.
             let early = try machine.begin(["status", "--json"])
             try machine.start(under: manager)
             #expect(try early.wait().object["pid"] as? Int32 == machine.daemon?.pid)
@@ -74,11 +74,12 @@ import Testing
         let manager = try ServiceManager(in: machine.state)
         try manager.listen(at: machine.socket)
         let early = try machine.begin(["submit", "--shell", "read x < \(gate.path)"])
-        // Else the service might come and go before anybody needs it: this manager starts it only once.
+        // Otherwise the service might start and exit before the client connects; this manager starts it only once.
         #expect(manager.hasCaller())
         try machine.start(["--exit-when-idle", "1ms"], under: manager)
         let id = try #require(Int(try early.wait().out.trimmingCharacters(in: .whitespacesAndNewlines)))
-        // Something is unfinished: it is there for the next client, or this would wait without end.
+        // An operation is unfinished, so the daemon must stay for the next client; otherwise this would wait without
+        // end.
         for _ in 0..<3 { try machine.ok("status") }
         gate.open()
         #expect(try machine.daemon?.wait().status == 0)

@@ -6,7 +6,7 @@ import Testing
         let machine = try Machine()
         let build = try machine.submit("--name", "build", "--", "false")
         let test = try machine.submit("--name", "test", "--after", "build", "--", "true")
-        // Submitted when the other has already been skipped, and is known to the store alone.
+        // Submitted when the dependency has already been skipped, so only the store knows it.
         #expect(try machine.ctl("wait", "\(test)").status == 1)
         let deploy = try machine.submit("--after", "\(test)", "--", "true")
         #expect(try machine.ctl("wait", "--all").status == 1)

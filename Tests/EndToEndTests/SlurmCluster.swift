@@ -8,7 +8,7 @@ final class SlurmCluster {
     let directory = TemporaryDirectory()
     let machine: Machine
     private let file: String
-    /// Directory that holds a directory of each executor, where the jobs of all users reach it.
+    /// Directory with the spool of each executor, which the jobs of all users can reach.
     var spool: String { directory.path + "/spool" }
 
     init(settings: String = "") throws {
@@ -57,7 +57,7 @@ final class SlurmCluster {
         ).wait()
     }
 
-    /// Runs a script as an operation of another user to its end. Returns its log as opsctl of root prints it.
+    /// Runs a script as an operation of another user to its end. Returns its log as root's opsctl prints it.
     func log(of script: String, by user: String) throws -> String {
         let output = try run(as: user, "submit", "--executor", "cluster", "--", "sh", "-c", script)
         let id = try #require(Int(output.out.trimmingCharacters(in: .whitespacesAndNewlines)), "\(output.err)")
@@ -65,7 +65,7 @@ final class SlurmCluster {
         return try machine.ok("log", "\(id)").out
     }
 
-    /// Names of the attempts in the spool, also of those that are being removed.
+    /// Returns the names of the attempts in the spool, including those that are being removed.
     func attempts() throws -> [String] {
         let instance = try #require(try FileManager.default.contentsOfDirectory(atPath: spool).first)
         return try FileManager.default.contentsOfDirectory(atPath: "\(spool)/\(instance)").filter { $0.contains(".1") }
@@ -87,7 +87,7 @@ final class SlurmCluster {
         .filter { $0.hasPrefix(beginning) }
     }
 
-    /// Changes the table of jobs as Slurm would.
+    /// Changes the table of jobs, as Slurm would.
     func change(_ body: (inout [String: [String: Any]]) -> Void) throws {
         let lock = open("\(directory.path)/lock", O_RDWR | O_CREAT, 0o600)
         defer { close(lock) }

@@ -3,7 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Operations as jobs of Slurm: a whole opsd with opsd-slurm, opsd-step and a Slurm of scripts, which lies now and then.
+/// Operations as jobs of Slurm: a complete opsd with opsd-slurm and opsd-step, and scripts that act as Slurm and
+/// sometimes give false answers.
 @Suite struct SlurmTests {
     @Test func `an operation runs as a job, with its log, environment and exit status`() throws {
         let cluster = try SlurmCluster()
@@ -80,7 +81,7 @@ import Testing
         try log.until { $0.contains("begun") }
         try cluster.machine.ok("cancel", "\(id)")
         #expect(try cluster.finish(id)["outcome"] as? String == "cancelled")
-        // The shell may say that its sleep was terminated.
+        // The shell may print that its sleep was terminated.
         let lines = try cluster.machine.ok("log", "\(id)").out.split(separator: "\n")
         #expect(lines.contains("begun") && lines.contains("ended"))
         _ = try log.wait(seconds: 20)
@@ -107,7 +108,7 @@ import Testing
         let go = cluster.directory.path + "/go"
         let id = try cluster.submit("--", "sh", "-c", "echo x >> \(runs); until [ -e \(go) ]; do sleep 0.1; done")
         try cluster.machine.await("started", of: id)
-        // The controller has forgotten the release, and somebody releases the job.
+        // The controller has lost the release, and another user releases the job.
         try cluster.change {
             $0["4711"]?["state"] = "PENDING"
             $0["4711"]?["reason"] = "JobHeldUser"

@@ -14,7 +14,7 @@ struct SlurmUserTests {
         return cluster
     }
 
-    /// Makes a file of root alone in a directory that everybody can pass.
+    /// Creates a file that only root can read, in a directory that all users can enter.
     private func makeSecret(in cluster: SlurmCluster) throws -> String {
         let path = cluster.directory.path + "/secret"
         try cluster.write("secret of root\n", to: "secret")
@@ -52,7 +52,7 @@ struct SlurmUserTests {
 
     @Test func `a large hole in the output takes no space in the log`() throws {
         let cluster = try cluster()
-        // The log is not printed: it is as long as the hole.
+        // The log is not printed, because it is as long as the hole.
         let script = "cd \(cluster.spool)/*/1.1/run; truncate -s 4T out; echo end >> out"
         _ = try cluster.run(as: Self.user, "submit", "--executor", "cluster", "--", "sh", "-c", script)
         #expect(try cluster.finish(1)["outcome"] as? String == "succeeded")

@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// Schedules that a daemon keeps.
+/// Schedules that a daemon stores.
 @Suite struct StoredScheduleTests {
-    /// Records of a schedule, the oldest first.
+    /// Returns the records of a schedule, oldest first.
     private func runs(_ name: String, _ machine: Machine) throws -> [[String: Any]] {
         try machine.ok("schedule", "runs", name, "-n", "1000", "--json").objects.reversed()
     }
 
-    /// Waits until a schedule has so many finished runs.
+    /// Waits until a schedule has this many finished runs.
     private func until(_ count: Int, runsOf name: String, _ machine: Machine) throws {
         let watch = try machine.begin(["watch", "--since", "0", "--label", "schedule=\(name)", "--json"])
         defer {
@@ -42,7 +42,7 @@ import Testing
         let written = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
         #expect(written.count == nominal.count)
         #expect(Set(written).count == written.count)
-        // Nothing is left out: the instants are one second apart.
+        // No instant is missing: they are one second apart.
         let instants = try nominal.map { text in try #require(Self.seconds(text)) }
         #expect(instants == Array(instants[0]..<instants[0] + instants.count))
         try machine.ok("schedule", "rm", "tick")
@@ -101,7 +101,7 @@ import Testing
         try machine.ok("schedule", "pause", "slow")
         let results = try runs("slow", machine).compactMap { $0["result"] as? String }
         #expect(results.first == "run")
-        // Adjacent instants share one record. One may have come after the pause.
+        // Adjacent instants share one record. One instant may have come after the pause.
         #expect(results.dropFirst().filter { $0 != "paused" } == ["skipped"])
         try machine.ok("schedule", "rm", "slow")
     }

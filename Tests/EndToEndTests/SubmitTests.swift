@@ -85,7 +85,7 @@ import Testing
         #expect(try machine.ok("ls", "--json").lines.count == 1)
     }
 
-    /// Names of graphs are told apart from ids wherever one may be given.
+    /// Graph names must differ from ids, because both are accepted in the same places.
     @Test(arguments: ["key", "unless-active"]) func `an empty key is refused`(_ flag: String) throws {
         let machine = try Machine()
         let result = try machine.ctl("submit", "--\(flag)", "", "--", "true")
@@ -132,7 +132,7 @@ import Testing
         #expect(both.status == 2 && both.err.contains("one character"), "\(both.err)")
     }
 
-    /// A file each, a variable each: what HyperQueue and GNU parallel users write.
+    /// One file and one variable for each operation, as users of HyperQueue and GNU parallel write it.
     @Test func `a line is taken apart by placeholders, and names are made valid`() throws {
         let machine = try Machine()
         try machine.ok(
@@ -225,7 +225,7 @@ import Testing
             ])
     }
 
-    /// Tests about as many arguments as the kernel passes on.
+    /// About as many arguments as the kernel accepts.
     @Test func `a command may have a hundred thousand arguments`() throws {
         let machine = try Machine()
         let words = (1...100_000).map(String.init)
@@ -249,7 +249,7 @@ import Testing
 
     @Test func `non-blocking input that comes in pieces is read to its end`() throws {
         let machine = try Machine()
-        // `dd` leaves the pipe non-blocking for every process that shares it; the pause makes a reader that gives up be seen.
+        // `dd` makes the pipe non-blocking for every process that shares it. The pause reveals a reader that gives up.
         let script = """
             { printf '{"shell":'; sleep 0.3; echo '"true"}'; } |
             { dd iflag=nonblock count=0 status=none; exec "$0/opsctl" submit -f -; }

@@ -8,7 +8,7 @@ import Testing
         let marks = machine.state + "/marks"
         mkfifo(machine.state + "/gate", 0o600)
         mkfifo(machine.state + "/gate2", 0o600)
-        // Each appends a line at its start: a second start would show.
+        // Each operation appends a line when it starts, so a second start would show.
         let short = try machine.submit(
             "--name", "short", "--shell",
             "echo short >> \(marks); echo begun; read x < \(machine.state)/gate; echo out; exit 7")
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test func `the runner inherits no descriptors from the program that starts the daemon`() throws {
-        // As a shell that holds a lock, or a pipe whose other end somebody reads to its end.
+        // Like a shell that holds a lock, or a pipe whose other end is read to its end.
         var ends: [Int32] = [0, 0]
         #expect(pipe(&ends) == 0)
         defer { for end in ends { close(end) } }
@@ -113,7 +113,7 @@ import Testing
         func open(by pid: Int) throws -> [String] {
             let directory = "/proc/\(pid)/fd"
             return try FileManager.default.contentsOfDirectory(atPath: directory).compactMap {
-                // One that was listed may be closed by now.
+                // A listed descriptor may be closed by now.
                 try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/\($0)")
             }
         }
@@ -152,7 +152,7 @@ import Testing
         }
         let table = "/proc/\(try #require(runner))/fd"
         let files = try FileManager.default.contentsOfDirectory(atPath: table).compactMap {
-            // One may be closed while we look.
+            // A descriptor may be closed while the list is read.
             try? FileManager.default.destinationOfSymbolicLink(atPath: "\(table)/\($0)")
         }
         #expect(files.contains { $0.hasSuffix("/runner.lock") })
@@ -161,7 +161,7 @@ import Testing
         #expect(try opsd.wait(seconds: 20).status == 0)
     }
 
-    /// Lets the one reader of a named pipe go on.
+    /// Lets the only reader of a named pipe continue.
     private func open(gate: String) throws {
         // Blocks until the reader has opened its end.
         let descriptor = Glibc.open(gate, O_WRONLY | O_CLOEXEC)

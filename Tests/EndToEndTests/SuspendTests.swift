@@ -57,7 +57,7 @@ import Testing
         let frozen = try machine.submit("--timeout", "5s", "--", "sleep", "600")
         try machine.await("started", of: frozen)
         try machine.ok("suspend", "\(frozen)", "--freeze")
-        // Begun later, it would end later, did both clocks run.
+        // It starts later, so it would end later if both clocks ran.
         let other = try machine.submit("--timeout", "5s", "--", "sleep", "600")
         #expect(try machine.ctl("wait", "\(other)", "--timeout", "30s").status == 1)
         #expect(try machine.outcome(other) == "timedOut")

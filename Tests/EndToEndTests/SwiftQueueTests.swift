@@ -3,7 +3,7 @@ import OpsClient
 import Synchronization
 import Testing
 
-/// OpsQueue and OpsOperation before a real daemon.
+/// OpsQueue and OpsOperation with a real daemon.
 @Suite struct SwiftQueueTests {
     @Test func `dependencies across queues hold`() throws {
         let machine = try Machine()

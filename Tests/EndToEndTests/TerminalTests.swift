@@ -2,7 +2,7 @@ import Foundation
 import PseudoTerminal
 import Testing
 
-/// Tests of opsctl with pipes, keys and terminals of all kinds.
+/// opsctl with pipes, keys and terminals of all kinds.
 @Suite struct TerminalTests {
     @Test func `opsctl ends quietly when the reader of its output goes away`() throws {
         let machine = try Machine()
@@ -16,7 +16,7 @@ import Testing
         #expect(shell.lines.last == "141", "as every program that is told SIGPIPE")
     }
 
-    /// A reader that rests for long is one whose connection opsd ends; a restart ends it sooner.
+    /// opsd closes the connection of a reader that pauses for long; restarting opsd has the same effect sooner.
     @Test(arguments: [["ls", "--json"], ["log", "1"]])
     func `what a slow reader has not got yet comes after the connection has ended`(words: [String]) throws {
         let machine = try Machine()
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// U+202E turns the rest of a line around, U+009B begins a command to the terminal, U+200B is not seen.
+    /// U+202E reverses the rest of a line, U+009B begins a command for the terminal, and U+200B is invisible.
     @Test func `text of others shows no characters that change how a line reads`() throws {
         let machine = try Machine()
         let evil = "a\u{202e}\u{9b}2J\u{200b}z"
@@ -71,7 +71,7 @@ import Testing
         for output in outputs {
             #expect(!output.unicodeScalars.contains { ["\u{202e}", "\u{9b}", "\u{200b}"].contains($0) }, "\(output)")
         }
-        // For a program it is what it is; for a person's terminal it is escaped.
+        // Programs get the text unchanged; on a person's terminal it is escaped.
         #expect(try machine.show(2)["note"] as? String == evil)
         #expect(try machine.ok("show", "2", "--json").out.contains(evil))
         let program = try machine.terminal(["show", "2", "--json"], columns: 2000)
@@ -88,7 +88,7 @@ import Testing
         if words[0] == "log" {
             try program.until("its output") { $0.contains("begun") }
         } else if words[0] == "watch" {
-            // From now on: something must happen for it to show that it is there.
+            // The watcher shows only later events, so events are caused until it shows one.
             try waitUntil("it does not listen") {
                 try machine.ok("note", "1", "something")
                 try? program.until("an event", seconds: 0.2) { $0.contains("edited") }  // it may not listen yet
@@ -179,7 +179,7 @@ import Testing
                 Machine.programs + "/opsctl", words,
                 environment: Machine.environment.merging(environment) { $1 }, in: "/tmp"
             ).wait()
-            // Words of users stay what they are.
+            // Words of users are not changed.
             let text = output.out.replacingOccurrences(of: "é", with: "e")
             #expect(text.utf8.allSatisfy { $0 < 0x80 } && output.status == 0, "\(words): \(text)")
         }
@@ -196,7 +196,8 @@ import Testing
         ] {
             let program = try machine.terminal(words, columns: columns, rows: 60)
             #expect(try program.wait() == 0)
-            // A line that is too long would go on in the next row, where nothing of ours begins with x or half a word.
+            // A line that is too long would continue in the next row, and no row of opsctl begins with x or half a
+            // word.
             #expect(
                 !program.screen.lines.contains { $0.hasPrefix("xx") || $0.hasPrefix("本") }, "\(words) in \(columns)")
         }
@@ -204,7 +205,7 @@ import Testing
 }
 
 extension TerminalProgram {
-    /// Waits until it is blocked in a call of the kernel, having nothing left to do.
+    /// Waits until the process sleeps in a system call because it has nothing to do.
     func untilItSleeps() throws {
         var quiet = 0
         try waitUntil("it is busy") {

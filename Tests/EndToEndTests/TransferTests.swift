@@ -3,9 +3,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Operations with `http`: the real opsd and opsd-transfer, and a server that lies.
+/// Operations with `http`: the real opsd and opsd-transfer, and a server that gives false answers.
 @Suite struct TransferTests {
-    /// A machine, the server, and a directory for files that have to be fetched.
+    /// A machine, the server, and a directory for downloaded files.
     private struct House {
         let machine: Machine
         let server: LyingServer
@@ -13,7 +13,7 @@ import Testing
         let id = UUID().uuidString
         let options: [String]
 
-        /// `configuration`: text of opsd.conf.
+        /// - Parameter configuration: Text of opsd.conf.
         init(_ configuration: String? = nil) throws {
             server = try LyingServer.plain.get()
             machine = try Machine(start: false)
@@ -36,7 +36,7 @@ import Testing
             "http://127.0.0.1:\(server.port)/\(scenario)/\(id)?\(query)"
         }
 
-        /// Submits a transfer. `http` and `keys` are further members of the objects, each after a comma.
+        /// Submits a transfer. `http` and `keys` are additional members of the objects, each after a comma.
         @discardableResult
         func submit(
             _ scenario: String, _ query: String = "", http: String = "", keys: String = ""
@@ -48,7 +48,7 @@ import Testing
                 """)
         }
 
-        /// Waits until opsd shows that half of the file, which `waits` sends first, has arrived.
+        /// Waits until opsd reports that half of the file has arrived, which is what `waits` sends first.
         func awaitHalf(of size: Int) throws {
             try waitUntil("no progress") {
                 (try machine.show("file")["progress"] as? [String: Any])?["done"] as? Int == size / 2
@@ -215,14 +215,14 @@ import Testing
         let place = house.machine.state + "-public"
         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: place) }  // a leftover in /tmp is no failure
-        // A program of its own copies: a file that this process had open for writing could be busy.
+        // Another process makes the copy: a file that this process has open for writing could be busy.
         _ = try Command(
             "/bin/cp", [Machine.programs + "/opsctl", place], environment: Machine.environment, in: "/"
         ).wait()
         for path in [place, place + "/opsctl"] { chmod(path, 0o755) }
         chmod(house.machine.state, 0o711)
         chmod(house.machine.socket, 0o666)
-        // A shared directory as /tmp, with a file, a partial file and headers of root.
+        // A shared directory like /tmp, with a file, a partial file and headers of root.
         chmod(house.directory.path, 0o1777)
         let secret = house.directory.path + "/headers"
         for name in ["file", ".part.part", "headers"] {

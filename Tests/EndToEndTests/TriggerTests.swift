@@ -8,7 +8,7 @@ import Testing
         try machine.ok("schedule", "runs", name, "-n", "1000", "--json").objects
     }
 
-    /// Waits until so many runs of a schedule have finished.
+    /// Waits until this many runs of a schedule have finished.
     private func until(_ count: Int, runsOf name: String, _ machine: Machine) throws {
         let watch = try machine.begin(["watch", "--since", "0", "--label", "schedule=\(name)", "--json"])
         defer {

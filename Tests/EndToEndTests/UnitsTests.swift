@@ -31,7 +31,7 @@ import Testing
         try machine.killDaemon()
         try machine.start(workers: 4)
         #expect(try holders(machine) == ["0": [first], "1": [second], "2": [second], "3": []])
-        // Unit 0 drains: its holder keeps it, and the next operation is given another.
+        // Unit 0 drains: its holder keeps it, and the next operation gets another unit.
         try machine.ok("category", "set", "gpu", "--units", "1,2,3")
         let third = try machine.submit("--category", "gpu", "--shell", script)
         try machine.await("started", of: third)

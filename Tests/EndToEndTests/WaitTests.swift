@@ -18,7 +18,7 @@ import Testing
         #expect(try machine.ctl("wait", "--all", "--timeout", "100ms").status == 7)
     }
 
-    /// The answer is the same if the queue ended before the call or after it.
+    /// The answer is the same whether the queue finished before the call or after it.
     @Test func `wait for a queue gives the same result during and after its work`() throws {
         let machine = try Machine()
         try machine.ok("queue", "add", "q")
@@ -77,7 +77,7 @@ import Testing
         #expect(try machine.ok("retry", "--graph", graph, "--json").object["touched"] as? Int == 0)
         #expect(try machine.ctl("run", "--condition", "skip:pathExists=/nothing/there", "--", "true").status == 0)
         #expect(try machine.ctl("check").status == 0)
-        // A skip behind a failure counts as ever.
+        // A skip because of a failure counts as before.
         let broken = try machine.submit("--", "false")
         let behind = try machine.submit("--after", "\(broken)", "--", "true")
         #expect(try machine.ctl("wait", "\(behind)").status == 1)

@@ -5,7 +5,7 @@ import Testing
     @Test func `a watch from now on survives a restart`() throws {
         let machine = try Machine()
         let watch = try machine.begin(["watch", "--json"])
-        // Events before the watcher are not sent: submit until it sees one.
+        // Events before the watcher connects are not sent, so operations are submitted until it sees one.
         try watch.until { seen in
             try machine.ok("wait", "\(try machine.submit("--", "true"))")
             return !seen.isEmpty

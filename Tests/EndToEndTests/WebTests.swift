@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The page before a real daemon. OpsWebTests try what clients that mean harm send, `make test-web` what browsers show.
+/// The page with a real daemon. OpsWebTests tests hostile clients, and `make test-web` real browsers.
 @Suite struct WebTests {
     private struct Page {
         let web: Command
@@ -19,7 +19,7 @@ import Testing
             bearer = try String(#require(said.firstMatch(of: #/Bearer (\w+)/#)).output.1)
         }
 
-        /// Calls a method and returns everything that comes back.
+        /// Calls a method and returns the complete response.
         func call(_ body: String) throws -> String {
             let head =
                 "POST /call HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nAuthorization: Bearer \(bearer)\r\nConnection: close\r\n"
@@ -27,7 +27,7 @@ import Testing
             return try send(head + body)
         }
 
-        /// Asks for a path and returns everything that comes back.
+        /// Requests a path and returns the complete response.
         func get(_ path: String, authorized: Bool = true) throws -> String {
             let head =
                 "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n"

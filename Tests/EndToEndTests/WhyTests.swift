@@ -41,7 +41,7 @@ import Testing
 
     @Test func `what-if answers from a copy and changes nothing`() throws {
         let machine = try Machine()
-        // Without a runner nothing would start.
+        // Waits for the runner, without which nothing would start.
         try machine.ok("wait", "\(try machine.submit("--", "true"))")
         let held = try machine.submit("--hold", "--", "true")
         let later = try machine.submit("--after-finished", "\(held)", "--", "true")

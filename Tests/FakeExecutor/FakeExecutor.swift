@@ -1,10 +1,11 @@
 import OpsExecutor
 import OpsSystem
 
-/// An executor without an engine: a job does what the words of its command say, and no process is started.
+/// An executor without an engine: the words of a command determine the fate of its job, and no process is started.
 ///
-/// `exit N` ends with this status; `refuse TEXT` can never run; `lose TEXT` is interrupted once it has started; `wait` runs
-/// until it is ended; `queue` never starts. Jobs are kept in a file: the program may be killed at any time.
+/// `exit N` ends with this status; `refuse TEXT` can never run; `lose TEXT` is interrupted once it has started; `wait`
+/// runs until it is ended; `queue` never starts. Jobs are stored in a file, because the program may be killed at any
+/// time.
 @main
 struct FakeExecutor {
     static func main() throws {
@@ -16,7 +17,7 @@ struct FakeExecutor {
         var engine = Engine(path: "\(state)/executor-\(name).jobs")
         try engine.load()
         let listener = try UnixSocket.listen(at: "\(state)/\(LaunchProtocol.socketName(executor: name))")
-        // Without its state directory nobody will ask for it again.
+        // When its state directory is gone, opsd will not connect any more.
         while Files.isDirectory(state) {
             guard try listener.waitUntil(.readable, milliseconds: 1000),
                 let connection = try UnixSocket.accept(from: listener)
@@ -80,7 +81,7 @@ struct Engine {
 
     // MARK: The connection
 
-    /// Obeys opsd until it hangs up; false once the program is to end.
+    /// Carries out commands of opsd until it disconnects; returns false if the program is to end.
     mutating func serve(_ connection: consuming Descriptor) throws -> Bool {
         var reader = FrameReader<ExecutorCommand>()
         var version: UInt16 = 0

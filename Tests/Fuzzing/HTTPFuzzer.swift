@@ -19,7 +19,7 @@ public func fuzzOne(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     return 0
 }
 
-/// Checks that nobody is admitted without a token or a session.
+/// Checks that no request is admitted without a token or a session.
 private func fuzzRequest(_ input: FuzzInput) {
     var head = RequestHead()
     head.method = input.choice & 4 == 0 ? "GET" : "POST"
@@ -36,7 +36,7 @@ private func fuzzRequest(_ input: FuzzInput) {
 /// Credentials that no input can know.
 private let credentials = outcome { () throws(SystemError) in try Credentials() }
 
-/// Checks that a forwarded call is one message, and that it is what was allowed.
+/// Checks that a forwarded call is one message, and the one that was allowed.
 private func fuzzCall(_ bytes: [UInt8]) {
     guard let call = outcome({ () throws(JSONError) in try Call(frame: bytes) }),
         outcome({ () throws(CallPolicy.Refusal) in try CallPolicy(isReadOnly: false).check(call) }) != nil

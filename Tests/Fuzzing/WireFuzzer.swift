@@ -15,7 +15,7 @@ public func fuzzOne(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     return 0
 }
 
-/// Slices come to the same as the whole, and stored details are read back.
+/// Checks that reading in steps gives the same result as reading at once, and that stored details are read back.
 private func fuzzGraph(_ bytes: [UInt8]) {
     var whole = GraphDecoder(now: 0)
     whole.add(bytes)

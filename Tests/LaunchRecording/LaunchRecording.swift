@@ -1,14 +1,14 @@
-/// Recorded conversation of opsd and opsd-runner, so that tests can talk to each of them as an older one did.
+/// A recorded conversation of opsd and opsd-runner, so that tests can talk to each of them like an older version.
 ///
-/// `version-3.txt` was recorded with opsd-runner as of commit c7d5d31, the last one that spoke version 3. It stays as it is.
-/// Before a change of `LaunchProtocol.version` the present version is recorded:
+/// `version-3.txt` was recorded with opsd-runner of commit c7d5d31, the last one with version 3, and is never changed.
+/// Before `LaunchProtocol.version` is changed, the current version is recorded:
 ///
 ///     OPSD_RECORD=Tests/LaunchRecording/version-N.txt swift test --filter LaunchConversationTests
 public struct LaunchRecording: Sendable {
     public enum Kind: String, Sendable {
         case command = ">"
         case report = "<"
-        /// Message by itself, not part of the conversation.
+        /// A single message, which is not part of the conversation.
         case sampleCommand = ">>"
         case sampleReport = "<<"
     }
@@ -20,7 +20,7 @@ public struct LaunchRecording: Sendable {
 
     public var frames: [Frame]
 
-    /// Conversation in version 3: its records have no lengths.
+    /// Conversation in version 3, whose records have no lengths.
     public static let version3 = LaunchRecording(text: String(decoding: PackageResources.version_3_txt, as: UTF8.self))
 
     public init(text: String) {
@@ -45,7 +45,7 @@ public struct LaunchRecording: Sendable {
         return stride(from: 0, to: digits.count - 1, by: 2).compactMap { UInt8(String(digits[$0...$0 + 1]), radix: 16) }
     }
 
-    /// Divides a stream into whole frames.
+    /// Splits a stream into whole frames.
     public static func frames(_ stream: [UInt8]) -> [[UInt8]] {
         var rest = stream[...]
         var frames: [[UInt8]] = []

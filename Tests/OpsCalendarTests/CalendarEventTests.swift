@@ -3,7 +3,7 @@ import Testing
 @testable import OpsCalendar
 
 @Suite struct CalendarEventTests {
-    /// The examples of systemd.time(7), but for fractions of a second.
+    /// The examples of systemd.time(7), except those with fractions of a second.
     @Test(arguments: [
         ("Sat,Thu,Mon..Wed,Sat..Sun", "Mon..Thu,Sat,Sun *-*-* 00:00:00"),
         ("Mon,Sun 12-*-* 2,1:23", "Mon,Sun 2012-*-* 01,02:23:00"), ("Wed *-1", "Wed *-*-01 00:00:00"),

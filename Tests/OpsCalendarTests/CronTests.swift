@@ -15,10 +15,10 @@ import Testing
             ("0 0 * * 7", ["2026-11-29 00:00", "2026-12-06 00:00"]),
             ("0 0 * * 0", ["2026-11-29 00:00", "2026-12-06 00:00"]),
             ("0 0 * * FRI-SUN", ["2026-11-27 00:00", "2026-11-28 00:00", "2026-11-29 00:00", "2026-12-04 00:00"]),
-            // Both days are restricted: either matches.
+            // If day of month and day of week are both restricted, either matches.
             ("0 0 1 * 2", ["2026-11-24 00:00", "2026-12-01 00:00", "2026-12-08 00:00"]),
             ("0 0 13 * 5", ["2026-11-27 00:00", "2026-12-04 00:00", "2026-12-11 00:00", "2026-12-13 00:00"]),
-            // A day that begins with * is unrestricted, also with a step: both match.
+            // A day that begins with * is unrestricted, even with a step: both must match.
             ("0 0 */15 * 2", ["2026-12-01 00:00", "2027-02-16 00:00", "2027-03-16 00:00"]),
             ("0 0 1 * */2", ["2026-12-01 00:00", "2027-04-01 00:00", "2027-05-01 00:00"]),
             ("0 0 31 * *", ["2026-12-31 00:00", "2027-01-31 00:00", "2027-03-31 00:00"]),
@@ -122,7 +122,8 @@ import Testing
         #expect("\(problem)".count < 250)
     }
 
-    /// A text is an expression whose canonical text reads as the same, or an error within the text.
+    /// Every text is either an expression whose canonical text reads as the same expression, or an error at a position
+    /// in the text.
     @Test func `no text does harm`() throws {
         var dice = Dice(3)
         let pieces = [

@@ -5,7 +5,7 @@ import Testing
 @Suite struct InstantLedgerTests {
     private static let noon: Int64 = 1_795_262_400
 
-    /// A schedule of every ten seconds from noon, and nothing accounted for yet.
+    /// A schedule of every ten seconds from noon on, without any record.
     private func ledger(_ change: (inout SchedulePolicy) -> Void = { _ in }) throws -> InstantLedger {
         var policy = SchedulePolicy()
         change(&policy)
@@ -17,7 +17,7 @@ import Testing
 
     private func at(_ seconds: Int64) -> UnixTime { UnixTime(seconds: Self.noon + seconds) }
 
-    /// Takes all decisions that are due, and returns them as `run 0` or `missed 10-30`.
+    /// Makes all decisions that are due, and returns them as `run 0` or `missed 10-30`.
     private func settle(_ ledger: inout InstantLedger, at now: Int64, unfinished: Int = 0) -> [String] {
         var (texts, unfinished) = ([String](), unfinished)
         while let decision = ledger.decision(at: at(now), unfinished: unfinished) {

@@ -3,8 +3,8 @@ import Testing
 
 @testable import calendar_probe
 
-/// A sample of the questions of `make calendar-oracles`, with answers on which other programs agreed: Python's zoneinfo,
-/// systemd-analyze, croniter, and a walk in Python. The whole comparison takes minutes.
+/// A sample of the questions of `make calendar-oracles`, with answers on which other programs agree: Python's zoneinfo,
+/// systemd-analyze, croniter, and a walk in Python. The complete comparison takes minutes.
 @Suite struct OracleSampleTests {
     @Test func `answers are those that other programs gave`() throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(

@@ -3,7 +3,7 @@ import Testing
 @testable import OpsCalendar
 
 @Suite struct PosixRuleTests {
-    /// The changes of a year, as `MONTH-DAY HOUR:MINUTE` in UTC with the offset after them in minutes.
+    /// Returns the changes of a year, as `MONTH-DAY HOUR:MINUTE` in UTC with the offset after them in minutes.
     private func changes(_ rule: String, in year: Int) throws -> [String] {
         let rules = try ZoneRules(posix: rule)
         var instant = ZoneRules.utc.firstInstant(reaching: try local("\(year)-01-01 00:00")).advanced(by: -1)
@@ -21,16 +21,16 @@ import Testing
             ("UTC0", []), ("<+0545>-5:45", []),
             ("CET-1CEST,M3.5.0,M10.5.0/3", ["03-29 01:00 120", "10-25 01:00 60"]),
             ("EST5EDT,M3.2.0,M11.1.0", ["03-08 07:00 -240", "11-01 06:00 -300"]),
-            // Half an hour, on the southern half of the earth.
+            // Half an hour, in the southern hemisphere.
             ("<+1030>-10:30<+11>-11,M10.1.0,M4.1.0", ["04-04 15:00 630", "10-03 15:30 660"]),
             // Two hours.
             ("<+00>0<+02>-2,M3.5.0/1,M10.5.0/3", ["03-29 01:00 120", "10-25 01:00 0"]),
-            // Daylight-saving time below standard time: Ireland by its law.
+            // Daylight-saving time before standard time, as in Irish law.
             ("IST-1GMT0,M10.5.0,M3.5.0/1", ["03-29 01:00 60", "10-25 01:00 0"]),
             // Days of the year, with and without 29 February.
             ("AAA0BBB,J60/0,J300/0", ["03-01 00:00 60", "10-26 23:00 0"]),
             ("AAA0BBB,59/0,299/0", ["03-01 00:00 60", "10-26 23:00 0"]),
-            // Times before and long after midnight: 167 h is a week less an hour.
+            // Times before midnight and long after it: 167 h is a week less an hour.
             ("AAA0BBB,M3.1.0/-1,M11.1.0/167", ["02-28 23:00 60", "11-07 22:00 0"]),
             ("<-02>2<-01>,M3.5.0/-1,M10.5.0/0", ["03-29 01:00 -60", "10-25 01:00 -120"]),
             // Minutes and seconds.

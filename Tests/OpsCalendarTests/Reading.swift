@@ -17,7 +17,7 @@ func expression(_ text: String) throws(CalendarProblem) -> CalendarExpression {
     try CalendarExpression(text, duration: duration)
 }
 
-/// Reads `15m` and the like. The grammar of durations belongs to another target.
+/// Reads durations such as `15m`. The full grammar belongs to another target.
 private func duration(_ text: String) -> Int64? {
     let units: [Character: Int64] = ["s": 1000, "m": 60_000, "h": 3_600_000]
     guard let unit = text.last.flatMap({ units[$0] }), let number = Double(text.dropLast()), number < 1e9 else {
@@ -42,7 +42,7 @@ func local(_ text: String) throws -> LocalTime {
 }
 
 extension LocalTime {
-    /// `2026-03-29 02:30`, with seconds where there are any.
+    /// Text such as `2026-03-29 02:30`, with seconds if they are not zero.
     var text: String {
         func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
         let day = "\(date.year)-\(two(date.month))-\(two(date.day))"
@@ -50,14 +50,14 @@ extension LocalTime {
     }
 }
 
-/// Returns the first instants of an expression after a UTC instant, as readings of the zone's clock.
+/// Returns the first instants of an expression after a UTC instant, in local time of the zone.
 func next(_ text: String, _ zoneName: String, after: String, _ count: Int) throws -> [String] {
     let rules = try zone(zoneName)
     let recurrence = Recurrence(try expression(text), zone: rules, start: UnixTime(seconds: 0))
     return Recurrences([recurrence], after: try utc(after)).prefix(count).map { rules.localTime(at: $0).text }
 }
 
-/// Small and the same in every run (Numerical Recipes' constants).
+/// A small generator that gives the same numbers in every run (constants of Numerical Recipes).
 struct Dice: RandomNumberGenerator {
     private var state: UInt64
 

@@ -7,7 +7,7 @@ import Testing
         Recurrence(try expression(text), zone: try zone(zoneName), start: UnixTime(seconds: start))
     }
 
-    /// Instants in UTC as `HOUR:MINUTE`, between two instants.
+    /// Returns the instants between two instants, in UTC as `HOUR:MINUTE`.
     private func instants(_ text: String, _ zoneName: String, _ from: String, _ to: String) throws -> [String] {
         let end = try utc(to)
         let recurrences = Recurrences([try recurrence(text, zoneName)], after: try utc(from))
@@ -28,7 +28,7 @@ import Testing
             ("0,30 2,3 * * *", ["01:00", "01:30"]),
             ("*/10 2 * * *", ["01:00"]),
             ("02:15..45/15:30", ["01:00"]),
-            // A range of all hours is a restriction: it does not begin with *.
+            // A range with all hours is a restriction, because it does not begin with *.
             ("30 0-23 * * *", ["23:30", "00:30", "01:00", "01:30", "02:30", "03:30"]),
         ] as [(String, [String])])
     func `skipped times run once, at the end of the gap`(text: String, expected: [String]) throws {
@@ -66,7 +66,8 @@ import Testing
         #expect(try instants(text, "Europe/Berlin", autumn.0, autumn.1) == expected)
     }
 
-    /// Lord Howe moves its clocks by half an hour: 02:00 to 02:30 at 15:30 UTC, and 02:00 to 01:30 at 15:00 UTC.
+    /// Lord Howe Island changes its clocks by half an hour: 02:00 to 02:30 at 15:30 UTC, and 02:00 to 01:30 at 15:00
+    /// UTC.
     @Test func `in a shift of half an hour, minutes match where they really occur`() throws {
         let (from, to) = ("2026-10-03T13:45:00Z", "2026-10-03T17:45:00Z")
         #expect(try instants("0 * * * *", "Australia/Lord_Howe", from, to) == ["14:30", "16:00", "17:00"])
@@ -91,7 +92,7 @@ import Testing
         #expect(
             try next("0 0 * * *", "Asia/Beirut", after: "2026-03-28T12:00:00Z", 2)
                 == ["2026-03-29 01:00", "2026-03-30 00:00"])
-        // The hour before midnight occurs twice, and midnight once.
+        // The hour before midnight occurs twice, midnight once.
         #expect(try instants("0 0 * * *", "Asia/Beirut", "2026-10-24T12:00:00Z", "2026-10-25T12:00:00Z") == ["22:00"])
         #expect(try instants("30 23 * * *", "Asia/Beirut", "2026-10-24T12:00:00Z", "2026-10-25T12:00:00Z") == ["20:30"])
     }
@@ -123,7 +124,7 @@ import Testing
         #expect(Recurrences([]).next(after: .earliest) == nil)
     }
 
-    // MARK: - Bounds
+    // MARK: - Limits
 
     @Test(arguments: ["0 0 30 2 *", "0 0 31 4,6,9,11 *", "2024-01-01", "Mon 2027-11-23", "*-2-30 *:*:*"])
     func `an expression without a future instant ends`(text: String) throws {

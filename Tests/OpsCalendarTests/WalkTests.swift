@@ -2,8 +2,8 @@ import Testing
 
 @testable import OpsCalendar
 
-/// Compares instants with a walk through each minute of weeks in which clocks change. The walk knows nothing of periods,
-/// gaps or bit masks: it looks at the zone's clock, and at plain lists of numbers.
+/// Compares instants with a walk through each minute of weeks in which clocks change. The walk uses no periods, gaps or
+/// bit masks, only the clock of the zone and plain lists of numbers.
 @Suite struct WalkTests {
     private struct Line {
         var text: String
@@ -40,7 +40,7 @@ import Testing
 
     private func line(_ dice: inout Dice) -> Line {
         let minute = field(0...59, star: 0.2, &dice)
-        // The hours of most changes, and now and then all.
+        // Mostly hours at which clocks change, sometimes all hours.
         let hour = Bool.random(using: &dice) ? field(0...4, star: 0, &dice) : field(0...23, star: 0.5, &dice)
         let day = field(1...31, star: 0.8, &dice)
         let weekday = field(0...6, star: 0.8, &dice)
@@ -50,7 +50,7 @@ import Testing
             suffices: !day.text.hasPrefix("*") && !weekday.text.hasPrefix("*"))
     }
 
-    /// Instants of a line after the first day of a week, minute by minute.
+    /// Returns the instants of a line after the first day of a week, found minute by minute.
     private func walk(_ line: Line, _ rules: ZoneRules, _ week: [(instant: Int64, local: Int64)]) -> [Int64] {
         var found: [Int64] = []
         var reached = week[0].local
@@ -58,7 +58,7 @@ import Testing
             if line.startsWithStar {
                 if line.matches(LocalTime(seconds: local)) { found.append(instant) }
             } else if local > reached {
-                // More than one minute where the clocks have skipped some.
+                // More than one minute if the clocks have skipped some.
                 let minutes = stride(from: reached + 60, through: local, by: 60)
                 if minutes.contains(where: { line.matches(LocalTime(seconds: $0)) }) { found.append(instant) }
                 reached = local

@@ -4,7 +4,7 @@ import Testing
 @testable import OpsCalendar
 
 @Suite struct ZoneFileTests {
-    /// A file of one type of local time per offset, with changes at instants.
+    /// Returns a zone file with one type of local time per offset, and changes at instants.
     private func file(
         version: Character = "2", offsets: [Int32] = [3600], changes: [(at: Int64, type: UInt8)] = [],
         leapSeconds: UInt32 = 0, footer: String = ""
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// Neither reading nor asking traps or goes on without end, whatever the bytes are.
+    /// Reading and lookup neither trap nor run endlessly, whatever the bytes are.
     @Test func `damaged files do no harm`() throws {
         var dice = Dice(1)
         let real = try #require(FileManager.default.contents(atPath: ZoneName.folder + "/Europe/Dublin"))

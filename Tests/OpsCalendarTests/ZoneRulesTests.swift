@@ -56,9 +56,9 @@ import Testing
     @Test(arguments: [
         ("Europe/Berlin", 2026, 3, 29, true), ("Europe/Berlin", 2026, 3, 28, false),
         ("Europe/Berlin", 2026, 3, 30, false), ("Europe/Berlin", 2026, 10, 25, true),
-        // No midnight: the clocks go from 23:59:59 to 01:00.
+        // There is no midnight: the clocks go from 23:59:59 to 01:00.
         ("Asia/Beirut", 2026, 3, 29, true), ("Asia/Beirut", 2026, 3, 28, false),
-        // Midnight goes back to 23:00 of the day before.
+        // At midnight the clocks go back to 23:00 of the previous day.
         ("Asia/Beirut", 2026, 10, 24, true), ("Asia/Beirut", 2026, 10, 25, false),
         ("Asia/Kathmandu", 2026, 3, 29, false),
     ])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import OpsClient
 
-/// A connection and the daemon's end of it, which says what a test wants before it is asked.
+/// A connection and the daemon's side of it. The daemon's answers are written before the calls.
 private final class Conversation {
     let connection: Connection
     private var daemon: Descriptor?

@@ -3,7 +3,7 @@ import Testing
 
 @testable import OpsClient
 
-/// The messages of a submission are written without a value in between; the daemon reads them as the typed ones.
+/// Messages of a submission are written without intermediate values; the daemon must read them like typed requests.
 @Suite struct SubmissionMessageTests {
     private let text = Array(#"{"command":["a"]} {"command":["b"]} {"command":["c"]}"#.utf8)
     private let places = [0..<17, 18..<35, 36..<53]

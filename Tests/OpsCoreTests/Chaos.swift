@@ -200,7 +200,7 @@ struct Chaos {
         }
     }
 
-    /// Faults stop and everything is let go: what has not finished by then never will.
+    /// Stops all faults and resumes everything; operations that have not finished then never will.
     mutating func settle() -> [OperationID] {
         handle(.resume(.daemon))
         for queue in queues { handle(.resume(.queue(queue))) }

@@ -1,7 +1,7 @@
 import OpsCore
 import Testing
 
-/// Clauses of the contract that only rare meetings of other rules would break.
+/// Clauses of the contract that only rare combinations of other rules would break.
 @Suite struct ClauseTests {
     @Test func `the timeout of a group ends all its operations`() {
         var world = World()

@@ -1,9 +1,9 @@
 import OpsCore
 import Testing
 
-/// Tests of deadlocks: a group must not hold until its end something that the dependencies of its children need.
+/// Deadlocks: a group must not hold until its end a category that the dependencies of its children need.
 @Suite struct DeadlockTests {
-    /// A submission from lines: categories, the group that holds it (or -1), what it is after, whether it is a group.
+    /// One operation of a submission: its categories, its group (or -1), its dependencies, and whether it is a group.
     struct Line {
         var categories: [CategoryUse] = []
         var group: Int32 = -1
@@ -196,8 +196,8 @@ import Testing
         }
     }
 
-    /// 3 {a} waits for a child of 1 {b}, before which 6 {a, b} must go: 3 lets 6 go first, though it waits for 1's
-    /// start alone.
+    /// 3 {a} waits for a child of 1 {b}, and 6 {a, b} must come before that child. 3 yields to 6, although it waits
+    /// only for the start of 1.
     @Test func `a wait for a start is a wait for all that comes before it`() {
         var world = World()
         world.handle(
@@ -213,7 +213,8 @@ import Testing
         #expect(isDone(world))
     }
 
-    /// 1 {a} may start only when group 4 {b} needs a no more, since 6 {b} depends on 4's start and precedes 1's end.
+    /// 1 {a} may start only when group 4 {b} no longer needs a, because 6 {b} depends on the start of 4 and comes
+    /// before the end of 1.
     @Test func `a start that would force a deadlock on other operations waits`() {
         var world = World()
         world.handle(
@@ -242,7 +243,8 @@ import Testing
         #expect(world.drain() == [1, 2, 3, 4, 5])
     }
 
-    /// A group holds what is wanted by what its last child waits for, and the second unit is gone.
+    /// A group holds a category that a dependency of its last child needs, and the second unit of the category is
+    /// removed.
     private func tieByLoweredCapacity(_ world: inout World) {
         world.after(.setCategory("a", capacity: 2))
         world.handle(
@@ -314,7 +316,8 @@ import Testing
         #expect(world.handle(.addDependency(child, on: 5, when: .finished, finished: nil)) == .success(.done(1)))
     }
 
-    /// Each could be beside 3 {a:2} of three; but 1 {a} begins before it and ends after it, and so would 5 {a}.
+    /// Each of them could run beside 3 {a:2} of three units; but 1 {a} starts before it and ends after it, and so would
+    /// 5 {a}.
     @Test func `deadlock avoidance adds up the units of several holders`() {
         var world = World()
         world.after(.setCategory("a", capacity: 3))
@@ -332,8 +335,8 @@ import Testing
         #expect(isDone(world))
     }
 
-    /// Each has its place kept. 1 needs a, which the group 2 holds, which waits for 5; 5 needs d, kept for 4. 4 needs
-    /// c, which the group 6 holds, which waits for 8; 8 needs b, kept for 1.
+    /// Each has a reservation. 1 needs a, which the group 2 holds, which waits for 5; 5 needs d, which is reserved for
+    /// 4. 4 needs c, which the group 6 holds, which waits for 8; 8 needs b, which is reserved for 1.
     @Test func `two reservations never wait for each other`() {
         var world = World(workers: 20)
         world.handle(
@@ -364,8 +367,8 @@ import Testing
         #expect(isDone(world))
     }
 
-    /// As the torture saw it: the group 2 {a} was overtaken sixteen times and lets 4 {a, b} go first, which must not
-    /// wait for the place that is kept for it.
+    /// Found by the torture: the group 2 {a} was overtaken sixteen times and yields to 4 {a, b}, which must not wait
+    /// for a reservation of that group.
     @Test func `a group that yields has no reservation against others`() {
         var world = World(workers: 20)
         world.after(.setCategory("a", capacity: 2))

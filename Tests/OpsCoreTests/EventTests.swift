@@ -1,9 +1,9 @@
 import OpsCore
 import Testing
 
-/// Events that tell of the life of operations, as clients get them.
+/// Events about the states of operations, as clients get them.
 @Suite struct EventTests {
-    /// A world that notes the events of each turn in short.
+    /// A world that records the events of each turn in short form.
     private struct Chronicle {
         var world = World(workers: 2)
 

@@ -1,7 +1,7 @@
 import OpsCore
 import Testing
 
-/// Tests of explanations: lists are bounded, and the explanation says how many entries there are.
+/// Explanations have a limited length, and contain the total number of entries.
 @Suite struct ExplanationTests {
     private static let more = Limits.named + 500
 
@@ -16,7 +16,7 @@ import Testing
     @Test func `the first dependencies are explained one by one and the rest together`() throws {
         var world = World()
         let places = (0..<Int32(Self.more))
-        // Twice the same edge, and one on its start: that is one reason more, not two.
+        // Two equal edges and one on the start of the same operation are a single reason.
         let twice = [DraftEdge(from: places.upperBound, on: .local(0), when: .succeeded)]
         let started = [DraftEdge(from: places.upperBound, on: .local(0), when: .started)]
         let edges = places.map { DraftEdge(from: places.upperBound, on: .local($0)) }

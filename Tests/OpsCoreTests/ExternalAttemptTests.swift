@@ -1,9 +1,9 @@
 import OpsCore
 import Testing
 
-/// Operations of an executor beside the runner.
+/// Operations on an executor other than the runner.
 @Suite struct ExternalAttemptTests {
-    /// A world with an executor `slurm`, of which one operation is submitted.
+    /// Returns a world with an executor `slurm` and one operation on it.
     private func world(window: Int32 = 100, connected: Bool = true, workers: Int32 = 4) -> World {
         var world = World(workers: workers)
         world.handle(.setExecutors([ExecutorSettings(name: "slurm", window: window)]))

@@ -13,7 +13,7 @@ import Testing
         return world
     }
 
-    /// Ends what executes after some seconds, and returns what starts then.
+    /// Ends the executing operations after some seconds, and returns the operations that start then.
     private func next(_ world: inout World, after seconds: Int64 = 10) -> [Int64] {
         world.pass(seconds: seconds)
         for one in world.scheduler.executing where one.slot != nil { world.handle(world.exit(one.id.rawValue)) }

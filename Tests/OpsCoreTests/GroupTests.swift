@@ -2,7 +2,7 @@ import OpsCore
 import Testing
 
 @Suite struct GroupTests {
-    /// A group of two in one submission, with a limit.
+    /// Submits a group with children and a limit.
     func group(_ world: inout World, limit: Int32? = nil, children: Int = 2) {
         var submission = Submission()
         var policy = Policy()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import OpsCore
 
-/// Events about instants of schedules, which the rules number and hand on.
+/// Events about instants of schedules, which the scheduler only numbers and passes on.
 @Suite struct InstantEventTests {
     @Test func `an instant that did not run is told, and nothing else happens`() {
         var world = World(workers: 1)

@@ -2,8 +2,8 @@ import OpsCore
 import Testing
 
 @Suite struct LaneTests {
-    /// A cancelled operation was the only member of its lane; what came next in the lane started the operation that
-    /// had got the cancelled one's place, although that one was held.
+    /// A cancelled operation was the only member of its lane. Its row was reused by a held operation, which the next
+    /// member of the lane then caused to start.
     @Test func `an operation that reuses the row of a lane's former member does not start for it`() {
         var world = World(workers: 2)
         world.after(.suspend(.daemon, freeze: false))
@@ -43,7 +43,7 @@ import Testing
         #expect(world.last.reports.contains { $0.operation == 2 && $0.old == .ready && $0.new == .pending })
     }
 
-    /// Removed members are swept out once they are the majority; members that stay are kept.
+    /// Removed members are cleaned up when they are the majority; the others are kept.
     @Test func `the few that stay of many keep their order and timers`() {
         var world = World(workers: 0)
         let begin = world.now.wall
@@ -61,14 +61,15 @@ import Testing
         #expect(world.drain() == [180, 210, 240, 270, 300])
     }
 
-    /// Many come and go behind one that waits for what is held for long: they leave nothing, and take nobody along.
+    /// Many operations enter and leave a lane behind one that waits for a held category. They leave nothing behind and
+    /// remove no other member.
     @Test func `operations behind a held category keep their order among many that leave`() {
         var world = World(workers: 1)
         world.add(categories: [CategoryUse(name: "held")])
         world.turn()
         var staying: [Int64] = []
         for round in 1...300 {
-            // Each is of another kind, and so in a lane of its own.
+            // Each operation has another category, and so a lane of its own.
             let id = world.add(categories: [CategoryUse(name: "held"), CategoryUse(name: "kind\(round)")])
             world.turn()
             if round % 60 == 1 {

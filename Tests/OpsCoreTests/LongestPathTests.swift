@@ -52,7 +52,7 @@ struct LongestPathTests {
     @Test func `the longest path starts first among equals, in any order of submission`() {
         var world = World(workers: 1)
         var submission = Submission()
-        // One without an estimate is passed by none that has one.
+        // No operation with an estimate overtakes one without.
         for milliseconds in [5, nil, 70, 20, 70] as [Int64?] {
             submission.add()
             submission.operations[submission.operations.count - 1].path =

@@ -2,7 +2,7 @@ import Testing
 
 @testable import OpsCore
 
-/// The number of unfinished operations that one ordinary user may have.
+/// Maximum number of unfinished operations of one ordinary user.
 @Suite struct OperationLimitTests {
     private let ann: UInt32 = 1000
     private let bob: UInt32 = 1001

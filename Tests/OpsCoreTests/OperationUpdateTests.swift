@@ -1,12 +1,12 @@
 import OpsCore
 import Testing
 
-/// Operations that end by a word, their own or a person's, while processes of them are alive.
+/// Operations that end by a message of their own, or by a user, while some of their processes are alive.
 @Suite struct OperationUpdateTests {
     static let first = AttemptID(1, 1)
     static let kill = Effect.terminate(first, grace: 10 * World.second)
 
-    /// An operation whose main process has exited with 0 and left others.
+    /// Returns a world with an operation whose main process has exited with 0 and left other processes.
     func daemonized(_ leftovers: Leftovers) -> World {
         var world = World()
         world.add {
@@ -71,7 +71,7 @@ import Testing
         world.turn()
         #expect(world.after(world.exit(1, 3, gone: false)) == ["exited 1#1"])
         #expect(world.last.effects == [Self.kill])
-        // The order may have been lost with a connection.
+        // The command may have been lost with a connection.
         world.after(world.exit(1, 3, gone: false))
         #expect(world.last.effects == [Self.kill])
     }
@@ -86,7 +86,7 @@ import Testing
             world.after(.gone(Self.first)).suffix(2) == ["ended 1#1 interrupted", "finished 1 interrupted runner lost"])
     }
 
-    /// Said to an opsd that died before it could store it, or to none.
+    /// The result was sent to an opsd that died before it stored it, or while there was no opsd.
     @Test func `a reported result counts before the exit status`() {
         var world = daemonized(.kill)
         let exit = Exit(status: .code(0), at: world.now)
@@ -100,7 +100,7 @@ import Testing
         #expect(world.last.effects.last == .acknowledge(Self.first))
     }
 
-    /// The end by its word, and an attempt that begins again, while the inventory is compared.
+    /// The operation ends by its message, and an attempt starts again, while the inventory is compared.
     @Test func `an operation that reported its result gets no commands`() {
         var world = World()
         world.add {

@@ -1,7 +1,7 @@
 import OpsCore
 import Testing
 
-/// Tests of the order of starts when something changes in the middle of a turn.
+/// Order of starts when something changes in the middle of a turn.
 @Suite struct OrderTests {
     @Test func `a wait that begins in this turn raises the holder at once`() {
         var world = World(workers: 1)
@@ -13,7 +13,7 @@ import Testing
         world.handle(.submit(submission))
         world.turn()
         #expect(world.executing == [1, 2])
-        // As soon as 3 has started, 6 is ready and waits for what 2 holds: 5 is in its way, and 4 is not.
+        // When 3 has started, 6 is ready and waits for the category that 2 holds: 5 comes before it, 4 does not.
         world.add(after: [3], when: .started, categories: ["a"], priority: 8)
         world.handle(.setWorkers(3))
         world.turn()
@@ -47,7 +47,7 @@ import Testing
         let process = world.add()
         world.turn()
         let waiting = world.add(categories: ["a"], priority: 4)
-        // Groups need no slot: each takes the category in turn, while the pool alone keeps the operation.
+        // Groups need no slot, so each takes the category in turn, while the operation waits only for the pool.
         for _ in 0...Int(Limits.overtakes) {
             var submission = Submission()
             submission.categorySets = [["a"]]
@@ -63,7 +63,7 @@ import Testing
         #expect(world.executing == [waiting])
     }
 
-    /// A reservation is ordered by the priority of its operation and moves with it.
+    /// A reservation has the priority of its operation, and moves with it.
     @Test func `a reservation survives a change of priority`() {
         var world = World(workers: 4)
         world.handle(.setCategory("c", capacity: 2))

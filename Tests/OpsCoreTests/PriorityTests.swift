@@ -2,11 +2,11 @@ import OpsCore
 import OpsTesting
 import Testing
 
-/// Priorities that come round to who lent them: a group holds a category, what is ready waits for it, and a child of
-/// the group waits for that.
+/// Priorities that return to their source: a group holds a category, a ready operation waits for it, and a child of the
+/// group waits for that operation.
 @Suite struct PriorityTests {
-    /// Two groups hold the two units of a category, and 5 waits for one: 2 executes in the first of them, and 4, in
-    /// the second, waits for 5. So 5 lends what it has to 3, that to 4, and that to 5.
+    /// Two groups hold the two units of a category, and 5 waits for one. 2 executes in the first group, and 4, in the
+    /// second, waits for 5. So 5 lends its priority to 3, 3 to 4, and 4 to 5.
     private func ring(priorities: [Int8] = [0, 0, 0, 0, 0]) -> World {
         var world = World(workers: 1)
         world.handle(.setCategory("a", capacity: 2))
@@ -35,7 +35,7 @@ import Testing
         #expect(effective(world) == [8, 8, 8, 8, 8])
         world.after(cancel(lender))
         #expect(effective(world) == [0, 0, 0, 0, 0])
-        // Nor does it start before what came earlier.
+        // It does not start before an earlier operation either.
         world.add(priority: 1)
         world.handle(world.exit(2))
         #expect(world.drain() == [7, 5, 4])

@@ -1,9 +1,9 @@
 import OpsCore
 import Testing
 
-/// Random events against the invariants: every seed must keep them every turn, and settle at the end.
+/// Random events: for every seed all invariants must hold after every turn, and everything must finish at the end.
 @Suite struct RandomTests {
-    /// The histories of the last three seeds once did not finish.
+    /// The last three seeds are of histories that once did not finish.
     @Test(arguments: Array(0..<60) + [519, 817, 886])
     func `invariants hold and every operation finishes in random histories`(seed: Int) {
         var chaos = Chaos(seed: UInt64(seed))

@@ -1,7 +1,8 @@
 import OpsCore
 import Testing
 
-/// Cases of the rules that a random life seldom reaches. Each was found by a planted fault that nothing else noticed.
+/// Cases of the rules that a random simulation seldom reaches. Each was found by a planted fault that no other test
+/// noticed.
 @Suite struct RareCaseTests {
     private static let second = World.second
 

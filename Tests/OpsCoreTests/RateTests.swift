@@ -104,7 +104,7 @@ import Testing
         world.turn()
         world.after(world.launch(first))
         let kept = world.add(categories: ["api", "disk"])
-        // Passed more often than an operation that only categories keep.
+        // It is overtaken more often than an operation that waits only for categories.
         for _ in 0..<20 {
             let other = world.add(categories: ["disk"])
             world.turn()

@@ -1,7 +1,7 @@
 import OpsCore
 import Testing
 
-/// Tests of a scheduler that takes over the state of an earlier one.
+/// A scheduler that takes over the state of an earlier one.
 @Suite struct RecoveryTests {
     func snapshot(_ change: (inout Snapshot) -> Void = { _ in }) -> Snapshot {
         var snapshot = Snapshot()
@@ -141,7 +141,7 @@ import Testing
         #expect(world.after(world.exit(1)).last == "finished 2 skipped root 1 cancelled")
     }
 
-    /// 1 has ended so, and waits for its child 2.
+    /// Returns a world in which 1 has ended like this and waits for its child 2.
     private func producerWithChild(_ resolution: Resolution) -> World {
         World(
             snapshot {
@@ -185,7 +185,7 @@ import Testing
             runner: "r1", boot: "b1", entries: [AttemptID(1, 1): .running(process)], isEnding: true)
         #expect(world.after(.runnerConnected(inventory)) == ["launched 1#1", "ended 2#1 failed", "retrying 2"])
         #expect(!world.scheduler.mayStart)
-        // Exits go on being told, and nothing follows them yet.
+        // Exits are still reported, but cause nothing yet.
         #expect(world.after(world.exit(1)) == ["exited 1#1", "ended 1#1 succeeded", "finished 1 succeeded"])
         #expect(world.after(.runnerLost) == [])
         #expect(world.after(.runnerConnected(Inventory(runner: "r2", boot: "b1"))) == ["started 2#2 slot 0"])
@@ -294,7 +294,7 @@ import Testing
                 $0.operations[0].state = .ready
                 $0.operations[0].attempt = 2
                 $0.operations[0].attemptsInRun = 2
-                // By a clock that was a day ahead of today's.
+                // The start time was set by a clock that was a day ahead of today's.
                 $0.operations[0].notBefore = 1_086_400 * World.second
                 $0.running = []
             }, connected: false)
@@ -346,7 +346,7 @@ import Testing
         var submission = Submission()
         submission.operations = [Draft()]
         let stale = FinishedFact(outcome: .skipped, root: 1, hasStarted: false, rootOutcome: .cancelled)
-        // 2 was skipped because of 1, which somebody has retried since.
+        // 2 was skipped because of 1, which a user has retried since.
         world.add()
         world.handle(.cancel([2], by: "root", reason: nil, force: false))
         world.turn()

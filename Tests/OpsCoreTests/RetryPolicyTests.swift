@@ -3,7 +3,7 @@ import Testing
 
 @testable import OpsCore
 
-/// The delays of retries.
+/// Delays of retries.
 @Suite struct RetryPolicyTests {
     private let second: Int64 = 1_000_000_000
 
@@ -30,7 +30,7 @@ import Testing
         #expect(delays.contains { $0 < 910 * second } && delays.contains { $0 > 1090 * second })
         #expect(Set(delays).count > 300)
         #expect(policy.delay(after: 1, of: AttemptID(1, 1)) == delays[0])
-        // The same in every release: a restart works the rest of a delay out again.
+        // The delays are the same in every release, because a restart computes the rest of a delay again.
         let attempts = [AttemptID(1, 1), AttemptID(2, 1), AttemptID(3, 1), AttemptID(1, 2)]
         #expect(
             attempts.map { policy.delay(after: 1, of: $0) } == [

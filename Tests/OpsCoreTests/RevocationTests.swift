@@ -1,9 +1,9 @@
 import OpsCore
 import Testing
 
-/// Staged launches that the caller of `handle` did not revoke.
+/// Staged launches that the caller of `handle` did not revoke first.
 @Suite("Revocation without a caller") struct RevocationTests {
-    /// 4, 5 and 6 are staged behind 2 and 3, which execute.
+    /// Returns a world with 4, 5 and 6 staged behind 2 and 3, which execute.
     private func staged() -> World {
         var world = World(workers: 2)
         world.handle(.runnerConnected(Inventory(runner: "r1", boot: "b1", acceptsStaging: true)))

@@ -1,7 +1,7 @@
 import OpsCore
 import Testing
 
-/// Barriers, suspension, conditions, edits, cycles.
+/// Rules of barriers, suspension, conditions, edits and cycles.
 @Suite struct RuleTests {
     @Test func `a barrier waits for all earlier operations and blocks all later ones`() {
         var world = World()

@@ -1,7 +1,7 @@
 import OpsCore
 import Testing
 
-/// One operation's way, and that of its dependents.
+/// The life of one operation, and of those that depend on it.
 @Suite struct SpineTests {
     @Test func `an operation is submitted, launched, finished and forgotten`() {
         var world = World()

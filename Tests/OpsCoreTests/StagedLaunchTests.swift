@@ -1,9 +1,9 @@
 import OpsCore
 import Testing
 
-/// Tests of staging launches with the runner and revoking them.
+/// Staging launches with the runner, and revoking them.
 @Suite struct StagedLaunchTests {
-    /// Two slots, a runner that takes a hand, and so many operations.
+    /// Returns a world with two slots, a runner that accepts staged launches, and this many operations.
     private func world(_ count: Int) -> World {
         var world = World(workers: 2)
         world.handle(.runnerConnected(Inventory(runner: "r1", boot: "b1", acceptsStaging: true)))
@@ -19,7 +19,7 @@ import Testing
     @Test func `the next operation is staged once a short one has succeeded`() {
         var world = world(6)
         #expect(world.scheduler.stagedCount == 0)
-        // The slot was free: 3 starts as ever, and then the pool is full.
+        // The slot was free: 3 starts as usual, and then the pool is full.
         let changes = world.after(world.exit(1))
         #expect(changes.suffix(4) == ["started 3#1 slot 0", "staged 4#1", "staged 5#1", "staged 6#1"])
         #expect(
@@ -68,7 +68,7 @@ import Testing
         world.after(world.exit(1))
         #expect(world.after(.stagingRevoked(started: 0)) == ["unstaged 4#1", "unstaged 5#1", "unstaged 6#1"])
         #expect(world.last.effects == [.revokeStaged])
-        // Nothing else is staged before the runner confirms the revocation.
+        // Nothing is staged before the runner confirms the revocation.
         #expect(world.after(world.exit(2)).last == "started 4#1 slot 1")
         world.handle(.revocationConfirmed)
         #expect(world.after(world.exit(3)).last == "staged 6#1")
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test func `nothing is staged past an operation that waits for several`() {
-        // 4 waits for 1 and 2: an operation after it may not start before it.
+        // 4 waits for 1 and 2: no later operation may start before it.
         var world = world(3)
         world.add(after: [2, 3])
         world.add()
@@ -243,7 +243,7 @@ import Testing
         #expect(world.after(.runnerConnected(inventory)).last == "finished 2 cancelled by ann")
     }
 
-    /// As above, stored as presumed, and 3 waits for its start.
+    /// The same, but stored as assumed to be started, while 3 waits for its start.
     @Test func `a wait for a start goes on while the start is assumed`() {
         var again = snapshot()
         again.nextOperation = 4

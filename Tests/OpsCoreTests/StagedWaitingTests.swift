@@ -1,9 +1,9 @@
 import OpsCore
 import Testing
 
-/// Tests of staged launches that wait for running operations to succeed.
+/// Staged launches that wait for running operations to succeed.
 @Suite struct StagedWaitingTests {
-    /// A runner in whose hand something may wait.
+    /// Returns a world with a runner that accepts staged launches which wait for others.
     private func world(workers: Int32 = 2, acceptsWaiting: Bool = true) -> World {
         var world = World(workers: workers)
         world.handle(
@@ -11,7 +11,7 @@ import Testing
         return world
     }
 
-    /// One after the other; the first has succeeded, so the second executes.
+    /// Returns a world with a chain whose first operation has succeeded, so that the second executes.
     private func chain(_ count: Int64, workers: Int32 = 2) -> World {
         var world = world(workers: workers)
         for id in 1...count { world.add(after: id == 1 ? [] : [id - 1]) }
@@ -26,7 +26,7 @@ import Testing
         world.last.effects.filter { if case .stage = $0 { true } else { false } }
     }
 
-    // MARK: Into the hand
+    // MARK: Staging
 
     @Test func `the next operation of a chain is staged`() {
         var world = chain(4)
@@ -78,11 +78,11 @@ import Testing
         world.add(priority: 4)
         world.turn()
         world.after(world.exit(6))
-        // 4 comes after 3, which 2 may let in.
+        // 4 comes after 3, which the success of 2 may make ready.
         #expect(hands(world) == [.stage(attempt(2), after: [attempt(1)])])
         world.handle(world.exit(1))
         world.after(.stagedStarted(attempt(2), SlotStart(slot: 0, at: world.now)))
-        // 3 and 5 come when 2 has succeeded, 4 whatever happens.
+        // 3 and 5 become ready when 2 has succeeded, 4 in any case.
         #expect(
             hands(world) == [
                 .stage(attempt(3), after: [attempt(2)]), .stage(attempt(4), after: []),
@@ -103,7 +103,7 @@ import Testing
         var world = world()
         for _ in 0..<3 { world.add() }
         world.add()
-        // 5 waits for 4 as well, which does not execute: it comes before 6.
+        // 5 also waits for 4, which does not execute; it comes before 6.
         world.add(after: [2, 4])
         world.add()
         world.turn()
@@ -131,7 +131,7 @@ import Testing
         #expect(world.scheduler.stagedCount == 0)
     }
 
-    // MARK: Out of the hand
+    // MARK: Revoking
 
     @Test func `a failure skips the launch that is staged behind it`() {
         var world = chain(3)
@@ -146,7 +146,7 @@ import Testing
         #expect(world.last.effects == [.acknowledge(attempt(2)), .revokeStaged])
     }
 
-    /// The next attempt is another one, of which nothing in hand knows.
+    /// The next attempt is another one, for which no launch is staged.
     @Test func `a retry unstages the launch behind it`() {
         var world = world()
         world.add()
@@ -178,14 +178,14 @@ import Testing
         world.turn()
         world.after(world.exit(1))
         #expect(world.executing == [2, 3])
-        // One was begun: 5 if 2 had succeeded, else 4.
+        // One was started: 5 if 2 had succeeded, otherwise 4.
         #expect(
             world.after(.stagingRevoked(started: 1)) == ["assumed 5#1 slot 2", "assumed 4#1 slot 3", "unstaged 6#1"])
     }
 
     // MARK: After a crash
 
-    /// 1 executes, and 2, which waits for it, was staged.
+    /// Returns a snapshot in which 1 executes, and 2, which waits for it, was staged.
     private func snapshot() -> Snapshot {
         var snapshot = Snapshot.withHand(Snapshot.Row(id: 2, graph: GraphID(1), priority: 3, state: .pending))
         snapshot.edges = [Snapshot.Edge(from: 2, on: 1, when: .succeeded)]

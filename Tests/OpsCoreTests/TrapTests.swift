@@ -1,7 +1,8 @@
 import OpsCore
 import Testing
 
-/// The classic traps of dependencies with mutual exclusion: each hangs, leaks or starves somewhere else.
+/// Classic problems of dependencies with mutual exclusion, each of which makes some other scheduler hang, leak or
+/// starve.
 @Suite struct TrapTests {
     @Test func `a dependent in the same category may be submitted first`() {
         var world = World()
@@ -115,7 +116,7 @@ import Testing
         let waiting = world.add(categories: [half])
         world.turn()
         #expect(world.executing == [holder])
-        // While a category is closed, more than it had may be asked for.
+        // While a category is closed, an operation may ask for more units than it had.
         world.after(.setCategory("memory", capacity: 0))
         let closed = world.add(categories: [CategoryUse(name: "memory", units: .max)])
         world.turn()

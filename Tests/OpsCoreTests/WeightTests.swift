@@ -1,12 +1,13 @@
 import OpsCore
 import Testing
 
-/// Tests of the weight of an event, which estimates before it is handled how many operations it decides.
+/// The weight of an event: an estimate, made before the event is handled, of the number of operations that it decides.
 @Suite struct WeightTests {
     private static let limit = 20
     private static let many = 100
 
-    /// 1 executes; `many` operations more are held, so that no event is small for want of operations.
+    /// Returns a world in which 1 executes and `many` other operations are held, so that no event is small for lack of
+    /// operations.
     private func world(_ change: (inout Policy) -> Void = { _ in }) -> World {
         var world = World(workers: 2)
         world.add({ change(&$0) })

@@ -1,11 +1,11 @@
 public import OpsCore
 
-/// A scheduler with a clock and an obedient runner, told in few words.
+/// A scheduler with a clock and an obedient runner, controlled and described in few words.
 struct World {
     var scheduler: Scheduler
     var now = Moment(monotonic: 1_000 * second, wall: 1_000_000 * second)
     var last = Transition()
-    /// Attempts that the scheduler has ordered to be launched, by operation.
+    /// Attempts for which the scheduler has sent a launch, by operation.
     var attempts: [Int64: Int32] = [:]
 
     static let second: Int64 = 1_000_000_000
@@ -32,7 +32,7 @@ struct World {
         return last.changes.map(brief)
     }
 
-    /// One event, one turn: its changes in short.
+    /// Handles one event in one turn, and returns its changes in short form.
     @discardableResult
     mutating func after(_ event: Event) -> [String] {
         handle(event)
@@ -54,7 +54,7 @@ struct World {
         .exited(attempt(id), Exit(status: .code(code), at: now), treeIsGone: gone)
     }
 
-    /// Submits one operation; its id.
+    /// Submits one operation, and returns its id.
     @discardableResult
     mutating func add(
         after: [Int64] = [], when: EdgeCondition = .succeeded, queue: String = "default",
@@ -83,12 +83,12 @@ struct World {
         return first.rawValue
     }
 
-    /// Operations that execute, groups too.
+    /// Executing operations, including groups.
     var executing: [Int64] { scheduler.executing.map(\.id.rawValue) }
 
     func state(_ id: Int64) -> OperationState? { scheduler.state(of: OperationID(id)) }
 
-    /// Ends whatever executes, until nothing does; the order of starts.
+    /// Ends executing operations until none is left, and returns the order of starts.
     mutating func drain() -> [Int64] {
         var order: [Int64] = []
         turn()
@@ -112,7 +112,7 @@ extension OperationID: ExpressibleByIntegerLiteral {
     public init(integerLiteral value: Int64) { self.init(value) }
 }
 
-/// A change in a few words.
+/// Describes a change in a few words.
 func brief(_ change: Change) -> String {
     switch change {
     case .submitted(_, let graph, _, let first, let states, _, _):
@@ -193,7 +193,7 @@ func brief(_ cause: Cause) -> String {
 }
 
 extension Snapshot {
-    /// 1 executes, 2 is in the hand of the same runner.
+    /// Returns a snapshot in which 1 executes, and 2 is staged with the same runner.
     static func withHand(_ second: Row) -> Snapshot {
         var snapshot = Snapshot()
         snapshot.nextOperation = 3
@@ -204,7 +204,7 @@ extension Snapshot {
         return snapshot
     }
 
-    /// An opsd before this one took 2 for started, and stored that.
+    /// Changes the state as if an earlier opsd had assumed 2 to be started, and stored that.
     mutating func presumeSecond() {
         operations[1].state = .executing
         operations[1].attempt = 1

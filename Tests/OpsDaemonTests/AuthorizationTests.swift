@@ -56,7 +56,7 @@ import Testing
         #expect(try ofRoot.runUser(ann, named: "ann", account: ann.account)?.uid == 1000)
         #expect(throws: Authorization.Refusal.self) { try ofRoot.runUser(ann, named: "root", account: root.account) }
         #expect(throws: Authorization.Refusal.self) { try ofRoot.runUser(ann, named: "nobody else", account: nil) }
-        // A user's own daemon cannot become another user at any request.
+        // A user's own daemon cannot become another user for any request.
         #expect(try ofAnn.runUser(ann, named: "ann", account: ann.account)?.uid == 1000)
         #expect(throws: Authorization.Refusal.self) { try ofAnn.runUser(root, named: "bob", account: bob.account) }
     }
@@ -69,7 +69,7 @@ import Testing
         #expect(throws: Authorization.Refusal.self) {
             try ofRoot.runUser(unknown, named: "12345", account: account("12345", 1000))
         }
-        // Two accounts with one uid are one user, and the number of an account is no name of it.
+        // Two accounts with one uid are the same user, and the number of an account is not one of its names.
         #expect(try ofRoot.runUser(ann, named: "ann2", account: account("ann2", 1000))?.name == "ann2")
         #expect(throws: Authorization.Refusal.self) { try ofRoot.runUser(ann, named: "1000", account: nil) }
     }

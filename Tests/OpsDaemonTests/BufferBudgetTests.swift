@@ -6,7 +6,7 @@ import Testing
 
 @testable import OpsDaemon
 
-/// Tests of the memory that opsd holds for the clients of one user together: here 4 MiB.
+/// Memory that opsd uses for all clients of one user together, limited to 4 MiB here.
 @Suite struct BufferBudgetTests {
     private static let budget = 4 << 20
 
@@ -56,7 +56,7 @@ import Testing
         #expect(isBusy(try clients[3].receive()))
         #expect(try clients[3].receive() == nil, "and it is closed")
         #expect(used(fixture) < Self.budget)
-        // With room again, all go on.
+        // When there is room again, all of them continue.
         try clients[0].send(Array(#""}}"#.utf8) + [0])
         #expect(try clients[0].receive()?.failure != nil, "there is no parameter x")
         #expect(try clients[0].call(StatusRequest()).workers == 2)
@@ -85,7 +85,7 @@ import Testing
         #expect(used(fixture) == 0, "what was there is dropped")
     }
 
-    /// Short operations take more as they are read than they took on their way.
+    /// Short operations take more memory when they are read than as a message.
     @Test func `a submission that outgrows the budget is given up as a whole`() throws {
         let fixture = try Fixture(buffered: 256 << 10)
         let client = try fixture.connect()
@@ -101,7 +101,7 @@ import Testing
             return
         }
         #expect(used(fixture) < 4096, "what was there is dropped")
-        // The next bytes are not read as the rest of it.
+        // The next bytes are not read as the rest of the message.
         for failure in [try client.refusal(part(0, 1)), try client.refusal(CommitSubmissionRequest())] {
             guard case .control(.wrongState) = failure else {
                 Issue.record("a part of a submission was taken: \(String(describing: failure))")
@@ -135,7 +135,7 @@ import Testing
         for reader in readers { try reader.send(.with { $0.graph = "g1" } as GraphRequest) }
         var answered = 0
         var refused = 0
-        // The kernel takes a part of each answer: without a reader the rest waits here.
+        // The kernel takes a part of each answer. Without a reader, the rest waits in opsd.
         try fixture.turn { try self.haveAnswers(readers) }
         #expect(used(fixture) <= Self.budget + 12 * 1024)
         for reader in readers {

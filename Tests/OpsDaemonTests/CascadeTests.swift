@@ -8,12 +8,12 @@ import Testing
 @testable import OpsDaemon
 @testable import OpsStore
 
-/// One event decides many operations: the loop answers others meanwhile.
+/// One event decides many operations, while the loop answers other clients.
 @Suite struct CascadeTests {
-    /// More than the loop decides by itself.
+    /// More operations than the loop decides itself.
     private let many = DaemonLimits.operationsInTheLoop + 100
 
-    /// 1 executes, and `many` others are after it.
+    /// Returns a daemon in which 1 executes and `many` other operations wait for it.
     private func fixture(when: String) throws -> (Fixture, Client) {
         let fixture = try Fixture()
         let daemon = fixture.daemon
@@ -38,7 +38,7 @@ import Testing
         let daemon = fixture.daemon
         daemon.turns.record(exit)
         #expect(daemon.turns.longTurn != nil)
-        // Answered in one turn of the loop, from the state before.
+        // Answered in one turn of the loop, from the earlier state.
         try client.send(StatusRequest())
         try fixture.turn { daemon.turns.longTurn?.isGathering == false }
         let during = try #require(try client.receive()).result(StatusReply.self).counts

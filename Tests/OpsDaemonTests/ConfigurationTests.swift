@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    /// The lines of the example give the defaults, except for options whose default depends on the machine.
+    /// The example contains the default of each option, except where the default depends on the machine.
     @Test func `the example configuration names every option with its default`() throws {
         let settings = try page("systemd/opsd.conf").split(separator: "\n").filter {
             $0.wholeMatch(of: /#[a-z-]+ =.*/) != nil

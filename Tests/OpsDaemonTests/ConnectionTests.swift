@@ -18,7 +18,7 @@ import Testing
             return
         }
         #expect(try third.receive() == nil)
-        // The others are served, and a connection that closes makes room for a new one.
+        // Other connections are served, and closing a connection makes room for a new one.
         #expect(try first.call(StatusRequest()).workers == 2)
         #expect(try second.call(StatusRequest()).workers == 2)
     }
@@ -90,7 +90,7 @@ import Testing
         #expect(try client.receive()?.result(StatusReply.self).workers == 2)
     }
 
-    /// The events from before the call and from after it come once and in order.
+    /// The events from before the call and after it arrive once and in order.
     @Test func `a watcher sees every event once`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
@@ -104,7 +104,7 @@ import Testing
         #expect(seen == Array(1...last))
     }
 
-    /// Nothing is buffered for a reader that stops. When it reads again, no event is missing.
+    /// Nothing is buffered for a reader that stops reading. When it continues, no event is missing.
     @Test func `a slow watcher gets its events from the store`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    /// Some watch everything, some one graph, and each gets its events while others are served.
+    /// Some watch everything and some one graph; each gets its events while other clients are served.
     @Test func `each of many watchers sees its events`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
@@ -203,13 +203,13 @@ extension ConnectionTests {
 }
 
 extension ConnectionTests {
-    /// Tests the bounds of one client, and the errors that report them.
+    /// Tests the limits of one client, and the errors that report them.
     @Test func `an incomplete message is waited for only for a limited time`() throws {
         let fixture = try Fixture()
         let slow = try fixture.connect()
         let other = try fixture.connect()
         try slow.send(Array(#"{"method":"org.opsd"#.utf8))
-        // Read before this answer came.
+        // Read before this answer arrived.
         #expect(try other.call(StatusRequest()).workers == 2)
         let server = try #require(fixture.daemon.server)
         let begun = Clock.read().monotonic
@@ -236,7 +236,7 @@ extension ConnectionTests {
         let server = try #require(fixture.daemon.server)
         server.closeIdle(at: Clock.read().monotonic)
         #expect(server.connectionCount == 2)
-        // Rows are read outside the loop: the reader owes nothing before there are more than it has room for.
+        // Rows are read outside the loop. The reader owes nothing until there are more than it has room for.
         try fixture.turn {
             server.closeIdle(at: Clock.read().monotonic + DaemonLimits.idle)
             return server.connectionCount == 1
@@ -259,7 +259,7 @@ extension ConnectionTests {
             count += try reply.result(ListReply.self).operations.count
             if !reply.continues { break }
             reply = try #require(try reader.receive())
-            // As of a time at which the first answers would have waited too long, and the present ones have not.
+            // Checks at a time at which the first answers would have waited too long, and the current ones have not.
             server.closeIdle(at: Clock.read().monotonic + DaemonLimits.idle - 5_000_000_000)
         }
         #expect(count == 2000)

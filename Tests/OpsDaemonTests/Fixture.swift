@@ -9,16 +9,17 @@ import Testing
 
 @testable import OpsDaemon
 
-/// A daemon in a directory of its own, without listening socket and runner, turned by the test.
+/// A daemon in a directory of its own, without listening socket and runner. The test makes its turns.
 final class Fixture {
     let daemon: Daemon
     let loop: EventLoop
     private let temporary = TemporaryDirectory()
     let directory: String
-    /// The runner's socket, on which the test listens, so that the daemon starts no runner.
+    /// Socket of the runner, on which the test listens so that the daemon starts no runner.
     let runnerSocket: Descriptor
 
-    /// `buffered`: bytes for the clients of an ordinary user; those of this process's own have four times as much.
+    /// - Parameter buffered: Bytes for the clients of an ordinary user; clients of this process's own user have four
+    /// times as much.
     init(connections: Int = 64, perUser: Int = 64, buffered: Int64 = 256 << 20) throws {
         directory = temporary.path
         loop = try EventLoop()
@@ -43,14 +44,14 @@ final class Fixture {
         daemon.server?.closeAll()
     }
 
-    /// Questions to the scheduler, in a queue of their own.
+    /// Returns questions to the scheduler, in a queue of their own.
     func schedulerQueries(inATurn: Int64 = 4_000_000) -> SchedulerQueries {
         SchedulerQueries(
             turns: daemon.turns, loop: loop, log: daemon.log, inATurn: inATurn,
             fail: { [unowned daemon] in daemon.requests.fail($0, $1) })
     }
 
-    /// A connected client of this process's own user.
+    /// Returns a connected client of this process's own user.
     func connect() throws -> Client {
         var ends: [Int32] = [0, 0]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
@@ -64,7 +65,7 @@ final class Fixture {
         return client
     }
 
-    /// A call of a user on a connection of its own.
+    /// Returns a call of a user on a connection of its own.
     func exchange(of user: UInt32) throws -> Exchange {
         var ends: [Int32] = [0, 0]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
@@ -79,7 +80,7 @@ final class Fixture {
         return Exchange(call, BufferShare(of: connected.budget), connection)
     }
 
-    /// Turns until `isDone`, at most so often; each turn waits for an event for at most 20 ms.
+    /// Makes turns until `isDone`, at most this many; each one waits for an event for at most 20 ms.
     func turn(until isDone: () throws -> Bool) throws {
         for _ in 0..<500 {
             if try isDone() { return }
@@ -89,7 +90,7 @@ final class Fixture {
     }
 }
 
-/// The other end of a connection.
+/// The client's end of a connection.
 final class Client {
     let descriptor: Descriptor
     private let fixture: Fixture
@@ -116,7 +117,7 @@ final class Client {
         try send(Call.frame(request, more: more, oneway: oneway))
     }
 
-    /// The next message, or nil at the end of the connection.
+    /// Returns the next message, or nil at the end of the connection.
     func receive() throws -> ReceivedReply? {
         var reply: ReceivedReply?
         try fixture.turn { [self] in
@@ -135,14 +136,14 @@ final class Client {
         return reply
     }
 
-    /// Returns true if a message has come, without turning the daemon.
+    /// Returns true if a message has arrived, without a turn of the daemon.
     func hasReply() throws -> Bool {
         var bytes: [UInt8] = []
         if case .moved = try descriptor.read(atMost: 1 << 16, onto: &bytes) { decoder.append(bytes) }
         return decoder.buffered > 0
     }
 
-    /// Calls and takes the result.
+    /// Calls a method and returns the result.
     func call<Request: WireRequest>(_ request: Request) throws -> Request.Reply {
         try send(request)
         let reply = try #require(try receive())
@@ -150,7 +151,7 @@ final class Client {
         return try reply.result()
     }
 
-    /// Calls and takes the error, which there must be.
+    /// Calls a method and returns the error, which is expected.
     func refusal(_ request: some WireRequest) throws -> ReplyError? {
         try send(request)
         return try receive()?.failure
@@ -166,6 +167,6 @@ final class Client {
 }
 
 extension Client {
-    /// Says that nothing more will be sent.
+    /// Closes the sending half of the connection.
     func finishSending() { shutdown(descriptor.rawValue, Int32(SHUT_WR)) }
 }

@@ -42,7 +42,7 @@ import Testing
             try RawJSON(from: &scanner)
         }
         #expect(Self.problem(try client.refusal(request))?.key == "environment.\(name)")
-        // Nobody chose those of the shell that submits.
+        // The user did not choose the variables of the shell that submits.
         let captured = Self.submission(#"[{"command":["true"]}]"#, capturing: StringMap([(name, "1"), ("A", "2")]))
         let id = try client.call(captured).first
         #expect(try client.call(.with { $0.ref = "\(id)" } as ShowRequest).operation.environment == ["A": "2"])

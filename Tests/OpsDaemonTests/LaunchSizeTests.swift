@@ -7,7 +7,7 @@ import Testing
 @testable import OpsDaemon
 @testable import OpsStore
 
-/// Launches that are composed of more than a process can be given.
+/// Launches with more data than a process can be given.
 @Suite struct LaunchSizeTests {
     /// A daemon with finished operations that have published 4 KiB each, and its runner.
     private struct Scene {
@@ -32,7 +32,7 @@ import Testing
             try runner.greet()
         }
 
-        /// Submits an operation that comes after the first so many.
+        /// Submits an operation that depends on this many of them.
         func submit(after count: Int) throws -> Int64 {
             let edges = (1...count).map { #"{"op":"\#($0)","when":"finished"}"# }.joined(separator: ",")
             return try client.submit(#"[{"command":["true"],"after":[\#(edges)]}]"#).first
@@ -42,7 +42,8 @@ import Testing
             try client.call(.with { $0.ref = "\(id)" } as ShowRequest).operation
         }
 
-        /// Hears the runner's orders until an operation has ended: its results may be read outside the loop.
+        /// Receives the runner's commands until an operation has ended, because its results may be read outside the
+        /// loop.
         func listen(untilEnd id: Int64) throws {
             try runner.listen()
             for _ in 0..<500 where try operation(id).outcome == nil { try runner.listen() }
@@ -73,7 +74,8 @@ import Testing
         #expect(cause?.contains("the results of its dependencies (56") == true, "\(cause ?? "")")
     }
 
-    /// The composer bounds every launch: that the line does so too is for what may be composed in the future.
+    /// The composer limits every launch. This second limit, of the connection, is for launches that may be composed
+    /// differently in the future.
     @Test func `an order above the limit of the line is not sent and the line stays`() throws {
         let fixture = try Fixture()
         let runner = StandInRunner(fixture)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import OpsDaemon
 
-/// Tests of leftover processes, when opsd died before it had acknowledged their operations to its runner.
+/// Leftover processes, if opsd died before it acknowledged their operations to its runner.
 @Suite struct LeftoversTests {
     @Test(arguments: ["leave", "kill"])
     func `only leftovers that must not stay are ended when the runner reconnects`(leftovers: String) throws {
@@ -23,7 +23,7 @@ import Testing
         try fixture.turn { fixture.daemon.turns.core?.counts.executing == 0 }
         try runner.listen()
         #expect(runner.orders.contains(.acknowledge(attempt)))
-        // As if that had been lost.
+        // The acknowledgement is lost.
         try runner.hangUp()
         try runner.greet(knowing: [ExecutorGreeting.Entry(attempt, .exited(exit))])
         let isEnded = runner.orders.contains { if case .terminate = $0 { true } else { false } }

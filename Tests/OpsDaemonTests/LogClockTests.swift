@@ -5,13 +5,13 @@ import Testing
 
 @testable import OpsDaemon
 
-/// Instants of logs, and the bytes that are read to find them.
+/// Times of log lines, and the number of bytes that are read to find them.
 @Suite struct LogClockTests {
     private let directory = TemporaryDirectory(inMemory: true)
     private var log: String { directory.path + "/1.1.log" }
     private let second: Int64 = 1_000_000_000
 
-    /// Bytes that this thread has read.
+    /// Returns the number of bytes that this thread has read.
     private func bytesRead() throws -> Int {
         let text = String(
             decoding: try #require(try Files.readIfPresent("/proc/thread-self/io", limit: 4096)), as: UTF8.self)
@@ -24,7 +24,7 @@ import Testing
         defer { close(file) }
         let size: Int64 = 1 << 30
         #expect(ftruncate(file, Int(size)) == 0)
-        // One note a second for a day, and a line end where the wanted time begins.
+        // One note per second for a day, and the end of a line at the wanted time.
         let notes = 86_400
         var records: [UInt8] = []
         func add(_ value: Int64) {

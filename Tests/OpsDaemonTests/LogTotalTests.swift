@@ -4,11 +4,11 @@ import Testing
 
 @testable import OpsDaemon
 
-/// Logs and outputs within a total.
+/// A limit for the size of all logs and outputs together.
 @Suite struct LogTotalTests {
     private let directory = TemporaryDirectory()
 
-    /// Makes a log of 64 KiB for each operation, or an output of that size.
+    /// Creates a log of 64 KiB for each operation, or an output of that size.
     private func fill(_ operations: [Int64], outputs: Set<Int64> = []) throws {
         let bytes = [UInt8](repeating: 1, count: 64 << 10)
         for operation in operations {
@@ -35,7 +35,7 @@ import Testing
 
     @Test func `a user who writes much loses logs before users who write less`() throws {
         try fill([1, 2, 3, 4] + Array(10..<30))
-        // Operations from 10 on are of a user who fills the disk.
+        // Operations from 10 on belong to a user who fills the disk.
         let found = try excess(within: 700 << 10) { $0 < 10 ? 1 : 2 }
         #expect(!found.isEmpty && found.allSatisfy { $0 >= 10 })
         #expect(found == Array(found.sorted()))

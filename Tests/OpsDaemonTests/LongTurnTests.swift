@@ -9,7 +9,7 @@ import Testing
 
 /// Requests so large that they are decided and stored outside the loop.
 @Suite struct LongTurnTests {
-    /// Each after the one before it, so that nothing of it but the first is ready.
+    /// Returns a chain of operations, of which only the first is ready.
     private func chain(_ count: Int) -> String {
         let operations = (0..<count).map { place in
             let after = place > 0 ? #","after":["n\#(place - 1)"]"# : ""
@@ -28,7 +28,7 @@ import Testing
         let client = try fixture.connect()
         try client.send(Client.submission(chain(large)))
         try fixture.turn { daemon.turns.longTurn != nil }
-        // It may be stored at any moment; until the scheduler has it, nobody sees it.
+        // It may be stored at any moment; clients see it only when the scheduler has it.
         let before = try other.call(StatusRequest())
         if daemon.turns.longTurn != nil {
             #expect(before.counts.pending + before.counts.ready == 0 && before.counts.held == 1)
@@ -42,7 +42,7 @@ import Testing
         #expect(try daemon.history.check() == [])
     }
 
-    /// Otherwise the next commit in the loop would have to move everything that the large one wrote.
+    /// Otherwise the next commit in the loop would have to checkpoint everything that the large one wrote.
     @Test func `a checkpoint after a large submission runs outside the loop`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
@@ -51,7 +51,7 @@ import Testing
         let operations = (0..<count).map { #"{"command":["true","\#($0)\#(padding)"],"held":true}"# }
         _ = try client.submit("[" + operations.joined(separator: ",") + "]")
         try fixture.turn { !fixture.daemon.upkeep.isMovingLog }
-        // Without its log beside it the file has it all.
+        // The file contains everything even without its log.
         let copy = fixture.directory + "/copy.db"
         try Files.replace(copy, with: try Files.read(fixture.daemon.store.path, limit: 1 << 26), mode: 0o600)
         #expect(try Database(copy, .readOnly).integer("SELECT count(*) FROM operation") == Int64(count))
@@ -96,7 +96,7 @@ import Testing
         let client = try fixture.connect()
         try client.send(Client.submission(chain(large)))
         try fixture.turn { daemon.turns.longTurn != nil }
-        // A fact, a submission and a look behind it on the same connection.
+        // A report, a submission and a query after it on the same connection.
         daemon.turns.record(
             .exited(AttemptID(OperationID(1), 1), Exit(status: .code(0), at: .now()), treeIsGone: true))
         let one = Call.frame(Client.submission(#"[{"command":["true"],"held":true}]"#))
@@ -165,7 +165,7 @@ import Testing
         #expect(try client.call(StatusRequest()).counts.finished == large)
     }
 
-    /// The first message is larger than the loop reads itself, and others follow it.
+    /// The first message is larger than the loop reads itself, and others follow.
     @Test func `a large message is read in order`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
@@ -191,7 +191,7 @@ import Testing
         #expect(try client.receive()?.result(SubmitReply.self).first == Int64(large) + 1)
     }
 
-    /// Answers that are due come before the refusal of a later message.
+    /// Pending answers come before the refusal of a later message.
     @Test func `a message that is no call is refused after the answers before it`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()

@@ -5,11 +5,11 @@ import Testing
 
 @testable import OpsDaemon
 
-/// An operation that waits for very many others.
+/// An operation with very many dependencies.
 @Suite struct ManyDependenciesTests {
     private let count = 20_000
 
-    /// The last operation is after all others, which were cancelled, and is held.
+    /// Returns a daemon in which the last operation depends on all others, which were cancelled, and is held.
     private func fixture() throws -> (Fixture, Client, last: OperationID) {
         let fixture = try Fixture()
         let client = try fixture.connect()

@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    /// Greets with the first or second recorded greeting.
+    /// Sends the first or second recorded greeting.
     private func greet(_ number: Int) throws {
         let greetings = frames.compactMap { frame -> (ExecutorGreeting, [UInt8])? in
             if case .hello(let greeting) = frame.report { (greeting, frame.bytes) } else { nil }
@@ -71,7 +71,7 @@ import Testing
 
     @Test func `launches are staged for it in its own layout`() throws {
         try greet(0)
-        // Before the starts, so that the attempt counts as short.
+        // Sent before the starts, so that the attempt counts as short.
         let exit = ProcessExit(status: .code(0), at: Clock.read())
         let chain = """
             [{"name":"a","command":["true"]},{"name":"b","command":["true"],"after":["a"]},
@@ -91,7 +91,8 @@ import Testing
         try expectVersion3()
     }
 
-    /// Expects that a program of version 3 reads all commands: they decode, and no frame has the mark of record lengths.
+    /// Checks that a program of version 3 can read all commands: they can be decoded, and no frame has the mark of
+    /// record lengths.
     private func expectVersion3() throws {
         let kinds = LaunchRecording.frames(runner.received).map { $0[4] }
         #expect(!kinds.isEmpty)

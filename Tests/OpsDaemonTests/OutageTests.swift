@@ -7,7 +7,7 @@ import Testing
 @testable import OpsDaemon
 @testable import OpsStore
 
-/// Tests of failures while the effects of a turn are performed, and of reports that the runner sends during an outage.
+/// Failures while the effects of a turn are performed, and reports of the runner during an outage.
 @Suite struct OutageTests {
     /// The first of two edits lets its operation start, and the launch reads the store after the commit.
     @Test func `a failed read at a launch acknowledges nothing`() throws {
@@ -56,7 +56,7 @@ import Testing
         #expect(runner.launches.map(\.attempt.operation) == [2])
     }
 
-    /// The scheduler asks for the observer again after an outage, although it still runs.
+    /// After an outage the scheduler asks for the observer again, although it still runs.
     @Test func `an observer that runs during an outage runs once`() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon
@@ -108,7 +108,8 @@ import Testing
         try fixture.turn { results == [.signal(15)] }
     }
 
-    /// A watcher that comes back while the database cannot be read has done nothing wrong, and must not see old events again.
+    /// A watcher that reconnects while the database cannot be read has made no mistake, and must not see old events
+    /// again.
     @Test func `a watch is refused as unavailable while the database cannot be read`() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon

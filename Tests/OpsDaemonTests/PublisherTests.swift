@@ -4,7 +4,7 @@ import Testing
 
 @testable import OpsDaemon
 
-/// Tests of the reports that followers get of large commits.
+/// Events that followers get of large commits.
 @Suite struct PublisherTests {
     private final class Listener: Follower {
         private(set) var told: [Int64] = []

@@ -10,14 +10,14 @@ import Testing
 @testable import OpsDaemon
 
 @Suite struct QueryTests {
-    /// The users whose queries were read, slice by slice.
+    /// The users whose queries were read, one entry for each slice.
     private final class Slices: Sendable {
         private let users = Mutex<[UInt32]>([])
         func add(_ user: UInt32) { users.withLock { $0.append(user) } }
         var all: [UInt32] { users.withLock { $0 } }
     }
 
-    /// A query of so many steps, each of which is noted.
+    /// A query with this many steps, each of which is recorded.
     private struct Steps: Query {
         var left: Int
         let user: UInt32
@@ -51,7 +51,7 @@ import Testing
         try ask(3, steps: 3)
         try fixture.turn { answered.contains(2) && answered.contains(3) }
         #expect(answered.first == 3 && !answered.contains(1))
-        // One slice of each in turn; the first user has had a few before the others came.
+        // One slice of each in turn; the first user has had a few before the others arrived.
         let until = try #require(slices.all.lastIndex(of: 2))
         #expect(slices.all[...until].filter { $0 == 1 }.count <= 5 + 3, "\(slices.all[...until])")
         try fixture.turn { answered.count == 22 }
@@ -132,7 +132,7 @@ import Testing
         #expect(slices.all.count < 100)
     }
 
-    /// Many operations with many labels, one of which only the last has.
+    /// Submits many operations with many labels, one of which only the last operation has.
     private func submit(_ count: Int, to client: Client) throws {
         let labels = (0..<20).map { #""l\#($0)":"v""# }.joined(separator: ",")
         let operations = (0..<count).map { place in
@@ -153,7 +153,7 @@ import Testing
             try asker.send(list)
             try asker.send(stats)
         }
-        // The first is being read when the other client asks.
+        // The first query is being read when the other client calls.
         try fixture.loop.turn(timeout: 0)
         _ = try other.call(StatusRequest())
         #expect(try !asker.hasReply(), "the other was answered first")
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    /// A selection of many ranges is one statement for all of them.
+    /// A selection of many ranges is a single statement.
     @Test func `a selection of many ranges and a label is read once`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()

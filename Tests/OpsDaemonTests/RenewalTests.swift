@@ -12,7 +12,7 @@ import Testing
         let runner = StandInRunner(fixture)
         try runner.greet(release: release)
         #expect(runner.orders.contains(.reexecute))
-        // It did, and the installed program is as old. Asking again would not help.
+        // It did, and the installed program has the same release, so asking again would not help.
         try runner.hangUp()
         try runner.greet(release: release)
         #expect(runner.orders.contains(.hello(version: LaunchProtocol.version)))

@@ -23,6 +23,7 @@ import Testing
     }
 
     /// Stores a schedule as if it had been added some seconds ago, and opens it.
+    ///
     /// - Parameter accounted: Number of seconds from now up to which all instants have their record.
     private func add(
         _ request: AddScheduleRequest, secondsAgo: Int64, accounted: Int64? = nil, to fixture: Fixture
@@ -40,7 +41,7 @@ import Testing
         return stored
     }
 
-    /// Instants of the calendar that have a record, each as often as it has one.
+    /// Returns the instants of the calendar that have a record, each once per record.
     private func accounted(_ stored: StoredSchedule, _ fixture: Fixture, every step: Int64) throws -> [Int64] {
         try fixture.daemon.history.instants(of: stored.id, limit: 10_000)
             .flatMap { record in Array(stride(from: record.nominal, through: record.through, by: Int(step))) }
@@ -80,7 +81,7 @@ import Testing
             $0.overlap = "allow"
             $0.spread = "9h"
         }
-        // The instant at which the schedule counts from is the first, or the one after it.
+        // The first instant is the one from which the schedule counts, or the one after it.
         let stored = try add(old, secondsAgo: 36_001, to: fixture)
         try fixture.daemon.schedules.load()
         _ = try client.call(
@@ -196,7 +197,7 @@ import Testing
         let schedule = try #require(schedules.all.first)
         let watch = TriggerWatch(schedules.triggers, schedule, try #require(schedule.definition.trigger))
         let keys = (1...3).map { TriggerKey(key: "/nowhere/\($0)", identity: "same") }
-        // Nothing takes them meanwhile: the store is unavailable.
+        // Meanwhile nothing is stored, because the store is unavailable.
         for _ in 0..<4 {
             watch.found(keys, isCut: false)
             usleep(1_100_000)

@@ -8,7 +8,7 @@ import Testing
 @testable import OpsDaemon
 @testable import OpsStore
 
-/// Bounds on runs, records and stored files of one user's schedules.
+/// Limits for the runs, records and stored files of one user's schedules.
 @Suite struct ScheduleLimitTests {
     @Test func `a user who has had all runs of a minute waits for its end, and no other user does`() {
         var allowance = RunAllowance()

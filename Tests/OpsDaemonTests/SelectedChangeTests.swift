@@ -9,9 +9,10 @@ import Testing
 
 @testable import OpsDaemon
 
-/// Requests that change or follow selected operations: they are looked up outside the loop, and acted on as they are then.
+/// Requests that change or follow selected operations: the operations are looked up outside the loop, and changed in
+/// the state that they have then.
 @Suite struct SelectedChangeTests {
-    /// A query that keeps those behind it waiting until the gate is opened.
+    /// A query that delays the queries after it until the gate is opened.
     private struct Gate: Query {
         let isOpen: DispatchSemaphore
 
@@ -25,10 +26,10 @@ import Testing
         }
     }
 
-    /// Keeps all queries of the clients waiting; returns what lets them go on.
+    /// Delays all queries of the clients; the returned semaphore lets them continue.
     private func closeGate(_ fixture: Fixture) throws -> DispatchSemaphore {
         let isOpen = DispatchSemaphore(value: 0)
-        // A query of the same user, whose queries are answered in about their order.
+        // A query of the same user, whose queries are answered roughly in order.
         let exchange = try fixture.exchange(of: getuid())
         fixture.daemon.requests.queries.ask(
             Gate(isOpen: isOpen, loop: ObjectIdentifier(fixture.daemon.history)), of: exchange
@@ -42,13 +43,13 @@ import Testing
         _ = try client.submit("[" + Array(repeating: held, count: count).joined(separator: ",") + "]")
     }
 
-    /// Tells the scheduler at once, past all requests that wait.
+    /// Gives the scheduler an event at once, before all waiting requests.
     private func tell(_ event: Event, _ fixture: Fixture) {
         fixture.daemon.turns.record(event)
         fixture.daemon.turns.commitTurn()
     }
 
-    /// Many operations with many labels, of which each has most and none has all.
+    /// Submits many operations with many labels; each has most of them and none has all.
     private func submitLabelled(_ count: Int, _ client: Client) throws {
         let labels = (0..<20).map { #""l\#($0)":"v""# }.joined(separator: ",")
         let operations = (0..<count).map { place in
@@ -91,7 +92,7 @@ import Testing
             case "Watch": Call.frame(WatchRequest.with { $0.selection = selection }, more: true)
             default: Call.frame(StatsRequest.with { $0.selection = selection })
             }
-        // The one behind it shows that calls of a connection are answered in their order.
+        // The call after it shows that calls of a connection are answered in order.
         try asker.send(verb == "Watch" ? frame : frame + Call.frame(StatusRequest()))
         try fixture.loop.turn(timeout: 0)
         _ = try other.call(StatusRequest())
@@ -187,7 +188,7 @@ import Testing
             .with { $0.refs = ["1"] }, .unsuccessful, nil, Caller(user: 0, group: 0, account: nil))
         var query = RetryQuery(targets, downstream: false, of: nil)
         for _ in 0..<2 { #expect(try query.proceed(history) == nil) }
-        // Brought back and ended once more by another client.
+        // Another client has reopened and finished it again.
         let revived = try history.revival(of: [OperationID(1)], downstream: false)
         tell(.retry([OperationID(1)], revived: revived), fixture)
         tell(.cancel([OperationID(1)], by: "another", reason: nil, force: false), fixture)

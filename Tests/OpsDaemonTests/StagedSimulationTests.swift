@@ -6,7 +6,7 @@ import Testing
 
 @testable import OpsDaemon
 
-/// Tests of the daemon with staged launches that its runner may start by itself.
+/// The daemon with staged launches that its runner may start by itself.
 @Suite struct StagedSimulationTests {
     /// A short operation succeeds in the copy while the pool is full, so the copy stages launches of its own.
     @Test func `a what-if of several commands is simulated on a copy`() throws {
@@ -28,7 +28,7 @@ import Testing
         let fixture = try Fixture()
         let runner = StandInRunner(fixture)
         try runner.greet()
-        // Before the starts, so that each ends sooner than anything is called long.
+        // Sent before the starts, so that each attempt counts as short.
         let exit = ProcessExit(status: .code(0), at: Clock.read())
         let chain = """
             [{"name":"a","command":["true"]},{"name":"b","command":["true"],"after":["a"]},

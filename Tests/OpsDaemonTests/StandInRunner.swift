@@ -5,19 +5,19 @@ import OpsSystemd
 
 @testable import OpsDaemon
 
-/// Stand-in for the runner of a daemon: it greets, sends the reports of the test, and receives commands.
+/// Acts as the runner of a daemon: it greets, sends the reports of the test, and receives commands.
 final class StandInRunner {
     private let fixture: Fixture
     private var connection: Descriptor?
     private var reader = FrameReader<ExecutorCommand>()
-    /// Commands of the present connection, in their order.
+    /// Commands of the current connection, in order.
     private(set) var orders: [ExecutorCommand] = []
     /// Their bytes.
     private(set) var received: [UInt8] = []
 
     init(_ fixture: Fixture) { self.fixture = fixture }
 
-    /// Greets the daemon again, as the same runner, and hears what it orders until it has answered a call of its own.
+    /// Greets the daemon again as the same runner, and receives its commands until it has answered a call.
     func greet(release: String = Release.current.text, knowing entries: [ExecutorGreeting.Entry] = []) throws {
         let greeting = ExecutorGreeting(
             version: LaunchProtocol.version, instance: "i", boot: "boot", pid: 77, entries: entries, release: release,
@@ -27,13 +27,13 @@ final class StandInRunner {
         try greet(bytes, pid: greeting.pid)
     }
 
-    /// Greets the daemon with these bytes, and receives its commands until it has answered a call of its own.
+    /// Greets the daemon with these bytes, and receives its commands until it has answered a call.
     func greet(_ greeting: [UInt8], pid: Int32) throws {
         connection = nil
         fixture.daemon.runner.connect()
         var accepted: Descriptor?
         try fixture.turn {
-            // The newest counts: those before it were closed by the daemon.
+            // The newest connection counts; the daemon has closed the earlier ones.
             while let fresh = try UnixSocket.accept(from: self.fixture.runnerSocket) { accepted = consume fresh }
             return accepted != nil
         }
@@ -54,12 +54,12 @@ final class StandInRunner {
 
     func tell(_ bytes: [UInt8]) throws { _ = try connection?.writeAll(bytes) }
 
-    /// Hears what has been ordered by the end of the next turn.
+    /// Receives all commands sent by the end of the next turn.
     func listen() throws {
         fixture.daemon.turns.wakeUp()
         try fixture.loop.turn(timeout: 20_000)
         var fresh: [UInt8] = []
-        // The greeting carries a descriptor, so what follows it is read apart from it.
+        // The greeting carries a descriptor, so the rest is read separately.
         while try connection?.waitUntil(.readable, milliseconds: 0) == true {
             guard case .moved = try connection?.read(atMost: 65_536, onto: &fresh) else { break }
         }

@@ -6,7 +6,7 @@ import Testing
 @testable import OpsStore
 
 @Suite struct StatisticsTests {
-    /// An operation that waited a second and ran from one second to another.
+    /// Returns an operation that waited a second and ran from one second to another.
     private func node(
         _ id: Int64, from start: Int64?, to end: Int64?, group: Int64? = nil, isGroup: Bool = false
     ) -> GraphNode {
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func `percentiles, utilisation and span are calculated from the run times`() {
-        // Four that ran 1, 2, 3 and 4 s within 5 s: 10 s of work on 2 workers that could have done 10.
+        // Four operations ran 1, 2, 3 and 4 s within 5 s: 10 s of work on 2 workers, which could have done 10.
         let object = result([
             node(1, from: 10, to: 11), node(2, from: 11, to: 13), node(3, from: 12, to: 15), node(4, from: 11, to: 15),
             node(5, from: nil, to: nil),
@@ -49,7 +49,7 @@ import Testing
         expect(object, "utilisation", "1.0")
     }
 
-    /// As 100,000 operations that waited a day and ran for another: in nanoseconds no number holds their sum.
+    /// Like 100,000 operations that waited a day and ran for another: their sum in nanoseconds fits no integer.
     @Test func `times whose sum no number holds have a mean`() {
         let century: Int64 = 3_153_600_000
         let nodes = (1...3 as ClosedRange<Int64>).map { id in

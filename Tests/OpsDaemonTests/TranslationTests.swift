@@ -11,7 +11,8 @@ import Testing
         label: { "\($0.rawValue) (n\($0.rawValue))" }, instantText: { "at \($0)" },
         condition: { $0 == 1 ? "pathExists /x" : nil })
 
-    /// The scheduler accepts what the wire accepts, as only refusals by the wire name the line of the file.
+    /// The scheduler must accept everything that the wire format accepts, because only refusals of the wire format name
+    /// the line of the file.
     @Test func `limits of the wire are those of the scheduler`() {
         #expect(Limits.operationsPerSubmission == Limits.operationsPerSubmission)
         #expect(Limits.edgesPerSubmission == Limits.edgesPerSubmission)

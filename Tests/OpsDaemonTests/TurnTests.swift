@@ -20,7 +20,7 @@ import Testing
     @Test func `calls of one turn are answered in order`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
-        // A read between two submissions: it tells what was stored before it was answered.
+        // A read between two submissions shows what was stored before it was answered.
         let one = Call.frame(Client.submission(#"[{"command":["true"]}]"#))
         let wrong = Call.frame(Client.submission(#"[{"command":["true"],"queue":"nowhere"}]"#))
         try client.send(one + wrong + Call.frame(StatusRequest()) + one)
@@ -45,7 +45,8 @@ import Testing
         #expect(try fixture.daemon.store.load().nextOperation == 1)
     }
 
-    /// While nothing can be written, submissions are refused and reads give the stored state. The outage ends by itself.
+    /// While nothing can be written, submissions are refused and reads show the stored state. The outage ends by
+    /// itself.
     @Test func `a failed commit changes nothing`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
@@ -88,7 +89,7 @@ import Testing
         #expect(try daemon.history.record(of: OperationID(1))?.statusText == "half way")
     }
 
-    /// A signal is not repeated, so its request must not get lost.
+    /// A signal is not repeated, so its request must not be lost.
     @Test(arguments: [true, false]) func `a request made by a signal is carried out after an outage`(comesFirst: Bool)
         throws
     {
@@ -136,7 +137,7 @@ import Testing
         let client = try fixture.connect()
         var request = Client.submission(#"[{"command":["true"]}]"#)
         request.terms.key = "nightly"
-        // Both in one turn: the second must see the first although it is not stored yet.
+        // Both arrive in one turn: the second must see the first, although it is not stored yet.
         try client.send(Call.frame(request) + Call.frame(request))
         let first = try #require(try client.receive()).result(SubmitReply.self)
         let second = try #require(try client.receive()).result(SubmitReply.self)

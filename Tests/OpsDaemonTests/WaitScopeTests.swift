@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func `an operation submitted and finished in one commit counts as finished`() {
-        // Submitted and skipped in one step: never unfinished when the wait looks, but an end it is about.
+        // Submitted and skipped in one step: the wait never sees it unfinished, but has to report its end.
         var scope = WaitScope(.queue("q"), unfinished: [])
         let isIn: (OperationID, String) -> Bool = { $0 == OperationID(7) && $1 == "q" }
         for id in [Int64(7), 8] { expect(false, &scope, report(.submitted, id, new: .pending), isIn: isIn) }
@@ -73,7 +73,7 @@ import Testing
         expect(false, &new, moved, isIn: isIn)
         #expect(old.remaining == 0)
         #expect(new.remaining == 1)
-        // A note beside what has finished brings nothing back.
+        // A note on a finished operation does not reopen it.
         expect(true, &new, report(.finished, 7, new: .finished), isIn: isIn)
         var noted = report(.edited, 7)
         noted.detail = "note"

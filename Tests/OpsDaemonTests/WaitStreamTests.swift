@@ -4,7 +4,7 @@ import Testing
 
 @testable import OpsDaemon
 
-/// Tests of the count that a wait keeps while commits come.
+/// The count that a wait keeps while commits arrive.
 @Suite struct WaitStreamTests {
     private func wait(_ client: Client, _ select: (inout Selection) -> Void) throws {
         try client.send(WaitRequest.with { select(&$0.selection) }, more: true)
@@ -14,7 +14,7 @@ import Testing
         _ = try client.call(SetQueueRequest.with { $0.name = name })
     }
 
-    /// The wait reads the result of the commit and does not get the event in addition.
+    /// The wait reads the result of the commit, and does not get the event as well.
     @Test func `an operation that ends in the turn of the call is reported once`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()

@@ -8,7 +8,7 @@ import Testing
         return (folded, NestedLayout(folded, size: { _ in (120, 40) }, titleWidth: { _ in 100 }))
     }
 
-    /// Sums of the same numbers in another order differ by less.
+    /// Sums of the same numbers in another order differ by less than this.
     private let rounding = 1e-6
 
     private func overlap(_ a: NestedLayout.Frame, _ b: NestedLayout.Frame) -> Bool {
@@ -64,7 +64,7 @@ import Testing
             let first = try #require(stops.first)
             let last = try #require(stops.last)
             #expect(first.left == layout.frames[edge.from].right && last.left == layout.frames[edge.to].x)
-            // The level parts; a leaf is the only thing in its row.
+            // Between its stops a line is level; an operation is alone in its row.
             for stop in stops.dropFirst().dropLast() where stop.right > stop.left {
                 for index in folded.nodes.indices where !folded.nodes.contains(where: { $0.parent == index }) {
                     let frame = layout.frames[index]

@@ -3,7 +3,8 @@ import OpsDrawing
 @testable import struct OpsDrawing.FoldedGraph
 @testable import struct OpsDrawing.NestedLayout
 
-/// A graph written as "name: dependency dependency" for each operation, with "group/" before the names of its children.
+/// Builds a graph from "name: dependency dependency" for each operation, with "group/" before the names of its
+/// children.
 func graph(_ lines: String...) -> DrawnGraph {
     var index: [String: Int] = [:]
     var operations: [DrawnOperation] = []
@@ -32,7 +33,7 @@ extension DrawnStatus {
     static let failed = DrawnStatus(word: "failed", symbol: "✗", tone: .failed)
 }
 
-/// Numbers that look random and are the same in each run.
+/// Pseudo-random numbers that are the same in each run.
 struct Dice {
     private var state: UInt64
     init(_ seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 | 1 }
@@ -45,7 +46,7 @@ struct Dice {
     }
 }
 
-/// Returns a graph with groups in groups and dependencies that make no cycle, drawn with a seed.
+/// Returns a random graph with nested groups and dependencies without cycles.
 func randomGraph(_ seed: UInt64) -> DrawnGraph {
     var dice = Dice(seed)
     var operations: [DrawnOperation] = []

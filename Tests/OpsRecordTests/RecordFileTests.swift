@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct RecordFileTests {
-    /// Turns of a small scheduler, and the state before them.
+    /// Turns of a small scheduler, and its state before them.
     private struct Session {
         var beginning: RecordBeginning
         var turns: [CompletedTurn] = []
@@ -29,7 +29,7 @@ import Testing
                     transition: scheduler.endTurn(at: now)))
         }
 
-        /// Returns the bytes of a record, and the length of each beginning of it that has only whole frames.
+        /// Returns the bytes of a record, and the length of each prefix that consists of whole frames.
         func bytes() throws -> (all: [UInt8], whole: [Int]) {
             let file = RecordFile()
             var bytes = RecordFile.header(release: "0.0.1")
@@ -55,7 +55,7 @@ import Testing
         [.cancel([OperationID(1)], by: "me", reason: nil, force: false)], [.gone(AttemptID(OperationID(1), 1)), .tick],
     ])
 
-    /// Returns the number of the first turn that differs, after reading the others.
+    /// Returns the number of the first turn that differs, after reading the earlier ones.
     private func firstDifference(_ bytes: [UInt8]) throws -> (turn: Int64?, torn: Int) {
         var reader = try RecordReader(bytes)
         var replay = Replay(reader.beginning)
@@ -120,7 +120,7 @@ import Testing
 
     // MARK: The program
 
-    /// Runs `simulate --replay` with a file of these bytes; what it printed, and its status.
+    /// Runs `simulate --replay` with a file of these bytes, and returns its output and status.
     private func simulate(_ bytes: [UInt8]) throws -> (output: String, status: Int32) {
         let directory = TemporaryDirectory()
         defer { withExtendedLifetime(directory) {} }

@@ -1,6 +1,6 @@
 import OpsCore
 
-/// One event of each kind, with as many of its parts as there are.
+/// One event of each kind, with as many of its optional parts as possible.
 enum SampleEvents {
     private static let attempt = AttemptID(OperationID(3), 2)
     private static let at = Moment(monotonic: 7, wall: 9)

@@ -4,7 +4,7 @@ import OpsRunner
 import OpsSystem
 import Testing
 
-/// A conversation with a real opsd-runner, as opsd of the present version and as opsd of the version before.
+/// A conversation with a real opsd-runner, as opsd of the current version and of the previous one.
 @Suite struct LaunchConversationTests {
     /// Conversation in one version: the commands sent and the reports received.
     private final class Conversation {
@@ -37,7 +37,7 @@ import Testing
             try runner.send(commands)
         }
 
-        /// Takes the reports that have arrived.
+        /// Receives the reports that have arrived.
         func drain() throws {
             var reader = FrameReader<ExecutorReport>()
             reader.append(runner.received)
@@ -144,7 +144,7 @@ import Testing
         try conversation.runner.awaitGone(sender.attempt)
     }
 
-    /// Describes a report without values that differ from one conversation to the next.
+    /// Describes a report without values that differ between conversations.
     private func outline(_ report: ExecutorReport) -> String {
         switch report {
         case .hello(let greeting):

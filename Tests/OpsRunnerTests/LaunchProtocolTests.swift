@@ -56,7 +56,7 @@ import Testing
         .stagedStarted(attempt, slot: 2, at: at), .stagingRevoked, .pong,
     ]
 
-    /// Messages that a runner never sends or gets, and an older opsd neither.
+    /// Messages that a runner never sends or receives, and an older opsd never either.
     static let executorCommands: [ExecutorCommand] = [
         .launch(
             LaunchRequest(
@@ -157,8 +157,9 @@ import Testing
         #expect(try bytes(readAll(&reader), for: 3) == recorded)
     }
 
-    /// Returns a frame in which the innermost of some nested records has more fields. `offsets`: of the length of the frame
-    /// and of each record around that one, from outside.
+    /// Returns a frame in which the innermost of some nested records has additional fields.
+    ///
+    /// - Parameter offsets: Offsets of the length of the frame, and of each surrounding record, from outside to inside.
     private func extended(_ frame: [UInt8], _ offsets: [Int]) throws -> [UInt8] {
         let more: [UInt8] = [1, 2, 3, 4, 5]
         var frame = frame
@@ -213,7 +214,7 @@ import Testing
 
     @Test func `an older opsd says no user in an order to reap`() throws {
         var order = bytes([ExecutorCommand.killStaleTree(Self.attempt, socket: "/s", uid: nil)])
-        // Without the last field, and a byte shorter.
+        // Without the last field, and one byte shorter.
         order.removeLast()
         order[0] -= 1
         var reader = FrameReader<ExecutorCommand>()

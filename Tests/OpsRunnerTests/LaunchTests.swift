@@ -4,7 +4,7 @@ import OpsRunner
 import OpsSystem
 import Testing
 
-/// With control groups where this machine allows them, and always without.
+/// With control groups if this machine allows them, and always without.
 let treeKinds: [Bool] = [true, false]
 
 @Suite struct LaunchTests {

@@ -26,7 +26,7 @@ private final class OpenPlace {
     deinit { removeTree(path) }
 }
 
-/// Logs are kept within their caps, whatever the processes that own them do.
+/// Logs stay within their limits, whatever the processes of their owners do.
 @Suite struct LogKeepingTests {
     /// Directory for files of any size; ext4 stops at 16 TiB.
     static let memory = "/dev/shm"
@@ -95,7 +95,7 @@ private final class OpenPlace {
     /// Bytes on the disk below which a log of 64 MiB counts as trimmed.
     private static let most: Int64 = 8 << 20
 
-    /// Script whose leftover process writes 64 MiB once `go` is there, and then a file that says so.
+    /// A script whose leftover process writes 64 MiB when `go` exists, and then a file that reports it.
     private static let writer = """
         setsid sh -c 'echo up > $DIR/up; while ! [ -e $DIR/go ]; do sleep 0.01; done
         yes 0123456789abcde | head -c 64M; echo done > $DIR/done; exec sleep 1000' & while ! [ -s $DIR/up ]; do sleep 0.01; done
@@ -106,7 +106,7 @@ private final class OpenPlace {
         #expect(try runner.awaitFile("done") == "done\n")
     }
 
-    /// Descriptors of the runner that are open on a file, which may have no name any more.
+    /// Returns the descriptors of the runner that are open on a file, which may have been removed.
     private func descriptors(of runner: RunnerProcess, on path: String) throws -> [String] {
         try Files.list("/proc/\(runner.pid)/fd").filter { number in
             var bytes = [CChar](repeating: 0, count: 4096)
@@ -116,7 +116,7 @@ private final class OpenPlace {
         }
     }
 
-    /// Process that can write to the log of an ended attempt.
+    /// A process that can write to the log of an ended attempt.
     enum Rest: CaseIterable { case left, prunedAway, givenUp, inheritedByAnUpgrade, leftByAKilledRunner }
 
     @Test(arguments: treeKinds, Rest.allCases)
@@ -146,7 +146,7 @@ private final class OpenPlace {
             try sizes(of: "/proc/\(writer)/fd/1").stored <= Self.most
         }
         #expect(try !descriptors(of: runner, on: path).isEmpty)
-        // After that the log is no longer open.
+        // From then on the log is no longer open.
         try runner.until("it keeps the log open") {
             // Repeated: a process has no environment for a moment while it executes another program.
             for pid in try runner.survivors() { kill(pid, SIGKILL) }
@@ -154,7 +154,7 @@ private final class OpenPlace {
         }
     }
 
-    /// No process of the tree is left, but its descriptor is: it was passed to another process.
+    /// No process of the tree is left, but its descriptor is, because it was passed to another process.
     @Test func `a log is bounded while a process outside of the operation has it open`() throws {
         let runner = try RunnerProcess()
         var request = runner.request(1, "echo up > $DIR/up; read line < $DIR/fifo; exit 0")
@@ -226,7 +226,7 @@ private final class OpenPlace {
         #expect(try runner.text("said") == "refused\n")
     }
 
-    /// The owner may write from memory that never arrives: every other change of the file waits until then.
+    /// The owner may write from memory that never becomes available: every other change of the file waits until then.
     @Test func `a log whose lock is held holds up nobody`() throws {
         let runner = try RunnerProcess()
         var request = runner.request(

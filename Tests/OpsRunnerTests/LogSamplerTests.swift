@@ -83,7 +83,7 @@ import Testing
         var sampler = LogSampler()
         sampler.add(attempt, [log], now: 0)
         try write("one\n", to: log)
-        // A directory is in the way.
+        // A directory with the same name prevents the write.
         #expect(mkdir(LogTimes.path(of: log.path), 0o700) == 0)
         #expect(throws: SystemError.self) { try sampler.sample(now: second) }
         try sampler.sample(now: 2 * second)

@@ -45,7 +45,7 @@ import Testing
         #expect(try runner.awaitExit(request.attempt).exit.status == .code(0))
     }
 
-    /// As root `systemd-notify` sends in the name of its parent, which is the runner by then.
+    /// As root, `systemd-notify` sends in the name of its parent, which is the runner by then.
     @Test(.enabled(if: hasSender, "SKIPPED: systemd-notify is not installed"), arguments: treeKinds)
     func `a message of an orphan counts`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
@@ -99,7 +99,8 @@ import Testing
 
         """
 
-    /// The runner is stopped while an operation sends a message and ends. It finds a message whose sender is gone.
+    /// The runner is stopped while an operation sends a message and ends. Later it finds a message whose sender no
+    /// longer exists.
     @Test(
         arguments: [
             "hasty X_OPS_FINISHED=0", "hasty X_OPS_FINISHED=0; exit 3", "(setsid sh -c :; hasty X_OPS_FINISHED=0) &",
@@ -183,14 +184,14 @@ import Testing
         #expect(write(fifo, "go\n", 3) == 3)
         close(fifo)
         _ = try runner.awaitFile("said")
-        // The update is repeated to each new daemon: the one before may have lost it.
+        // The update is repeated to each new daemon, because the previous one may have lost it.
         for _ in 0..<2 {
             try runner.connect()
             #expect(try awaitTold(runner, request.attempt) { $0.result != nil } == NotifyUpdate(result: "kept"))
         }
     }
 
-    /// The update also comes for an attempt that has ended meanwhile, and before the greeting, which reports the end.
+    /// The update also arrives for an attempt that has ended meanwhile, and before the greeting, which reports the end.
     @Test(arguments: treeKinds)
     func `updates of an ended process are reported before its end`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)

@@ -4,7 +4,7 @@ import OpsRunner
 import OpsSystem
 import Testing
 
-/// Smallest environment for a program, and the mark by which scripts/clean-run finds processes that a test has left.
+/// Smallest environment for a program, with the mark by which scripts/clean-run finds processes that a test has left.
 let plainEnvironment = ["PATH=/usr/bin:/bin"] + Environment.all.filter { $0.hasPrefix("OPSD_TEST_RUN=") }
 
 /// A real opsd-runner with a state directory of its own, and the connection of a daemon to it.
@@ -27,8 +27,9 @@ final class RunnerProcess {
     private let user: Spawn.User?
     private let script: String
 
-    /// `user`: user of the runner and its operations, if this test is root. `script`: shell script that becomes the runner,
-    /// with `exec "$@"` at its end.
+    /// - Parameter user: User of the runner and its operations, if this test runs as root.
+    ///
+    /// - Parameter script: Shell script that becomes the runner, with `exec "$@"` at its end.
     init(
         usesControlGroups: Bool = true, user: Spawn.User? = nil, script: String = "",
         version: UInt16 = LaunchProtocol.version
@@ -44,7 +45,7 @@ final class RunnerProcess {
     }
 
     deinit {
-        // The runner ends in any case.
+        // The runner always ends.
         if pid > 0 {
             // After a failed test there may be no connection. SIGTERM ends the runner too, only later.
             if let last = try? UnixSocket.connect(to: state + "/runner.sock") {
@@ -129,7 +130,9 @@ final class RunnerProcess {
         #expect(try Children.wait(for: try spawn.start())?.status == .code(0))
     }
 
-    /// Waits until a condition holds, at most for `patience`. `trouble`: text of the failure.
+    /// Waits until a condition holds, for at most `patience`.
+    ///
+    /// - Parameter trouble: Text of the failure.
     func until(_ trouble: @autoclosure () throws -> String, _ isSo: () throws -> Bool) throws {
         let end = Clock.read().monotonic + RunnerProcess.patience
         while try !isSo() {
@@ -138,7 +141,7 @@ final class RunnerProcess {
         }
     }
 
-    /// Waits until the runner has waited for a process.
+    /// Waits until the runner has reaped a process.
     func awaitReaped(_ pid: Int32) throws {
         try until("\(pid) is still there") { try ProcessRecord.read(pid) == nil }
     }
@@ -250,21 +253,21 @@ extension RunnerProcess {
                 ]), directory: state, output: .log(path("log.\(operation).1")))
     }
 
-    /// Waits until an operation has made this file with something in it.
+    /// Waits until an operation has created this file with some content, and returns it.
     func awaitFile(_ name: String) throws -> String {
         try until("\(name) was never written") { try text(name).hasSuffix("\n") }
         return try text(name)
     }
 
-    /// The living processes of this machine that carry this runner's state in their environment.
+    /// Returns the living processes of this machine that have this runner's state directory in their environment.
     func survivors() throws -> [Int32] {
         try ProcessRecord.all().filter { record in
             !record.hasEnded && ProcessRecord.environment(of: record.pid).contains("DIR=\(state)")
         }.map(\.pid)
     }
 
-    /// Kills the one process that an operation has left behind. Waits for it to be seen: a process has no environment for a
-    /// moment while it executes another program.
+    /// Kills the only process that an operation has left. It waits until the process is visible, because a process has
+    /// no environment for a moment while it executes another program.
     func killLeftover() throws {
         try until("no process is left") { try !survivors().isEmpty }
         for pid in try survivors() { kill(pid, SIGKILL) }
@@ -276,7 +279,7 @@ struct Failure: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// Returns whether a process is alive.
+/// Returns true if a process is alive.
 func isAlive(_ pid: Int32) throws -> Bool {
     guard let record = try ProcessRecord.read(pid) else { return false }
     return !record.hasEnded

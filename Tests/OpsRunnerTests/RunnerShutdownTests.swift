@@ -26,7 +26,7 @@ import Testing
         #expect(runner.greeting?.isEnding == true)
         #expect(runner.greeting?.entries.map(\.attempt) == [slow.attempt])
         #expect(!runner.reports.contains { if case .failed = $0 { true } else { false } })
-        // A daemon that connects only now is told too.
+        // A daemon that connects only now is informed too.
         try runner.connect()
         #expect(runner.greeting?.isEnding == true)
         #expect(creat(runner.path("go"), 0o600) >= 0)

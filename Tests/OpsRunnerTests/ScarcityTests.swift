@@ -4,7 +4,7 @@ import OpsRunner
 import OpsSystem
 import Testing
 
-/// A runner without free descriptors, for a while.
+/// A runner that has no free descriptors for a while.
 @Suite struct ScarcityTests {
     /// Lets the main process end while the runner can open no file.
     private func endWithoutDescriptors(_ request: LaunchRequest, _ runner: RunnerProcess) throws {
@@ -56,7 +56,7 @@ import Testing
         _ = consume next
     }
 
-    /// Needs root: the runner of the user then sees of other processes only that they exist.
+    /// Needs root: the user's runner then sees only that other processes exist.
     @Test(.enabled(if: Identity.uid == 0))
     func `processes that cannot be read do not stop a termination`() throws {
         let user = Spawn.User(uid: 65_534, gid: 65_534, groups: [])

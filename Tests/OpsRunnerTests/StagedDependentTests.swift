@@ -6,7 +6,7 @@ import Testing
 
 /// Staged launches that wait for the success of other attempts.
 @Suite struct StagedDependentTests {
-    /// A runner, an attempt in slot 3 that ends as the script says once `go` is there, and a launch to stage.
+    /// A runner, an attempt in slot 3 that ends like the script when `go` exists, and a launch to stage.
     private struct Scene {
         let runner: RunnerProcess
         let first: LaunchRequest
@@ -75,7 +75,7 @@ import Testing
         _ = try scene.runner.awaitLaunched(scene.first.attempt)
         scene.go()
         _ = try scene.runner.awaitExit(scene.first.attempt)
-        // Nor after opsd has acknowledged that and another attempt succeeds.
+        // It does not start either after opsd has acknowledged that and another attempt succeeds.
         var other = scene.runner.request(3, "exit 0")
         other.slot = 5
         try scene.runner.send([.acknowledge(scene.first.attempt), .launch(other)])

@@ -6,7 +6,8 @@ import Testing
 
 /// Staged launches that the runner starts by itself.
 @Suite struct StagedLaunchTests {
-    /// A runner with one attempt in slot 3 that ends with `code` once `go` is there, and a launch to stage that writes its slot.
+    /// A runner with one attempt in slot 3 that ends with `code` when `go` exists, and a launch to stage that writes
+    /// its slot.
     private struct Scene {
         let runner: RunnerProcess
         let first: LaunchRequest

@@ -22,7 +22,7 @@ import Testing
             self.path = path
             try Files.replace(path, with: try Files.read("/bin/true", limit: 1 << 24), mode: 0o755)
             descriptor = open(path, O_RDONLY | O_CLOEXEC)
-            // F_SETSIG: the kernel asks for the lease with a signal that is ignored. F_SETLEASE.
+            // F_SETSIG: the kernel asks for the lease with a signal that is ignored. F_SETLEASE takes the lease.
             #expect(fcntl(descriptor, 10, SIGURG) == 0)
             #expect(fcntl(descriptor, 1024, Int32(F_WRLCK)) == 0)
         }

@@ -4,7 +4,7 @@ import OpsRunner
 import OpsSystem
 import Testing
 
-/// Daemons come and go; runners are killed and replaced.
+/// Daemons connect and disconnect; runners are killed and replaced.
 @Suite struct SurvivalTests {
     @Test(arguments: treeKinds)
     func `exits are kept until they are acknowledged`(usesControlGroups: Bool) throws {
@@ -107,7 +107,7 @@ import Testing
         try runner.send([.killStaleTree(hiding.attempt, socket: runner.path("s"), uid: geteuid())])
         try runner.awaitGone(hiding.attempt)
         #expect(try runner.survivors() == [kept.pid])
-        // Processes with the socket of another daemon do not count. A tree that cannot be found is gone.
+        // Processes with the socket of another daemon do not count, and a tree that cannot be found is gone.
         try runner.send([.killStaleTree(Attempt(operation: 77, number: 1), socket: "/elsewhere", uid: geteuid())])
         try runner.awaitGone(Attempt(operation: 77, number: 1))
         try runner.send([.killStaleTree(other.attempt, socket: runner.path("s"), uid: geteuid())])
@@ -233,7 +233,7 @@ import Testing
         try runner.send([.launch(obedient), .launch(stubborn)])
         _ = try runner.awaitLaunched(obedient.attempt)
         _ = try runner.awaitFile("ready")
-        // The runner does not wait for a connected daemon, which cannot store an end any more.
+        // The runner does not wait for a connected daemon, which can no longer store an end.
         removeTree(runner.state)
         #expect(try runner.awaitEnd() == .code(0))
         #expect(try runner.survivors() == [])
@@ -259,7 +259,7 @@ import Testing
             arguments: [try RunnerProcess.program(), "--state", runner.state, "--detach"],
             environment: CStringArray(plainEnvironment))
         #expect(try Children.wait(for: try detached.start())?.status == .code(0))
-        // There is no wait between the two.
+        // The two happen without a pause in between.
         let socket = try UnixSocket.connect(to: runner.path("runner.sock"))
         _ = consume socket
         try runner.connect()
@@ -281,7 +281,8 @@ import Testing
             arguments: [try RunnerProcess.program(), "--state", runner.state, "--detach", "--idle-limit", "0"],
             environment: CStringArray(plainEnvironment))
         #expect(try Children.wait(for: try detached.start())?.status == .code(0))
-        // There is no connection. The end shows in the lock, which ends with its holder, and in the files that are left.
+        // Without a connection, the end shows in the lock, which is released with its holder, and in the files that are
+        // left.
         try runner.until("it did not end") { !Files.exists(runner.path("runner.sock")) }
     }
 

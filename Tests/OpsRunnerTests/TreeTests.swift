@@ -4,11 +4,11 @@ import OpsRunner
 import OpsSystem
 import Testing
 
-/// Whole trees are ended, however their processes hide; each test runs with and without control groups.
+/// Whole process trees are ended, however their processes hide; each test runs with and without control groups.
 @Suite struct TreeTests {
     static let second: Int64 = 1_000_000_000
 
-    /// Starts, waits for the script to say that it is ready, terminates, and waits for the end of the tree.
+    /// Starts a script, waits until it is ready, terminates it, and waits for the end of its tree.
     func end(_ script: String, grace: Int64 = 0, usesControlGroups: Bool) throws -> ProcessExit {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         let request = runner.request(1, script)
@@ -152,7 +152,7 @@ import Testing
         let left = try #require(Int32(try runner.awaitFile("left").dropLast()))
         defer { kill(left, SIGKILL) }
         #expect(try group(4) != third)
-        // Nor is a group with a group of its own below.
+        // A group that contains another group is not reused either.
         let fifth = try group(
             5, "mkdir $(grep -m1 cgroup2 /proc/mounts | cut -d' ' -f2)$(grep ^0:: /proc/self/cgroup | cut -c4-)/below")
         #expect(try group(6) != fifth)
@@ -192,7 +192,7 @@ import Testing
         try runner.until("\(group) is still there") { !Files.exists(group) }
     }
 
-    /// Linux 6.18 kills a process that is born from outside into a group that was killed once.
+    /// Linux 6.18 kills every process that is created from outside in a group that was killed once.
     @Test(
         .enabled(if: geteuid() == 0, "SKIPPED: an ordinary user has no control groups here"), arguments: [false, true])
     func `an attempt after a killed one is not killed with it`(byItself: Bool) throws {

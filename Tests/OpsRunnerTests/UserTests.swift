@@ -29,7 +29,7 @@ import Testing
         #expect(try runner.text("log.1.1").contains("err\n"))
         #expect(try !usesControlGroups || runner.text("log.1.1").hasSuffix("closed\n"))
         #expect(try runner.text("log.1.1").contains("log 65534 600\n"), "it is the operation's")
-        // Afterwards it belongs to root: descriptors and links that the operation kept do not open it any more.
+        // Afterwards the log belongs to root: descriptors and links that the operation kept no longer open it.
         try runner.until("it is still its user's") {
             var status = stat()
             #expect(stat(runner.path("log.1.1"), &status) == 0)
@@ -94,7 +94,7 @@ import Testing
         #expect(told == NotifyUpdate(progressDone: 1))
     }
 
-    /// The orphan belongs to the operation of its own user, whatever its environment says.
+    /// The orphan belongs to the operation of its own user, whatever its environment contains.
     @Test func `an orphan with the tag of another user's operation is not counted to that`() throws {
         let runner = try RunnerProcess(usesControlGroups: false)
         #expect(chmod(runner.state, 0o711) == 0)
@@ -120,7 +120,7 @@ import Testing
         #expect(try !isAlive(orphan))
     }
 
-    /// Processes of an earlier runner are found by environment, session and parent, but never another user's.
+    /// Processes of an earlier runner are found by environment, session and parent, but never those of another user.
     @Test(arguments: treeKinds)
     func `nothing of another user is reaped for a tag that it wears`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
@@ -194,7 +194,7 @@ import Testing
         try runner.send([.terminate(request.attempt, grace: 0)])
         if try !runner.awaitExit(request.attempt).treeIsGone { try runner.awaitGone(request.attempt) }
         #expect(try runner.survivors() == [])
-        // It can start no process of another user, and limit no tree.
+        // It can start no process of another user, and set no limits for trees.
         var other = runner.request(2, "true")
         other.user = LaunchRequest.User(name: "daemon", uid: 1, gid: 1)
         other.output = .null

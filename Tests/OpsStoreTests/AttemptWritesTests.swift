@@ -2,9 +2,10 @@ import OpsCore
 import OpsStore
 import Testing
 
-/// However many turns tell of a life, its rows are the same.
+/// The rows of an operation do not depend on how its changes are divided into turns.
 @Suite struct AttemptWritesTests {
-    /// Two attempts of `build`, of which the second fails, what it says meanwhile, and `test`, which is skipped after it.
+    /// Returns the changes of two attempts of `build`, of which the second fails, with its updates, and of `test`,
+    /// which is skipped because of it.
     private func life(_ world: World) -> [[Change]] {
         let (build, test) = (OperationID(1), OperationID(2))
         let at = world.moment
@@ -35,7 +36,7 @@ import Testing
         let world = try World()
         world.submit(CommitTests.graph())
         try world.commit()
-        // Told in one turn or in many, it happens at the same time.
+        // The changes have the same times whether they are stored in one turn or in many.
         let now = world.now
         for changes in turns(world) {
             world.now = now

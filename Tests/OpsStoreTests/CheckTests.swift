@@ -59,7 +59,7 @@ import Testing
         try world.store.checkpoint()
         let copy = TemporaryDirectory(inMemory: true)
         var content = try #require(File.read(world.store.path))
-        // In the middle, past the schema: pages of tables.
+        // In the middle, after the schema, are the pages of tables.
         let middle = content.count / 2 / 4096 * 4096
         for place in middle..<middle + 60 { content[place] = 0xff }
         try File.write(content, to: copy.path + "/opsd.db")

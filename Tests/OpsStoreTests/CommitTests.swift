@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct CommitTests {
-    /// Three operations: `build`, `test` after it, and `lint` in a category with a policy of its own.
+    /// Returns three operations: `build`, `test` after it, and `lint` in a category with a policy of its own.
     static func graph() -> SubmissionTexts {
         var policy = Policy()
         policy.timeout = 30_000_000_000

@@ -23,7 +23,7 @@ struct Disk {
         }
     }
 
-    /// Nil: its name had not reached the disk.
+    /// Returns nil if the name of the file had not reached the disk.
     private mutating func content(_ name: String) -> [UInt8]? {
         let new = File.read(written.path + "/" + name) ?? []
         let old = File.read(synced.path + "/" + name)
@@ -36,7 +36,7 @@ struct Disk {
         }
     }
 
-    /// Some sectors of one and some of the other; a page is several of them.
+    /// Returns some sectors of one and some of the other; a page consists of several sectors.
     private mutating func torn(_ old: [UInt8], _ new: [UInt8]) -> [UInt8] {
         let size = flip() ? old.count : new.count
         var bytes = [UInt8](repeating: 0, count: size)

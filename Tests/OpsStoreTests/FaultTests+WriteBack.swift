@@ -6,10 +6,11 @@ import Testing
 
 @testable import OpsStore
 
-/// The system fails to bring to the disk what it has taken, says so once, and goes on as if it were there.
+/// The system accepts data, fails to write them to the disk, reports that once, and then continues as if they were
+/// there.
 extension FaultTests {
-    /// Lets that happen at every operation of `life` in turn, which begins with the files of `start`. Then the power goes,
-    /// and what was acknowledged is on the disk.
+    /// Repeats `life` with such a failure at each of its operations in turn. Each time, the power is cut afterwards,
+    /// and everything that was acknowledged must be on the disk.
     private func everyWriteBackFails(
         forgetting: Bool, from start: TemporaryDirectory? = nil, life: (TemporaryDirectory) throws -> Store
     ) throws {
@@ -29,7 +30,7 @@ extension FaultTests {
             let living = try life(directory)
             let acknowledged = try contents(living.path)
             hasFailed = fault_vfs_has_failed() != 0
-            // Before the store is closed, which would move its log.
+            // Done before the store is closed, which would checkpoint its log.
             fault_vfs_disarm()
             let store = try Store.open(directory: disk.path, boot: "boot")
             #expect(try contents(store.path) == acknowledged, "after a failure at \(place)")
@@ -46,7 +47,7 @@ extension FaultTests {
         return directory
     }
 
-    /// Does as the daemon does: repeats the work when it fails.
+    /// Repeats the work if it fails, as the daemon does.
     private func insist(_ store: Store, _ body: () throws -> Void) throws {
         do {
             try body()
@@ -58,7 +59,7 @@ extension FaultTests {
     }
 
     private func open(_ directory: TemporaryDirectory) throws -> Store {
-        // It happens once, so the second time succeeds.
+        // The failure happens once, so the second attempt succeeds.
         let store = (try? Store.open(directory: directory.path, boot: "boot")) ?? nil
         let opened = try store ?? Store.open(directory: directory.path, boot: "boot")
         _ = try opened.load()
@@ -89,7 +90,7 @@ extension FaultTests {
             for turn in script.turns[..<half] {
                 try insist(store) { try store.commit(turn.transition, submissions: turn.submissions) }
             }
-            // Somebody reads: a checkpoint ends where the reader stands.
+            // With a reader, a checkpoint ends at the reader's position.
             let reader = try Database(store.path, .readOnly)
             try reader.execute("BEGIN")
             _ = try reader.integer("SELECT count(*) FROM operation")
@@ -101,7 +102,7 @@ extension FaultTests {
             }
             try reader.execute("COMMIT")
             try insist(store) { try store.checkpoint() }
-            // The log starts over, and its earlier contents are in the database or nowhere.
+            // The log starts over, so its earlier contents must be in the database.
             try insist(store) { try store.cutLog() }
             return store
         }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import OpsStore
 
-/// The disk fails at every place where it can, and the power goes at every place where it matters.
+/// The disk fails at every possible operation, and the power is cut at every sync.
 @Suite struct FaultTests {
     let script = Script()
     private static let isRegistered = fault_vfs_register() == SQLITE_OK
@@ -28,14 +28,14 @@ import Testing
         return states
     }
 
-    /// Beside the database, where faults are injected; users are not let write there.
+    /// A backup in another directory, because faults are injected beside the database and users cannot write there.
     private func copy(of store: Store, to directory: TemporaryDirectory) throws -> RunningBackup {
         let path = directory.path + "/copy"
         return try History.open(path: store.path).copy(to: path, through: path + ".part")
     }
 
-    /// Does the work of a daemon beside its turns: a backup, and the removal of old graphs and unused space. `done` is
-    /// called after each step.
+    /// Does the daemon's other work: a backup, and the removal of old graphs and unused space. `done` is called after
+    /// each step.
     private func keepHouse(
         _ store: Store, _ directory: TemporaryDirectory, done: () throws -> Void = {}
     ) throws {
@@ -51,10 +51,10 @@ import Testing
         try store.cutLog()
     }
 
-    /// Runs the script through as the daemon would: what fails is done again.
+    /// Runs the whole script as the daemon would: work that fails is repeated.
     private func persist(in directory: TemporaryDirectory, _ states: [[String]]) throws {
         var store = try? Store.open(directory: directory.path, boot: "boot")
-        // The fault comes once, so the second time succeeds.
+        // The fault happens once, so the second attempt succeeds.
         let opened = try store ?? Store.open(directory: directory.path, boot: "boot")
         store = nil
         for (number, turn) in script.turns.enumerated() {
@@ -69,7 +69,7 @@ import Testing
                 _ = try opened.load()
                 try opened.commit(turn.transition, submissions: turn.submissions)
             }
-            // One that fails is made up for by the next.
+            // A checkpoint that fails is made up for by the next one.
             if turn.checkpointsAfter { try? opened.checkpoint() }
         }
         #expect(try contents(opened.path) == states[script.turns.count])
@@ -93,7 +93,7 @@ import Testing
         let states = try expected()
         var place = 1
         var hasFailed = true
-        // Ends with the first place that the script no longer reaches.
+        // Ends with the first fault that the script no longer reaches.
         while hasFailed && place < 2000 {
             let directory = TemporaryDirectory(inMemory: true)
             fault_vfs_arm(directory.path, Int32(place), code)
@@ -134,7 +134,7 @@ import Testing
         #expect(try history.check() == [])
     }
 
-    /// Whatever the system has said last of the other of its two files.
+    /// This must hold whatever the system has last reported about the other file.
     @Test func `a log that cannot be read is not reported as a damaged database`() throws {
         let directory = TemporaryDirectory(inMemory: true)
         fault_vfs_arm(directory.path, 0, 0)

@@ -47,7 +47,7 @@ import Testing
     @Test func `a retry after the end lets observers run once more`() throws {
         let world = try world()
         try finish(world, 1, code: 2)
-        // It goes on: what has been told stays told.
+        // The graph continues; an observer that has run is not run again.
         try world.store.setRan([.failure], of: graph)
         world.change(.reopened(OperationID(1), run: 2, .ready))
         world.report(.retrying, OperationID(1), graph: graph, new: .ready)

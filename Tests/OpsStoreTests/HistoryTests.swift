@@ -5,7 +5,7 @@ import Testing
 @Suite struct HistoryTests {
     private func ids(_ numbers: Int64...) -> [OperationID] { numbers.map { OperationID($0) } }
 
-    /// A graph of named operations, each after those whose places are given.
+    /// Returns a graph of named operations, each with dependencies given by index.
     private func chain(_ names: [String], _ after: [[Int32]], details: String = "{}", user: String = "root")
         -> SubmissionTexts
     {
@@ -63,7 +63,7 @@ import Testing
         }
         try world.commit()
         let history = try world.history()
-        // With gaps, and some that are not there.
+        // With gaps, and with some ids that do not exist.
         let wanted = ids(1, 2, 3, 5, 6, 7, 8, 11, 12, 14, 15, 16, 17, 18, 19, 40)
         let listed = try history.records(of: wanted)
         #expect(listed.map(\.id) == wanted.dropLast(2))

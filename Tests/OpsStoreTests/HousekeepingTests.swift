@@ -19,7 +19,7 @@ import Testing
 
     private func run(_ pruning: Pruning, limit: Int = 1) throws -> [AttemptID] {
         var gone: [AttemptID] = []
-        // Bounded: every step goes on by at least one row of a handful.
+        // Limited, because every step must remove at least one row.
         for _ in 0..<1000 where !pruning.isComplete { gone += try pruning.step(limit: limit) }
         #expect(pruning.isComplete)
         return gone
@@ -105,7 +105,7 @@ import Testing
         #expect(try world.history().check() == [])
     }
 
-    /// No step looks at more than its part, however large a graph is, and however many things operations share.
+    /// No step looks at more than its part, however large a graph is, and however much its operations share.
     @Test func `a graph that stays is looked at in slices`() throws {
         let world = try World()
         var submission = Submission()
@@ -206,7 +206,7 @@ import Testing
         #expect(try world.history().check() == [])
     }
 
-    /// Somebody's open read is neither waited for nor asked for again and again.
+    /// An open read of another process is neither waited for nor polled.
     @Test func `an open reader postpones tidying`() throws {
         let world = try World()
         for number in 1...1000 { world.submit(one(String(repeating: "\(number)", count: 2000))) }
@@ -245,7 +245,7 @@ import Testing
         #expect(File.read(world.store.path + "-wal")?.count == 0)
     }
 
-    /// Tidies the store and returns the number of pieces that it took.
+    /// Tidies the store, and returns the number of steps that it took.
     private func tidy(_ store: Store) throws -> Int {
         for pieces in 1...100 where try !store.tidy() { return pieces }
         Issue.record("there is always more to tidy")

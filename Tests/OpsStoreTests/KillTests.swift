@@ -4,7 +4,7 @@ import OpsStore
 import TestSupport
 import Testing
 
-/// A process that stores turns is killed in the middle of it, over and over, on one and the same database.
+/// A process that stores turns is killed while it writes, again and again, with the same database.
 @Suite struct KillTests {
     @Test func `a killed writer loses nothing that it acknowledged`() throws {
         let directory = TemporaryDirectory(inMemory: true)
@@ -19,7 +19,7 @@ import Testing
             let found = try store.load().nextGraph - 1
             #expect(found == acknowledged || found == acknowledged + 1, "round \(round)")
             stored = found
-            // All of it is read at times; each round proves that it opens, loads and goes on.
+            // Sometimes the whole database is read; each round proves that it opens, loads and continues.
             if round % 40 == 0 { #expect(try History.open(path: store.path).check() == []) }
         }
         #expect(stored > 100)
@@ -43,7 +43,7 @@ enum Writer {
         return nil
     }
 
-    /// Starts the writer, kills it after so many acknowledgements, and answers with the last one it gave; nil: none.
+    /// Starts the writer, kills it after this many acknowledgements, and returns the last one; nil if there was none.
     static func run(_ path: String, _ directory: String, killAfter wanted: Int) throws -> Int64? {
         var pipe: [Int32] = [0, 0]
         guard Glibc.pipe(&pipe) == 0 else { throw Failure(what: "pipe") }
@@ -68,7 +68,7 @@ enum Writer {
         var status: Int32 = 0
         waitpid(pid, &status, 0)
         guard status & 0x7f == SIGKILL else { throw Failure(what: "the writer ended by itself: \(status)") }
-        // Submissions that it acknowledged before it noticed.
+        // Submissions that it acknowledged before it was killed.
         while let number = next(pipe[0]) { last = number }
         return last
     }

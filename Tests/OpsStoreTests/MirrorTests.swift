@@ -1,7 +1,7 @@
 import OpsTesting
 import Testing
 
-/// Whole lives of opsd with this store under the scheduler: what it gives back is what the contract says it must.
+/// Simulations of opsd with this store under the scheduler: loading must return what the contract demands.
 @Suite(.serialized) struct MirrorTests {
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func `the store loads the same state as the simulated store`(_ seed: UInt64) throws {
@@ -9,7 +9,7 @@ import Testing
         Mirror.current = mirror
         defer { Mirror.current = nil }
         var simulation = Simulation<MirroredScheduler>(seed: seed)
-        // A life that the scheduler itself spoils ends early; SimulationTests tell of that.
+        // A simulation that the scheduler itself breaks ends early; SimulationTests report that.
         if case .failure(let failure) = Result(catching: { () throws(Failure) in try simulation.run() }) {
             #expect(failure.seed == seed)
         }

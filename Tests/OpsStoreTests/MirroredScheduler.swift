@@ -3,8 +3,8 @@ import OpsStore
 import OpsTesting
 import TestSupport
 
-/// A scheduler whose turns are also stored in SQLite, and that always starts from what SQLite gives back. The
-/// simulation keeps its own disk in memory; whatever the two tell differently is a fault of one of them.
+/// A scheduler whose turns are also stored in SQLite, and that always starts from what SQLite loads. The simulation has
+/// its own disk in memory; if the two differ, one of them is wrong.
 struct MirroredScheduler: TestedScheduler {
     private var core: Scheduler
     private let mirror: Mirror
@@ -38,10 +38,10 @@ struct MirroredScheduler: TestedScheduler {
     var comparable: Scheduler? { core }
 }
 
-/// The store beside the simulation's own. Whether a turn was committed shows only in what follows: the next turn of
-/// the same scheduler, or the snapshot that the next one starts from.
+/// The store beside the simulation's own. Only later events show whether a turn was committed: the next turn of the
+/// same scheduler, or the snapshot from which the next one starts.
 final class Mirror {
-    /// For the one simulation that runs.
+    /// The mirror of the one simulation that runs.
     nonisolated(unsafe) static var current: Mirror?
 
     private let directory = TemporaryDirectory(inMemory: true)
@@ -71,7 +71,7 @@ final class Mirror {
     func restart(expecting expected: Snapshot) -> Snapshot {
         var loaded = load()
         if pending != nil, lines(loaded) != lines(expected) {
-            // The commit came through before whatever ended the scheduler.
+            // The commit succeeded before the scheduler ended.
             confirm()
             loaded = load()
         }
@@ -109,7 +109,7 @@ final class Mirror {
         do { try body() } catch { problem = problem ?? "\(error)" }
     }
 
-    /// A snapshot without what is only a matter of order.
+    /// Returns a snapshot as lines, without details that depend only on the order.
     private func lines(_ snapshot: Snapshot) -> [String] {
         var lines = [
             "next \(snapshot.nextOperation) \(snapshot.nextGraph) \(snapshot.lastSequence)",

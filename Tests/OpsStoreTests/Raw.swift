@@ -1,12 +1,12 @@
 import CSQLite
 import Testing
 
-/// The database as anybody may open it, beside the store.
+/// The database as any program may open it, without the store.
 final class Raw {
     private(set) var handle: OpaquePointer?
 
     init(_ path: String) throws {
-        // Past the faults that a test may have put before the disk.
+        // Bypasses the faults that a test may have injected.
         try #require(sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, "unix") == SQLITE_OK)
     }
 

@@ -51,7 +51,8 @@ struct Script {
         builder.now += 1_000_000_000
     }
 
-    /// One that is retried, then cancelled while it executes: all of its graph is finished, and old.
+    /// Adds an operation that is retried, and then cancelled while it executes, so that all of its graph is finished
+    /// and old.
     private mutating func cancelled() {
         var one = Submission()
         one.operations = [Draft()]
@@ -97,13 +98,13 @@ struct Script {
     }
 }
 
-/// All rows of all tables, as text: two stores that went through the same turns have the same.
+/// Returns all rows of all tables as text; two stores with the same turns have the same text.
 func contents(_ path: String) throws -> [String] {
     let raw = try Raw(path)
     let tables = try raw.texts("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
     var lines: [String] = []
     for table in tables.sorted() {
-        // The key of the hashes is another one in each database.
+        // The key of the hashes differs between databases.
         let own: Set = ["probes", "textKeyLow", "textKeyHigh", "hash", "instance"]
         let columns = try raw.texts("SELECT name FROM pragma_table_info('\(table)')").filter { !own.contains($0) }
         let list = columns.map { "\"\($0)\"" }.joined(separator: ", ")

@@ -5,7 +5,8 @@ import Testing
 @testable import OpsStore
 
 @Suite struct SelectionTests {
-    /// Many operations of two users in two graphs, every third with a label of its own and every second with a common one.
+    /// Returns many operations of two users in two graphs; every third has a label of its own, and every second a
+    /// common one.
     private func world(_ count: Int = 4500) throws -> World {
         let world = try World()
         for user in ["ann", "bob"] {
@@ -24,7 +25,7 @@ import Testing
         return world
     }
 
-    /// The attributes of `world` again, told without the database.
+    /// Returns the operations of `world` with these attributes, computed without the database.
     private func expected(_ selection: Selection, _ count: Int64 = 4500) -> [Int64] {
         (1...2 * count).filter { id in
             let place = (id - 1) % count
@@ -91,7 +92,7 @@ import Testing
             steps += 1
         }
         #expect(found == [OperationID(4499), OperationID(8999)] && steps > 3)
-        // A label that no operation has makes it look at no row.
+        // A label that no operation has means that no row is read.
         selection.labels = ["n": "4499"]
         cursor = SelectionCursor(selection)
         #expect(try cursor.next(history, limit: 10).isEmpty && cursor.isAtEnd)

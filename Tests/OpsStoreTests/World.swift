@@ -2,7 +2,7 @@ import OpsCore
 import OpsStore
 import TestSupport
 
-/// Builds turns by hand, one statement a test step, with the numbers that the core would give out.
+/// Builds turns by hand, one statement for each step of a test, with the numbers that the core would assign.
 class TurnBuilder {
     var turn = Transition()
     var submissions: [SubmissionTexts] = []
@@ -13,7 +13,7 @@ class TurnBuilder {
 
     var moment: Moment { Moment(monotonic: now - 1_699_000_000_000_000_000, wall: now) }
 
-    /// Adds a submission to the turn; the operations are ready unless an edge or a group says otherwise.
+    /// Adds a submission to the turn; its operations are ready unless they have an edge or a group.
     @discardableResult
     func submit(_ texts: SubmissionTexts) -> OperationID {
         let first = OperationID(nextOperation)
@@ -89,7 +89,7 @@ final class World: TurnBuilder {
 
     /// Ends the daemon and starts it again.
     func reopen(boot: String = "boot-1") throws {
-        // The first must be gone before the lock can be taken again.
+        // The first store must be closed before the lock can be taken again.
         opened = nil
         opened = try Store.open(directory: directory.path, boot: boot)
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import OpsSystem
 
-/// Trees that another user has made, and goes on to change.
+/// Trees that another user has created and keeps changing.
 @Suite struct DirectoryTreeTests {
     private let scratch = TemporaryDirectory()
     private var path: String { scratch.path + "/tree" }
@@ -15,7 +15,8 @@ import Testing
         makeDirectory(path)
         let strange: [CChar] = Array(path.utf8CString.dropLast()) + [47, -1, -2, 0]
         #expect(mkdir(strange, 0o700) == 0)
-        // Deeper than what stays open: directories are moved to the top, where their user has taken names.
+        // Deeper than the number of open directories: directories are moved to the top, where their user has already
+        // used the names.
         for number in 1...3 {
             makeDirectory(path + "/.\(number)")
             try Files.replace(path + "/.\(number)/file", with: [1], mode: 0o600)

@@ -120,7 +120,7 @@ import Testing
         let loop = try EventLoop()
         var caught = 0
         let source = try loop.watchSignal(SIGUSR2) { caught += 1 }
-        // To this thread: the other threads of the test runner do not block it.
+        // Sent to this thread, because the other threads of the test runner do not block it.
         #expect(pthread_kill(pthread_self(), SIGUSR2) == 0)
         try turn(loop) { caught > 0 }
         #expect(caught == 1)

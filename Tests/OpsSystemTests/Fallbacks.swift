@@ -1,6 +1,6 @@
 import SpawnFallbacks
 
-/// Features that the kernel is taken to lack, so that each fallback is tested on every kernel.
+/// Features that the kernel is assumed to lack, so that each fallback is tested on every kernel.
 struct Fallbacks: OptionSet, Hashable, Sendable {
     let rawValue: UInt32
     static let withoutClone3 = Fallbacks(rawValue: SPAWN_CLONE3.rawValue)

@@ -3,7 +3,8 @@ import OpsSystem
 import TestSupport
 import Testing
 
-/// Starts that the caller does not wait for. The new process has only a part of the caller's memory until its program runs.
+/// Starts for which the caller does not wait. Until its program runs, the new process has only a part of the caller's
+/// memory.
 @Suite struct SpawnApartTests {
     let scratch: TemporaryDirectory
     var output: String { scratch.path + "/out" }
@@ -98,7 +99,7 @@ import Testing
     }
 
     @Test func `requests of any size reach the process whole`() throws {
-        // The kernel takes strings of less than 128 KiB, and 2 MiB of them.
+        // The kernel accepts strings of less than 128 KiB, and 2 MiB of them.
         let piece = String(repeating: "x", count: 100_000)
         for count in [0, 15, 1, 18, 0] {
             var spawn = shell("for word; do echo ${#word}; done")
@@ -111,7 +112,7 @@ import Testing
         #expect(try end(of: spawn) == .failure(SpawnError(step: "exec", errno: E2BIG)))
     }
 
-    /// The caller's memory is left out of new processes from the first on, and memory that it gets later too.
+    /// New processes never get the caller's memory, including memory that it allocates later.
     @Test func `processes start while the memory of the caller grows and shrinks`() throws {
         var blocks: [[UInt8]] = []
         for round in 1...50 {

@@ -46,11 +46,11 @@ import Testing
     func `a process inherits no descriptor`(fallbacks: Fallbacks) throws {
         fallbacks.begin()
         defer { Fallbacks.end() }
-        // A descriptor that would be inherited, far from the others, and signals that would stay ignored or blocked.
+        // A descriptor that would be inherited, with a high number, and signals that would stay ignored or blocked.
         let leak = fcntl(0, F_DUPFD, 700)
         #expect(leak >= 700)
         defer { close(leak) }
-        // Read by grep: the shell blocks signals itself while it starts a command.
+        // Read by grep, because the shell itself blocks signals while it starts a command.
         let spawn = shell("ls /proc/$$/fd | tr '\\n' ' '; grep -E '^Sig(Blk|Ign)' /proc/self/status")
         let text = try printed(by: spawn)
         #expect(text.hasPrefix("0 1 2 "), "\(text)")
@@ -152,7 +152,7 @@ import Testing
         var spawn = shell("cat")
         spawn.standardInput = .reading(fifo)
         #expect(try printed(by: spawn) == "")
-        // Standard input is another file: the process would be its own writer.
+        // Standard input is another file, because otherwise the process would be its own writer.
         spawn.standardInput = .reading("/dev/null")
         spawn.standardError = .writing(fifo)
         #expect(throws: SpawnError(step: "standard error", errno: ENXIO)) { try spawn.start() }
@@ -184,7 +184,7 @@ import Testing
                 CapAmb: \(none)
 
                 """)
-        // This process, which shared its memory with the new one, has kept its user.
+        // This process, which shared its memory with the new one, still has its own user.
         #expect(geteuid() == 0)
         #expect(getgroups(0, nil) != 2)
         // Files are opened with the rights of that user.

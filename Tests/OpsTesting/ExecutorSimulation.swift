@@ -1,7 +1,7 @@
 internal import OpsCore
 
-/// One simulated life of an executor beside the runner: a seed drives submissions, jobs, lost reports and crashes, and each
-/// commit is compared with what really happened in the engine.
+/// Simulates the use of one executor other than the runner: a seed drives submissions, jobs, lost reports and crashes.
+/// Each commit is compared with what really happened in the engine.
 public struct ExecutorSimulation {
     private static let name = "engine"
     private static let window: Int32 = 3
@@ -22,7 +22,7 @@ public struct ExecutorSimulation {
         core = Scheduler(Snapshot(), workers: 2, at: now)
     }
 
-    /// A troubled part, then a calm one in which every operation must finish.
+    /// Runs a part with faults, and then a part without, in which every operation must finish.
     public mutating func run() throws(Violation) {
         try restart(crashed: false)
         for _ in 0..<200 {
@@ -51,7 +51,7 @@ public struct ExecutorSimulation {
 
     // MARK: Steps
 
-    /// Time passes, the engine works, and a few reports arrive.
+    /// Lets time pass and the engine work, and delivers a few reports.
     private mutating func step() throws(Violation) {
         now.monotonic += 500_000_000
         now.wall += 500_000_000
@@ -102,7 +102,7 @@ public struct ExecutorSimulation {
         try turn([.external(Self.name, greeting)])
     }
 
-    /// opsd comes up again from what is on disk.
+    /// Starts opsd again from the disk.
     private mutating func restart(crashed: Bool) throws(Violation) {
         if crashed { engine.isConnected = false }
         var snapshot = store.snapshot()
@@ -113,7 +113,7 @@ public struct ExecutorSimulation {
 
     // MARK: The turn
 
-    /// Handles, commits, performs; sometimes opsd dies between two of these.
+    /// Handles events, commits, and performs effects; sometimes opsd dies between two of these steps.
     private mutating func turn(_ events: [Event]) throws(Violation) {
         turns += 1
         var taken: [Submission] = []
@@ -136,7 +136,8 @@ public struct ExecutorSimulation {
         if dies { try restart(crashed: true) }
     }
 
-    /// An attempt succeeds only if its job really did, and ends only when no job of it can start any more.
+    /// Checks that an attempt succeeds only if its job succeeded, and ends only when none of its jobs can start any
+    /// more.
     private mutating func judge(_ change: Change) throws(Violation) {
         guard case .attemptEnded(let attempt, let outcome, _, _) = change else { return }
         if outcome == .succeeded {

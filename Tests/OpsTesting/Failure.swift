@@ -1,6 +1,6 @@
 import OpsCore
 
-/// A seed whose life broke a promise, with all that led there.
+/// A seed whose simulation broke a promise, with the history up to that point.
 public struct Failure: Error, CustomStringConvertible, Sendable {
     public var seed: UInt64
     public var violation: Violation
@@ -10,7 +10,7 @@ public struct Failure: Error, CustomStringConvertible, Sendable {
     }
 }
 
-/// Events of a simulated life, in a form that a person can follow and that two runs can be compared by.
+/// Events of a simulation, in a form that people can read and that two runs can be compared by.
 public struct History: Sendable, CustomStringConvertible {
     private enum Entry: Sendable {
         case turn(Int, Moment, String)
@@ -37,7 +37,7 @@ public struct History: Sendable, CustomStringConvertible {
         if !isQuiet { entries.append(.transition(transition)) }
     }
 
-    /// Digest of all transitions; equal when the same seed did the same.
+    /// Digest of all transitions; equal if the same seed did the same.
     public var digest: UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for case .transition(let transition) in entries {
@@ -59,7 +59,7 @@ public struct History: Sendable, CustomStringConvertible {
         }.joined(separator: "\n")
     }
 
-    /// The printed form without the words that repeat.
+    /// Returns the printed form without repeated words.
     private func brief(_ value: some Any) -> String {
         var text = "\(value)"
         for (long, short) in Self.shortenings { text = text.replacing(long, with: short) }
@@ -73,29 +73,29 @@ public struct History: Sendable, CustomStringConvertible {
     ]
 }
 
-/// Rates of disturbances in a simulated life.
+/// Rates of disturbances in a simulation.
 public struct Habits: Sendable {
     public var turns: Int
-    /// In a hundred turns.
+    /// Number of crashes in a hundred turns.
     public var crashes: Int
     public var duplicates: Int
     public var clockJumps: Int
     public var runnerDeaths: Int
     public var runnerEnds: Int
     public var reboots: Int
-    /// Queues grow old only where the clock is true, or no one could say what is right.
+    /// True if queues have aging. Then the clock is never set, because otherwise the right order would be unknown.
     public var aging: Bool
     public var queues: Int
     public var categories: Int
-    /// Many short operations that have nothing to do with one another, and few requests: what the hand is for.
+    /// True for many short, independent operations and few requests, for which launches are staged.
     public var isPlain: Bool
     /// True if operations have estimated paths, by which they start.
     public var hasPaths: Bool
-    /// True if opsd leaves it to the scheduler to revoke staged launches before it handles anything else.
+    /// True if opsd lets the scheduler revoke staged launches before it handles anything else.
     public var isForgetful = false
     /// True if categories are given rates.
     public var hasRates = false
-    /// True if queues are made fair between users, and not fair again.
+    /// True if queues are made fair between users, and unfair again.
     public var hasFairQueues: Bool
 
     public init(using random: inout SeededGenerator) {
@@ -111,7 +111,7 @@ public struct Habits: Sendable {
         categories = 1 + random.below(3)
         isPlain = random.chance(30)
         runnerEnds = isCalm ? 0 : random.below(4)
-        // No number of its own: the lives of the seeds before stay what they were.
+        // Derived from another number instead of drawn, so that the simulations of earlier seeds do not change.
         hasPaths = turns % 3 == 0
         hasFairQueues = turns % 4 == 1
     }

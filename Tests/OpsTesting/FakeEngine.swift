@@ -1,20 +1,20 @@
 public import OpsCore
 
-/// An engine with an executor before it: jobs that wait for release, start, end and are forgotten. Reports to opsd may be
-/// lost, repeated and out of order; the executor itself may restart.
+/// An engine with its executor: jobs wait for their release, start, end and are forgotten. Reports to opsd may be lost,
+/// repeated and reordered, and the executor may restart.
 public struct FakeEngine: Sendable {
     /// Faults that an executor may have.
     public enum Fault: Sendable {
         case none
-        /// Submits again without looking for a job of the attempt.
+        /// Submits again without looking for an existing job of the attempt.
         case submitsBlindly
-        /// Takes a job that the engine has forgotten for one that succeeded.
+        /// Treats a job that the engine has forgotten as one that succeeded.
         case trustsForgottenJobs
     }
 
     public enum Truth: Equatable, Sendable {
         case exited(Int32)
-        /// The engine lost it, or ended it: nobody can say that it succeeded.
+        /// The engine lost the job or ended it, so nobody knows whether it succeeded.
         case lost
     }
 
@@ -26,7 +26,7 @@ public struct FakeEngine: Sendable {
         var number: Int
         var attempt: AttemptID
         var state = State.held
-        /// Its processes are stopped: it does not end by itself.
+        /// True if its processes are stopped, so that it does not end by itself.
         var isFrozen = false
     }
 
@@ -36,7 +36,7 @@ public struct FakeEngine: Sendable {
     /// Ends that opsd has not acknowledged.
     private var lostEnds: [AttemptID: ExternalEnd] = [:]
     private var exits: [AttemptID: Exit] = [:]
-    /// Number of starts of each attempt, and how it really ended.
+    /// Number of starts of each attempt, and its real end.
     private(set) var starts: [AttemptID: Int] = [:]
     public private(set) var truth: [AttemptID: Truth] = [:]
     /// Reports on their way to opsd.
@@ -47,7 +47,7 @@ public struct FakeEngine: Sendable {
 
     // MARK: The engine
 
-    /// One job takes its next step.
+    /// Advances one job by one step.
     mutating func advance(at now: Moment, using random: inout SeededGenerator) throws(Violation) {
         guard !jobs.isEmpty else { return }
         let place = random.below(jobs.count)
@@ -76,11 +76,11 @@ public struct FakeEngine: Sendable {
         tell(.exited(attempt, exit, treeIsGone: true))
     }
 
-    /// The engine forgets a job, or its node fails.
+    /// Makes the engine forget a job, or its node fail.
     mutating func forget(at now: Moment, using random: inout SeededGenerator) {
         guard !jobs.isEmpty else { return }
         let job = jobs.remove(at: random.below(jobs.count))
-        // A held job has not run: when opsd asks again, it is submitted again.
+        // A held job has not run. When opsd asks again, it is submitted again.
         guard job.state != .held else { return }
         truth[job.attempt] = .lost
         if fault == .trustsForgottenJobs {
@@ -101,7 +101,9 @@ public struct FakeEngine: Sendable {
 
     private mutating func tell(_ report: Event) { if isConnected { reports.append(report) } }
 
-    /// Obeys one effect. `store` is what is on disk at this instant.
+    /// Performs one effect.
+    ///
+    /// - Parameter store: The current content of the disk.
     mutating func perform(_ effect: Effect, store: FakeStore, at now: Moment) throws(Violation) {
         guard isConnected else { return }
         switch effect {
@@ -113,7 +115,7 @@ public struct FakeEngine: Sendable {
             guard let place = jobs.firstIndex(where: { $0.attempt == attempt }) else { return }
             let stored = store[attempt.operation].running?.job
             try require(stored != nil, .commitBeforeEffect, "\(attempt) is released, its job is not stored")
-            // Checked before each release: the job must be the one that opsd has stored.
+            // Before each release, the job is compared with the one that opsd has stored.
             for place in jobs.indices where jobs[place].attempt == attempt && jobs[place].state == .held {
                 if fault == .submitsBlindly || stored == String(jobs[place].number) { jobs[place].state = .released }
             }
@@ -165,12 +167,12 @@ public struct FakeEngine: Sendable {
         nextNumber += 1
     }
 
-    /// Connects again: what was on its way is lost, and the greeting says all that is known.
+    /// Connects again: reports that were on their way are lost, and the greeting contains all that is known.
     mutating func connect(at now: Moment, forgetting isForgetful: Bool) -> Event {
         isConnected = true
         reports = []
         var inventory = Inventory(runner: "engine", boot: "")
-        // An executor that has lost its table lists nothing but ends, and finds jobs when it is asked to submit.
+        // An executor that has lost its table lists only ends, and finds jobs when it is asked to submit.
         for job in jobs where !isForgetful {
             inventory.entries[job.attempt] =
                 job.state == .running

@@ -66,7 +66,7 @@ extension FakeStore {
         }
     }
 
-    /// The changes that are no step in the life of an operation.
+    /// Applies the changes that are not steps of an operation's state.
     private mutating func applyAttribute(_ change: Change) throws(Violation) {
         switch change {
         case .held(let id, let isHeld):
@@ -105,7 +105,7 @@ extension FakeStore {
         case .graphSuspended(let graph, let isOn):
             if isOn { suspendedGraphs.insert(graph) } else { suspendedGraphs.remove(graph) }
         case .daemonSuspended(let isOn): isSuspended = isOn
-        // A new scheduler is told, beside what is stored.
+        // A new scheduler gets this value separately.
         case .workersSet: break
         case .categorySet(let settings): setCategory(settings)
         case .rateStarted(let name, let instant, _):
@@ -171,7 +171,7 @@ extension FakeStore {
         }
     }
 
-    /// Two equal edges are one; asked for again, one that an earlier run has met is to be met again.
+    /// Two equal edges are one. An edge that was met in an earlier run and is added again must be met again.
     private mutating func add(_ edge: Record.Edge, to id: OperationID) {
         var edge = edge
         edge.isSettled = edge.when.isMet(by: self[edge.on])
@@ -187,7 +187,7 @@ extension FakeStore {
     ) throws(Violation) {
         try step(id, from: [.ready], to: .executing)
         try require(run == self[id].run, .lawfulSteps, "run \(run) of \(id), which is in \(self[id].run)")
-        // After a back-off an operation has waited from the end of that.
+        // After a back-off, the time of waiting counts from the end of the back-off.
         self[id].readyAt = max(self[id].readyAt, self[id].backoffUntil)
         self[id].backoffUntil = 0
         self[id].startedAt = at.wall
@@ -216,7 +216,7 @@ extension FakeStore {
         var isAbandoned = false
         if case .abandoned? = cause { isAbandoned = true }
         if let resolution = record.resolution, resolution.isOrdered, !isAbandoned {
-            // A word that ends its own process does not end its children; one that fails, fails it.
+            // A message that ends an operation does not end its children; a child that fails makes the operation fail.
             let isFailedByChild =
                 resolution.outcome == .succeeded && outcome == .failed
                 && children(of: id).contains { $0.outcome?.isUnsuccessful ?? false }
@@ -258,7 +258,8 @@ extension FakeStore {
         justReopened.append(id)
     }
 
-    /// Settles all operations that one retry reopens together: only then is it known which edges are already satisfied.
+    /// Settles the edges of all operations that one retry reopens together, because only then it is known which edges
+    /// are already satisfied.
     mutating func settleReopened() {
         for id in justReopened {
             for edge in self[id].edges.indices where self[id].edges[edge].when.isMet(by: self[self[id].edges[edge].on])
@@ -269,7 +270,7 @@ extension FakeStore {
         justReopened.removeAll()
     }
 
-    /// Marks the edges on `id` that are satisfied, so that they stay so when `id` changes later.
+    /// Marks the edges on `id` that are satisfied, so that they stay satisfied if `id` changes later.
     mutating func settleEdges(on id: OperationID) {
         for place in records.indices where !records[place].isFinished {
             for edge in records[place].edges.indices where records[place].edges[edge].on == id {
@@ -287,7 +288,7 @@ extension FakeStore {
         self[id].state = state
     }
 
-    /// The attempt is the one its operation is in.
+    /// Checks that the attempt is the current one of its operation.
     private func current(_ attempt: AttemptID) throws(Violation) {
         let mine = has(attempt.operation) ? self[attempt.operation].running?.attempt : nil
         try require(mine == attempt, .lawfulSteps, "a fact of \(attempt) stored, which is over")

@@ -46,7 +46,7 @@ extension FakeStore {
         return snapshot
     }
 
-    /// A group has no attempt; one that is ending or has a timeout is told by number 0.
+    /// A group has no attempt; a group that is ending or has a timeout gets attempt 0.
     private func endingGroup(_ record: Record) -> Record.Running? {
         guard record.isGroup, record.resolution != nil || record.state == .executing && record.policy.timeout != nil
         else { return nil }
@@ -67,7 +67,7 @@ extension FakeStore {
         return restated
     }
 
-    /// Returns the children below these that did not succeed, except those that are about to be reopened.
+    /// Returns the children of these groups that did not succeed, except those that are about to be reopened.
     private func endedChildren(
         below parents: [OperationID], besides revived: Set<OperationID> = []
     ) -> [Snapshot.EndedChildren] {
@@ -81,7 +81,7 @@ extension FakeStore {
         }
     }
 
-    /// The finished operations that a retry of `ids` brings back.
+    /// Returns the finished operations that a retry of `ids` reopens.
     public func revival(of ids: [OperationID], downstream: Bool) -> Revival {
         let chosen = retried(ids, downstream: downstream)
         var revival = Revival()
@@ -105,8 +105,8 @@ extension FakeStore {
         return revival
     }
 
-    /// `ids`, what was skipped because of them, what follows them if asked, the groups above and, of groups, the
-    /// children that did not succeed.
+    /// Returns `ids`, the operations that were skipped because of them, those after them if `downstream`, the groups
+    /// that contain them, and the children of groups that did not succeed.
     private func retried(_ ids: [OperationID], downstream: Bool) -> Set<OperationID> {
         var chosen = Set(ids.filter { has($0) && self[$0].isFinished })
         var grew = true
@@ -126,7 +126,7 @@ extension FakeStore {
     }
 }
 
-/// Rows with their shared queues, category sets and policies stored once.
+/// Rows, with their shared queues, category sets and policies stored once.
 private struct RowTable {
     var queues: [String]
     var categorySets: [[CategoryUse]] = []

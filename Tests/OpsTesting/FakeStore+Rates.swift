@@ -1,6 +1,6 @@
 import OpsCore
 
-/// Rates, restated: no interval holds more starts of processes than the rate allows.
+/// An independent implementation of rates: no interval contains more starts of processes than the rate allows.
 extension FakeStore {
     /// A start that the scheduler has counted.
     struct CountedStart: Sendable {
@@ -8,7 +8,7 @@ extension FakeStore {
         var at: Int64
     }
 
-    /// Starts of an earlier boot were made at the latest when this one began.
+    /// Starts of an earlier boot happened at the latest when the current boot began.
     mutating func notice(boot: String) {
         guard boot != latestBoot else { return }
         latestBoot = boot
@@ -18,7 +18,7 @@ extension FakeStore {
     mutating func setCategory(_ settings: CategorySettings) {
         let old = categorySettings.updateValue(settings, forKey: settings.name)
         guard old?.rate != settings.rate else { return }
-        // Starts under another rate are not judged by this one.
+        // Starts under another rate are not checked against this one.
         processStarts[settings.name] = nil
         for place in records.indices { records[place].rated.remove(settings.name) }
         if settings.rate == nil { rateStarts[settings.name] = nil }
@@ -28,7 +28,7 @@ extension FakeStore {
         Set(record.categories.map(\.name).filter { categorySettings[$0]?.rate != nil })
     }
 
-    /// Judges the rates of a process, or a group, that has started at this instant.
+    /// Checks the rates for a process, or a group, that has started at this instant.
     mutating func judgeRates(of id: OperationID, at instant: Int64) throws(Violation) {
         for name in self[id].rated.sorted() {
             guard let rate = categorySettings[name]?.rate else { continue }
@@ -36,7 +36,8 @@ extension FakeStore {
             let position = starts.firstIndex { $0 > instant } ?? starts.count
             starts.insert(instant, at: position)
             processStarts[name] = starts
-            // Only intervals with the new start are judged: starts of an earlier boot have lost their instants.
+            // Only intervals with the new start are checked, because starts of an earlier boot have lost their
+            // instants.
             for later in position...position + Int(rate.count) where later >= rate.count && later < starts.count {
                 let length = starts[later] - starts[later - Int(rate.count)]
                 try require(length >= rate.interval, .rates, "\(id) starts too early for \(name): \(starts)")
@@ -45,7 +46,7 @@ extension FakeStore {
         self[id].rated = []
     }
 
-    /// Returns the categories of a waiting operation whose rates permit no start now, as far as the scheduler knows.
+    /// Returns the categories of a waiting operation whose rates allow no start now, as far as the scheduler knows.
     func exhaustedRates(of record: Record, at now: Moment) -> [String] {
         Set(record.categories.map(\.name)).sorted().filter { name in
             guard let rate = categorySettings[name]?.rate else { return false }

@@ -1,8 +1,8 @@
 import OpsCore
 
-/// Named units, restated: how many holders each may have.
+/// An independent implementation of named units: how many holders each unit may have.
 extension FakeStore {
-    /// The group that holds the category around an operation.
+    /// Returns the closest group around an operation that holds the category.
     private func domain(of record: Record, _ name: String) -> Record? {
         ancestors(of: record).first { $0.state == .executing && use($0, name) != nil }
     }
@@ -11,7 +11,7 @@ extension FakeStore {
         CategoryUse.strictest(record.categories).first { $0.name == name }
     }
 
-    /// Returns how many holders each unit may have that the operation could be assigned.
+    /// Returns how many holders each unit may have that the operation could get.
     func allowedUnits(for record: Record, _ name: String) -> [String: Int32] {
         guard let group = domain(of: record, name) else {
             guard let settings = categorySettings[name] else { return [:] }
@@ -21,7 +21,7 @@ extension FakeStore {
         return taken(by: group, name)
     }
 
-    /// Returns how many shares of each unit others hold in the scope of an operation.
+    /// Returns how many shares of each unit other operations hold in the scope of this one.
     func takenUnits(besides record: Record, _ name: String) -> [String: Int32] {
         let mine = domain(of: record, name)?.id
         var taken: [String: Int32] = [:]
@@ -32,7 +32,7 @@ extension FakeStore {
         return taken
     }
 
-    /// Returns the shares that are taken of units that are no longer to be had.
+    /// Returns the held shares of units that have been removed.
     func surplusUnits(for record: Record, _ name: String) -> Int64 {
         let allowed = allowedUnits(for: record, name)
         if allowed.isEmpty { return 0 }

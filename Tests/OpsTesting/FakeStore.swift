@@ -1,7 +1,7 @@
 public import OpsCore
 
-/// A disk in memory. It takes committed changes as the database would and restates, apart from the core and
-/// from SQL, what each of them means; an unlawful one is a violation.
+/// A disk in memory. It applies committed changes as the database would, and contains an independent definition of each
+/// change. An unlawful change is a violation.
 public struct FakeStore: Sendable {
     public struct Queue: Sendable {
         public var name: String
@@ -13,11 +13,11 @@ public struct FakeStore: Sendable {
         public var isFair = false
     }
 
-    /// The operation with number n is at n - 1.
+    /// Operations; the one with number n is at index n - 1.
     public internal(set) var records: [Record] = []
     public internal(set) var queues = [Queue(name: "default"), Queue(name: "main", limit: 1)]
     public internal(set) var categorySettings: [String: CategorySettings] = [:]
-    /// Starts of categories with a rate as the scheduler counts them, and as processes have made them.
+    /// Starts of categories with a rate, as counted by the scheduler and as made by processes.
     var rateStarts: [String: [CountedStart]] = [:]
     var processStarts: [String: [Int64]] = [:]
     var latestBoot = "boot1"
@@ -27,7 +27,7 @@ public struct FakeStore: Sendable {
     public internal(set) var graphCount: Int64 = 0
     public internal(set) var lastSequence: Int64 = 0
     var ends = 0
-    /// By the retry whose changes are being applied.
+    /// Operations that the current retry has reopened, while its changes are applied.
     var justReopened: [OperationID] = []
 
     public init() {}
@@ -47,7 +47,7 @@ public struct FakeStore: Sendable {
 
     public func children(of id: OperationID) -> [Record] { records.filter { $0.parent == id } }
 
-    /// Its group, the group of that, and so on.
+    /// Returns its group, the group of that group, and so on.
     public func ancestors(of record: Record) -> [Record] {
         var chain: [Record] = []
         var next = record.parent
@@ -58,7 +58,7 @@ public struct FakeStore: Sendable {
         return chain
     }
 
-    /// Returns the outcomes of the finished operations that `ids` name, as a submission must bring them.
+    /// Returns the outcomes of the finished operations in `ids`, which a submission must contain.
     public func finishedFacts(_ ids: [OperationID]) -> [OperationID: FinishedFact] {
         var facts: [OperationID: FinishedFact] = [:]
         for id in ids where has(id) && self[id].isFinished { facts[id] = fact(self[id]) }
@@ -71,7 +71,8 @@ public struct FakeStore: Sendable {
             rootOutcome: self[root(record)].outcome)
     }
 
-    /// The operation that a skip came from, however far up; itself when it was not skipped.
+    /// Returns the operation from which a skip came, through any number of steps; the operation itself if it was not
+    /// skipped.
     func root(_ record: Record) -> OperationID {
         switch record.cause {
         case .dependency(let root, _), .neverStarted(let root): root
@@ -79,7 +80,7 @@ public struct FakeStore: Sendable {
         }
     }
 
-    /// One transaction: all of the changes and reports, or, when it throws, an unlawful history.
+    /// Commits all changes and reports, or throws if the history is unlawful.
     public mutating func commit(
         _ transition: Transition, submissions: [Submission], boot: String, at now: Moment
     ) throws(Violation) {

@@ -1,7 +1,9 @@
 public import OpsCore
 
 extension FakeWorld {
-    /// Obeys one order, unless it is for a runner that cannot hear it. `store` is what is on disk at this instant.
+    /// Performs one effect, unless its runner is not reachable.
+    ///
+    /// - Parameter store: The current content of the disk.
     public mutating func perform(
         _ effect: Effect, store: FakeStore, at now: Moment, using random: inout SeededGenerator
     ) throws(Violation) {
@@ -57,7 +59,7 @@ extension FakeWorld {
         begin(attempt, slot, store[attempt.operation].policy, at: now, using: &random)
     }
 
-    /// Makes its process, or fails to.
+    /// Starts the process of an attempt, or fails to.
     mutating func begin(
         _ attempt: AttemptID, _ slot: Int32, _ policy: Policy, at now: Moment, using random: inout SeededGenerator
     ) {
@@ -85,7 +87,7 @@ extension FakeWorld {
         tell(.launched(attempt, process))
     }
 
-    /// Removes a leftover tree. An attempt that was never launched, or has died meanwhile, is gone at once.
+    /// Removes a leftover tree. The tree of an attempt that was never launched, or has died meanwhile, is gone at once.
     private mutating func reap(_ attempt: AttemptID) {
         guard isConnected else { return }
         guard let place = tree(attempt) else { return tell(.gone(attempt)) }

@@ -1,8 +1,8 @@
 public import OpsCore
 
-/// The runner and its processes, without either: it obeys effects, and calls an unlawful one a violation.
+/// Simulates the runner and its processes. It performs effects, and reports unlawful ones as violations.
 public struct FakeWorld: Sendable {
-    /// The process tree of one attempt, while anything of it is alive.
+    /// Process tree of one attempt, while any process of it is alive.
     public struct Tree: Sendable {
         public let attempt: AttemptID
         public let process: Process
@@ -11,9 +11,9 @@ public struct FakeWorld: Sendable {
         public var mainIsAlive = true
         public var othersAreAlive: Bool
         public var isFrozen = false
-        /// Was told to end, so it will.
+        /// True if it was told to end.
         public var isTerminating = false
-        /// Is being sought and killed by a later runner than its own.
+        /// True if a later runner is looking for its processes to kill them.
         public var isReaped = false
         public var exit: Exit?
         /// Treatment of the other processes when the main process has ended.
@@ -24,7 +24,7 @@ public struct FakeWorld: Sendable {
     public struct Plan: Sendable {
         public var code: Int32
         public var isSignalled: Bool
-        /// Goes on until it is told to end.
+        /// True if it runs until it is told to end.
         public var isEndless: Bool
         public var leavesOthers: Bool
     }
@@ -33,25 +33,26 @@ public struct FakeWorld: Sendable {
     public internal(set) var boot = "boot1"
     public internal(set) var runner = "runner1"
     public internal(set) var isRunnerAlive = true
-    /// It was told to end: it ends what it has, tells of that, and takes nothing more.
+    /// True if the runner was told to end: it ends its operations, reports that, and accepts no new ones.
     public internal(set) var isRunnerEnding = false
-    /// opsd has heard of this runner, so orders reach it.
+    /// True if opsd knows this runner, so that commands reach it.
     public internal(set) var isConnected = false
     /// Attempts that the runner knows and opsd has not acknowledged.
     public internal(set) var inventory: [AttemptID: Inventory.Entry] = [:]
     /// Updates of the attempts in the inventory.
     var updates: [AttemptID: OperationUpdate] = [:]
-    /// Facts on their way to opsd, in order.
+    /// Reports on their way to opsd, in order.
     public internal(set) var facts: [Event] = []
-    /// Facts that once were told, to be told again by a bad wire.
+    /// Reports that were delivered, for a faulty connection that repeats them.
     public internal(set) var reported: [Event] = []
-    /// Conditions being asked, with their tokens.
+    /// Conditions that are being evaluated, with their tokens.
     public internal(set) var evaluations: [(operation: OperationID, token: Int64)] = []
     public internal(set) var observersOwed: [(operation: OperationID, run: Int32)] = []
-    /// Launches that the runner starts by itself, and launches that are on their way to it.
+    /// Staged launches, including those on their way to the runner.
     var staging = FakeStaging()
     var stagedAttempts: [AttemptID] = []
-    /// Every third runner is of a release that knows no hand, and every fifth of one in whose hand nothing waits.
+    /// Every third runner is of a release without staging, and every fifth of one whose staged launches cannot wait for
+    /// others.
     var acceptsStaging: Bool { generations % 3 != 0 }
     var acceptsWaiting: Bool { acceptsStaging && generations % 5 != 0 }
     var slotStarts: [AttemptID: SlotStart] = [:]
@@ -60,10 +61,10 @@ public struct FakeWorld: Sendable {
     var generations: Int32 = 1
     var nextPid: Int32 = 100
 
-    /// Most of what executes succeeds, and leaves nothing behind.
+    /// True if most operations succeed and leave no processes.
     let isTame: Bool
 
-    /// True if opsd takes launches back only when it performs the command to revoke them.
+    /// True if opsd revokes staged launches only when it performs that effect.
     let isForgetful: Bool
 
     public init(isTame: Bool = false, isForgetful: Bool = false) {
@@ -73,18 +74,19 @@ public struct FakeWorld: Sendable {
 
     public func tree(_ attempt: AttemptID) -> Int? { trees.firstIndex { $0.attempt == attempt } }
 
-    /// Everything to do, one step each: which processes may end next.
+    /// Attempts whose processes may take the next step.
     public var restless: [AttemptID] {
         trees.filter { ($0.isTerminating || !$0.plan.isEndless) && !$0.isFrozen }.map(\.attempt)
     }
 
-    /// Removes reports that are on their way and returns them, in order.
+    /// Removes reports that are on their way, and returns them in order.
     public mutating func takeFacts(atMost limit: Int) -> [Event] {
         let taken = Array(facts.prefix(limit))
         facts.removeFirst(taken.count)
         for case .runnerConnected in taken { isConnected = isRunnerAlive }
         for event in taken {
-            // A connection is made once: only what is said over it can come twice, and words in their order alone.
+            // Connecting happens once. Only messages over the connection can be repeated, and updates only in their
+            // order.
             switch event {
             case .runnerConnected, .runnerLost, .updated, .revocationConfirmed: break
             default: reported.append(event)
@@ -96,7 +98,8 @@ public struct FakeWorld: Sendable {
 
     public mutating func tell(_ event: Event) { facts.append(event) }
 
-    /// A new connection between opsd and the runner: what was on its way is lost, the inventory has it all.
+    /// Makes a new connection between opsd and the runner. Messages on their way are lost; the inventory contains
+    /// everything.
     public mutating func reconnect() {
         facts.removeAll()
         evaluations.removeAll()
@@ -114,13 +117,13 @@ public struct FakeWorld: Sendable {
                     slotStarts: slotStarts, acceptsStaging: acceptsStaging, acceptsWaiting: acceptsWaiting)))
     }
 
-    /// Nothing begins behind the back of an opsd that is gone.
+    /// Without opsd, no staged launch starts.
     mutating func dropHand() {
         staging = FakeStaging()
         stagedAttempts.removeAll()
     }
 
-    /// A process of an attempt speaks, and the runner hears it while anything of it is alive.
+    /// Lets a process of an attempt send a message, which arrives if any process of the attempt is alive.
     public mutating func say(_ attempt: AttemptID, _ notice: OperationUpdate) {
         switch inventory[attempt] {
         case .running, .exited:
@@ -130,7 +133,7 @@ public struct FakeWorld: Sendable {
         }
     }
 
-    /// One tree takes its next step: the main process ends, or what it left behind does.
+    /// Lets one tree take its next step: the main process ends, or its other processes do.
     public mutating func advance(
         _ attempt: AttemptID, _ store: FakeStore, at now: Moment, using random: inout SeededGenerator
     ) throws(Violation) {
@@ -158,7 +161,7 @@ public struct FakeWorld: Sendable {
         trees[place].mainIsAlive = false
         trees[place].exit = exit
         if tree.leftovers == .kill { trees[place].isTerminating = true }
-        // With `leftovers: leave` opsd gets the report that there are none.
+        // With `leftovers: leave`, the runner reports to opsd that there are none.
         let isOver = !tree.othersAreAlive || tree.leftovers == .leave
         if tree.runner == runner, isRunnerAlive {
             inventory[tree.attempt] = isOver ? .gone(exit) : .exited(exit)
@@ -179,8 +182,8 @@ public struct FakeWorld: Sendable {
         }
     }
 
-    /// The runner is told to end, as by its service manager: all that it has is to end before it does, and what is in
-    /// its hand stays there.
+    /// Tells the runner to end, as its service manager does: all operations must end before it ends, and staged
+    /// launches do not start.
     public mutating func endRunner() {
         isRunnerEnding = true
         for place in trees.indices where trees[place].runner == runner {
@@ -190,12 +193,12 @@ public struct FakeWorld: Sendable {
         greet()
     }
 
-    /// Nothing is left for an ending runner to wait for.
+    /// True if an ending runner has nothing left to wait for.
     public var isRunnerDone: Bool {
         isRunnerEnding && inventory.isEmpty && !trees.contains { $0.runner == runner }
     }
 
-    /// The runner dies; its processes live on and no one is their parent.
+    /// Kills the runner; its processes live on without a parent.
     public mutating func killRunner() {
         isRunnerAlive = false
         isRunnerEnding = false
@@ -213,7 +216,7 @@ public struct FakeWorld: Sendable {
         tell(.runnerLost)
     }
 
-    /// A runner with empty hands, after `killRunner` or a boot.
+    /// Starts a runner without operations, after `killRunner` or a boot.
     public mutating func startRunner() {
         generations += 1
         runner = "runner\(generations)"
@@ -222,7 +225,7 @@ public struct FakeWorld: Sendable {
         greet()
     }
 
-    /// The machine dies, and comes up with nothing but its disk.
+    /// Restarts the machine; only its disk survives.
     public mutating func reboot() {
         generations += 1
         boot = "boot\(generations)"
@@ -239,7 +242,7 @@ public struct FakeWorld: Sendable {
 }
 
 extension OperationUpdate {
-    /// As the runner keeps what was said: the last result counts, and the first word on the end.
+    /// Merges updates as the runner does: the last result counts, and the first report of the end.
     fileprivate mutating func merge(_ later: OperationUpdate) {
         result = later.result ?? result
         finished = finished ?? later.finished

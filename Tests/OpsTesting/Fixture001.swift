@@ -1,5 +1,5 @@
-/// A database as the first released schema left it (`sqlite3 opsd.db .dump`). Never edited: it stands for files that
-/// are out there.
+/// A database as the first released schema left it (`sqlite3 opsd.db .dump`). It is never edited, because it stands for
+/// existing databases.
 public let fixture001 = #"""
     PRAGMA foreign_keys=OFF;
     BEGIN TRANSACTION;

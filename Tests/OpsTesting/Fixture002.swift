@@ -1,4 +1,4 @@
-/// A database as the second schema left it: what that migration did to the first, to the letter. Never edited.
+/// A database as the second schema left it: the exact result of that migration of the first one. It is never edited.
 public let fixture002 =
     fixture001 + #"""
         ALTER TABLE operation ADD COLUMN note TEXT;

@@ -1,7 +1,7 @@
 import OpsCore
 
 extension Judge {
-    /// An end must be the one that the facts stored before it allow.
+    /// Checks that an end is the one that the facts stored before it allow.
     func judgeEnd(_ id: OperationID, _ outcome: Outcome, _ cause: Cause?, _ rules: Rules) throws(Violation) {
         let record = rules.store[id]
         let isDecided = record.resolution?.isOrdered ?? false
@@ -20,7 +20,7 @@ extension Judge {
         try judgeNeed(record, outcome, cause, rules)
         try judgeGroup(record, outcome, cause, rules)
         if outcome == .skipped || outcome == .notNeeded, case .dependency(let root, let how)? = cause {
-            // An operation that has come back since, or whose own root has, is not judged.
+            // An operation that was reopened since, or whose own root was, is not checked.
             let deeper = rules.store.root(rules.store[root])
             let isRoot = deeper == root || !rules.store[deeper].isFinished || rules.store[root].run > 1
             try require(
@@ -30,22 +30,22 @@ extension Judge {
         try judgeRetryOwed(record, outcome, cause, rules)
     }
 
-    /// An operation is not needed if its own condition says so, or an edge to which nothing went wrong. Otherwise its skip
-    /// counts.
+    /// Checks that an operation is "not needed" only if its own condition says so, or an edge whose dependency did
+    /// nothing wrong. Otherwise its skip counts.
     private func judgeNeed(_ record: Record, _ outcome: Outcome, _ cause: Cause?, _ rules: Rules) throws(Violation) {
         guard outcome == .skipped || outcome == .notNeeded else { return }
         let isNeedless: Bool
         switch cause {
         case .conditionFalse: isNeedless = true
         case .dependency(let root, _), .neverStarted(let root):
-            // The edges of operations that have come back since, or that end with their group, say nothing any more.
+            // Edges of operations that were reopened since, or that end with their group, prove nothing any more.
             let out = record.edges.filter { rules.isOutOfReach($0) }
             guard rules.store[root].run == 1, !out.isEmpty else { return }
             let needless = out.filter { edge in
                 let target = rules.store[edge.on].outcome
                 return target == .notNeeded || edge.when == .failed && target == .succeeded
             }
-            // If edges disagree, the first impossible one has decided.
+            // If edges disagree, the first one that became impossible decided.
             guard needless.isEmpty || needless.count == out.count else { return }
             isNeedless = !needless.isEmpty
         default: return
@@ -55,7 +55,8 @@ extension Judge {
             "\(record.id) ended \(outcome) by \(String(describing: cause))")
     }
 
-    /// A group fails because of children that did not succeed, and not because of those that were not needed.
+    /// Checks that a group fails because of children that did not succeed, and not because of those that were not
+    /// needed.
     private func judgeGroup(_ record: Record, _ outcome: Outcome, _ cause: Cause?, _ rules: Rules) throws(Violation) {
         guard record.flags.contains(.group), record.state == .executing else { return }
         let isFailed = rules.store.children(of: record.id).contains { $0.outcome?.isUnsuccessful ?? false }
@@ -66,7 +67,7 @@ extension Judge {
         }
     }
 
-    /// An attempt that its policy retries is not the end.
+    /// An attempt that its policy retries does not end the operation.
     private func judgeRetryOwed(
         _ record: Record, _ outcome: Outcome, _ cause: Cause?, _ rules: Rules
     ) throws(Violation) {
@@ -74,7 +75,7 @@ extension Judge {
             return
         }
         if let deadline = record.policy.deadline, deadline <= rules.now.wall { return }
-        // Nothing starts again below a group that is to end.
+        // Nothing starts again in a group that is about to end.
         if rules.store.ancestors(of: record).contains(where: { $0.resolution?.isOrdered ?? false }) { return }
         let isOwed: Bool
         switch cause {
@@ -87,7 +88,7 @@ extension Judge {
         try require(!isOwed, .oneOutcome, "\(record.id) ended \(outcome), but \(retry.limit) retries are allowed")
     }
 
-    /// The back-off grows by its factor up to its bound, and jitter moves it by its share at most.
+    /// Checks that the back-off grows by its factor up to its maximum, and that jitter changes it by at most its share.
     func judgeRetry(_ id: OperationID, _ notBefore: Int64, _ counts: Bool, _ rules: Rules) throws(Violation) {
         let record = rules.store[id]
         // An attempt that no runner accepted does not count.
@@ -141,13 +142,13 @@ extension Judge {
         try judgeExclusion(rules)
     }
 
-    /// Checks the time-out of an attempt of the connected runner. The ends of other attempts are not known.
+    /// Checks the timeout of an attempt of the connected runner. The ends of other attempts are not known.
     private func judgeTimeout(_ record: Record, _ rules: Rules) throws(Violation) {
         guard let running = record.running, running.runner == rules.runner, !record.isFrozen, record.resolution == nil,
             running.timeoutRemaining == nil,
             let timeout = record.policy.timeout
         else { return }
-        // The outcome is settled by then, unless it waits for children or for its own report.
+        // The outcome is decided by then, unless the operation waits for children or for its own report.
         if let exit = running.exit {
             let waitsForWord = record.policy.completion == .notify && exit.status == .code(0)
             guard waitsForWord || (record.policy.completion == .exit && record.policy.leftovers == .wait) else {
@@ -159,7 +160,7 @@ extension Judge {
             "\(record.id) runs past its timeout")
     }
 
-    /// Checks that each two holders of a category allow each other.
+    /// Checks that any two holders of a category allow each other.
     private func judgeExclusion(_ rules: Rules) throws(Violation) {
         let holders = rules.store.unfinished.filter { $0.state == .executing && !$0.categories.isEmpty }
         for (place, a) in holders.enumerated() {

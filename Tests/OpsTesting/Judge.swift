@@ -1,19 +1,21 @@
 public import OpsCore
 
-/// Watches every commit of a simulated opsd against the contract.
+/// Checks every commit of a simulated opsd against the contract.
 public struct Judge {
-    /// Starts that passed each waiting operation while it certainly waited for categories alone.
+    /// Number of starts that overtook each waiting operation while it certainly waited only for categories.
     private var overtaken: [OperationID: Int] = [:]
-    /// The same while it did for all that the core knew: a clock was set back since, or its conditions were not asked.
+    /// The same, while it did so as far as the core knew: a clock was set back since, or its conditions were not
+    /// evaluated.
     private(set) var perhapsOvertaken: [OperationID: Int] = [:]
-    /// Answered with true, and how long that stands.
+    /// Operations whose conditions are true, with the time until which that counts.
     private var confirmed: [OperationID: Int64] = [:]
     private var asked: [OperationID: Int64] = [:]
-    /// Their `notBefore` has come while this core knew of it: it stays past when the clock is set back.
+    /// Operations whose `notBefore` has passed while this core knew them. It stays passed if the clock is set back.
     private var due: Set<OperationID> = []
-    /// State after the last turn: the runner starts staged launches by that knowledge.
+    /// State after the last turn, which the runner uses for staged launches.
     private var settled: Setting?
-    /// When back-offs end by the clock that is never set; unknown once a new core had to go by the other, set since.
+    /// Ends of back-offs on the clock that is never set. They are unknown if a new core had to use the other clock and
+    /// that was set since.
     private var restsUntil: [OperationID: Int64] = [:]
 
     /// Difference of the two clocks when a back-off began.
@@ -21,7 +23,7 @@ public struct Judge {
 
     public init() {}
 
-    /// A new core: the count of overtakings starts at zero, no verdict stands.
+    /// Starts again for a new core: overtakings are counted from zero, and no answer of a condition counts.
     public mutating func forget(_ store: FakeStore, at now: Moment) {
         overtaken.removeAll()
         perhapsOvertaken.removeAll()
@@ -53,7 +55,7 @@ public struct Judge {
 
     public struct Setting {
         public var workers: Int32
-        /// The runner that the scheduler knows to be there.
+        /// The connected runner, as far as the scheduler knows.
         public var runner: String?
         public var isDraining: Bool
         public var boot: String
@@ -67,7 +69,7 @@ public struct Judge {
         }
     }
 
-    /// Commits one transition to the store, judging every change by what was true just before it.
+    /// Commits one transition to the store, after checking every change against the state before it.
     public mutating func commit(
         _ transition: Transition, to store: inout FakeStore, submissions: [Submission], _ setting: Setting
     ) throws(Violation) {
@@ -114,8 +116,7 @@ public struct Judge {
         try require(!isTaken, .slotUnique, "\(attempt) in slot \(slot)")
     }
 
-    /// Forgets the conditions of an operation that leaves its place in line, and the back-off of one whose policy
-    /// changes.
+    /// Forgets the conditions of an operation that leaves its lane, and the back-off of one whose policy changes.
     private mutating func noteEdit(_ change: Change, _ store: FakeStore) {
         switch change {
         case .edited(let id, let edit):
@@ -156,20 +157,21 @@ public struct Judge {
             try require(
                 count <= Int(Limits.overtakes), .overtaking, "\(other.id) passed \(count) times, now by \(id)")
         }
-        // Operations that rest lend no priority, which is not always known: the order is wrong if it is wrong both ways.
+        // An operation in back-off lends no priority, which is not always known: the order is wrong only if it is wrong
+        // in both cases.
         var otherwise = rules
         otherwise.unknownRestsAreOver = false
         if let wrong = wrongOrder(record, rules), wrongOrder(record, otherwise) != nil { throw wrong }
     }
 
-    /// Returns the rule that starting this operation first breaks; nil when there is none.
+    /// Returns the first rule that starting this operation breaks; nil if it breaks none.
     private func wrongOrder(_ record: Record, _ rules: Rules) -> Violation? {
         let effective = rules.effectivePriorities()
         let startable = rules.startable(effective)
         guard let first = startable.first, first.id != record.id, rules.precedes(first, record, effective)
         else { return nil }
         if rules.sharesFairly(first, record, effective) {
-            // Which user goes first is for the tests of the core. The operations of one user start in their order.
+            // Tests of the core check which user goes first. The operations of one user start in order.
             let own = startable.first { rules.sharesFairly(first, $0, effective) && $0.user == record.user }
             guard let own, own.id != record.id, rules.precedes(own, record, effective) else { return nil }
         }

@@ -1,13 +1,13 @@
 import OpsCore
 
-/// Results that come too late: sent by processes kept by `leftovers: leave`, after the attempt was over.
-/// What is told together with the end is told before it, so this is nothing that the main process has said.
+/// Results that arrive too late: processes kept by `leftovers: leave` sent them after the end of the attempt. Messages
+/// of the main process are reported with its end or before it, so they are never among these.
 struct LastWords {
     private var exited: Set<AttemptID> = []
     private var decided: Set<AttemptID> = []
     private(set) var unheard: Set<AttemptID> = []
 
-    /// `store` is as it was before the turn of this event.
+    /// - Parameter store: Its state before the turn of this event.
     mutating func heard(_ event: Event, _ store: FakeStore) {
         switch event {
         case .exited(let attempt, let exit, _):

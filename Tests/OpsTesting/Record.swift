@@ -1,11 +1,11 @@
 public import OpsCore
 
-/// One operation as the disk has it, finished or not: all of its past, unlike a row of a `Snapshot`.
+/// One operation on the disk, finished or not, with its whole history, unlike a row of a `Snapshot`.
 public struct Record: Sendable {
     public struct Edge: Hashable, Sendable {
         public var on: OperationID
         public var when: EdgeCondition
-        /// It has been met while this operation waited: a later run of `on` does not bring it back.
+        /// True if the edge was met while this operation waited; a later run of `on` does not change that.
         public var isSettled = false
     }
     /// An attempt whose end is not stored yet.
@@ -19,22 +19,22 @@ public struct Record: Sendable {
         public var exit: Exit?
         public var job: String?
         public var timeoutRemaining: Int64?
-        /// The attempt has ended, its children have not.
+        /// True if the attempt has ended and its children have not.
         public var isOver = false
     }
-    /// A start that the runner may make by itself.
+    /// A launch that the runner may start by itself.
     public struct StagedLaunch: Sendable {
         public var attempt: AttemptID
         public var runner: String
         public var boot: String
     }
-    /// The end that was decided while its tree (or its children) lived.
+    /// The end that was decided while its processes or children were alive.
     public struct Resolution: Sendable {
         public var outcome: Outcome
         public var cause: Cause
-        /// Asked for, by a cancel or a time-out, and so final.
+        /// True if it was requested by a cancel or a timeout, and so is final.
         public var isOrdered: Bool
-        /// A user has asked for it.
+        /// True if a user has requested it.
         public var isCancelled = false
     }
 
@@ -68,16 +68,16 @@ public struct Record: Sendable {
     /// Named units of its latest start, and the categories whose units it has not been assigned yet.
     public var assigned: [AssignedUnits] = []
     var unassigned: Set<String> = []
-    /// Categories with a rate, from its start to the report of its process.
+    /// Categories with a rate, from the start of the operation to the report of its process.
     var rated: Set<String> = []
     public var staged: StagedLaunch?
     public var resolution: Resolution?
     /// Results that its attempts have published, by their numbers.
     public var results: [Int32: String] = [:]
     public var edges: [Edge] = []
-    /// SlotStart among all ends, to tell the first.
+    /// Position among all ends, to find the first one.
     public var finishedAs = 0
-    /// Runs whose `finish` observer is owed.
+    /// Runs whose `finish` observer has not run yet.
     public var owedRuns: [Int32] = []
 
     public var isGroup: Bool { flags.contains(.group) }
@@ -86,12 +86,12 @@ public struct Record: Sendable {
     public var isHeld: Bool { flags.contains(.held) }
     public var isFinished: Bool { state == .finished }
     public var isWaiting: Bool { state == .pending || state == .ready }
-    /// Executing with an attempt of its own, which is what the limits of queues and groups count.
+    /// True if it executes with an attempt of its own, which the limits of queues and groups count.
     public var countsForLimits: Bool {
         guard let running else { return false }
         return state == .executing && !running.isOver
     }
-    /// The same with a process of its own, which is what slots count.
+    /// True if it also has a process of its own, which slots count.
     public var hasSlot: Bool { countsForLimits && running?.slot != nil }
 }
 

@@ -1,7 +1,7 @@
 import OpsCore
 
-/// A scheduler and another that starts again from what the first one has stored. Both know the same, so both must decide
-/// the same from then on.
+/// A scheduler, and another one that starts again from what the first one has stored. Both know the same, so both must
+/// decide the same from then on.
 struct Restart {
     var live: Scheduler
     var restarted: Scheduler
@@ -17,9 +17,9 @@ struct Restart {
         policies = Dictionary(uniqueKeysWithValues: store.unfinished.map { ($0.id, $0.policy) })
     }
 
-    /// Tells both what the runner knows; that is no more than what is stored.
+    /// Reports the runner's inventory to both; it contains no more than what is stored.
     mutating func connect(_ store: FakeStore, _ setting: Judge.Setting) throws(Violation) {
-        // Launches that are staged now are revoked: the restarted scheduler stages others.
+        // The current staged launches are revoked, because the restarted scheduler stages others.
         _ = live.handle(.stagingRevoked(started: 0), at: now)
         _ = live.handle(.revocationConfirmed, at: now)
         let inventory = store.inventory(of: setting.runner ?? "the next runner", boot: setting.boot)
@@ -29,8 +29,8 @@ struct Restart {
         try compare()
     }
 
-    /// Handles events and compares all that follows. Only starts have an order: what one event makes ready at once becomes
-    /// so in the order of edges, which is not stored.
+    /// Handles events and compares the results. Only starts have an order: operations that one event makes ready become
+    /// ready in the order of edges, which is not stored.
     mutating func turn(_ events: [Event]) throws(Violation) {
         let transitions = handle(events)
         let starts = transitions.map { $0.changes.filter(\.isStart).map { "\($0)" } }
@@ -57,7 +57,7 @@ struct Restart {
         return transitions
     }
 
-    /// Compares all that can be asked.
+    /// Compares the answers to all questions.
     func compare() throws(Violation) {
         try compare("counts") { $0.counts }
         try compare("executing") { $0.executing }
@@ -65,8 +65,8 @@ struct Restart {
         for category in live.categoryNames.sorted() {
             try compare("category \(category)") { $0.categoryStanding(of: category) }
         }
-        // One that has looked at a lane wakes for its rate, although no slot is free then; and for a step of aging of an
-        // operation that has become ready again since. Neither decides anything.
+        // A scheduler that has examined a lane wakes for its rate even if no slot is free then, and for a step of aging
+        // of an operation that has become ready again since. Neither decides anything.
         let hasRates = live.categoryStandings.contains { $0.settings.rate != nil }
         if !hasRates, !live.queueStandings.contains(where: { $0.aging != nil }) {
             try compare("next deadline") { [$0.nextDeadline.monotonic, $0.nextDeadline.wall] }
@@ -91,7 +91,7 @@ struct Restart {
 }
 
 extension Restart {
-    /// Lets one process end, or time pass; false when neither is left to do.
+    /// Lets one process end, or time pass; returns false if neither is possible.
     mutating func step(_ random: inout SeededGenerator) throws(Violation) -> Bool {
         let executing = live.executing.filter { $0.attempt > 0 }
         if !executing.isEmpty {

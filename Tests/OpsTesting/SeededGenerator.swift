@@ -12,18 +12,18 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
         return z ^ (z >> 31)
     }
 
-    /// 0 ..< bound. The bias of the remainder is of no account for bounds this small.
+    /// Returns a number from 0 to less than `bound`. The bias of the remainder is negligible for such small bounds.
     public mutating func below(_ bound: Int) -> Int {
         precondition(bound > 0, "a choice needs something to choose from")
         return Int(next() % UInt64(bound))
     }
 
-    /// True in `percent` of a hundred cases.
+    /// Returns true in `percent` of a hundred cases.
     public mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
 
     public mutating func pick<T>(_ choices: [T]) -> T { choices[below(choices.count)] }
 
-    /// A few elements, in their order; perhaps none.
+    /// Returns a few elements in their order, or none.
     public mutating func some<T>(_ all: [T], atMost limit: Int) -> [T] {
         guard !all.isEmpty else { return [] }
         var left = below(limit + 1)

@@ -3,7 +3,7 @@ import OpsCore
 extension Simulation {
     static var second: Int64 { 1_000_000_000 }
 
-    /// Disturbs the world between two turns: time passes, processes act, and at times there is a disaster.
+    /// Disturbs the world between two turns: time passes, processes act, and sometimes there is a disaster.
     mutating func disturb() throws(Violation) {
         pass(
             random.chance(habits.isPlain ? 10 : 30)

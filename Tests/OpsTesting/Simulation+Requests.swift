@@ -1,7 +1,7 @@
 import OpsCore
 
 extension Simulation {
-    /// Something that a user asks, sensible or not.
+    /// Returns a request of a user, valid or not.
     mutating func request() -> Event {
         switch random.below(100) {
         case 0..<38: .submit(submission())
@@ -28,7 +28,7 @@ extension Simulation {
     private mutating func categoryEdit() -> CategoryEdit {
         var edit = roomEdit()
         guard habits.hasRates else { return edit }
-        // A sequence of its own: lives without rates stay as they were.
+        // Drawn from a generator of its own, so that simulations without rates do not change.
         if rateRandom.chance(25) {
             edit.rate = .clear
         } else if rateRandom.chance(70) {
@@ -59,7 +59,7 @@ extension Simulation {
         }
     }
 
-    /// Mostly one that is not finished; now and then one that never was.
+    /// Returns mostly an unfinished operation, and sometimes one that never existed.
     mutating func operation() -> OperationID {
         let unfinished = store.unfinished.map(\.id)
         if !unfinished.isEmpty, random.chance(80) { return random.pick(unfinished) }

@@ -1,7 +1,8 @@
 import OpsCore
 
 extension Simulation {
-    /// Compares the scheduler with one that starts again from what is stored, at a few steps of a life. It leaves no trace.
+    /// Compares the scheduler with one that starts again from what is stored, at a few steps of a simulation. The
+    /// simulation itself does not change.
     mutating func compareWithRestart() throws(Violation) {
         guard restartRandom.chance(4), let live = core.comparable, mayCompare else { return }
         var pair = Restart(live, store, setting)
@@ -18,13 +19,13 @@ extension Simulation {
     private var mayCompare: Bool {
         // The number of times that an operation was overtaken.
         guard judge.perhapsOvertaken.isEmpty else { return false }
-        // The monotonic clock: rests and slot time are restored by the wall clock, and an instant that has come is to come
-        // again when that was set back.
+        // The second is the monotonic clock: back-offs and slot time are restored by the wall clock, and an instant
+        // that has passed comes again if that clock was set back.
         guard !isClockSet else { return false }
-        // The clock of an attempt whose runner is gone, and whether its processes are: until a runner has killed them, a
-        // restarted scheduler counts neither.
+        // The third is the clock of an attempt whose runner is gone, and whether its processes are: until a runner has
+        // killed them, a restarted scheduler counts neither.
         let hasOrphan = store.unfinished.contains { $0.countsForLimits && $0.running?.runner != knownRunner }
-        // Answers to conditions: they are asked again.
+        // The fourth is the answers to conditions, which are evaluated again.
         return !hasOrphan && !store.unfinished.contains { $0.state == .ready && !$0.policy.conditions.isEmpty }
     }
 }

@@ -1,7 +1,7 @@
 import OpsCore
 
 extension Simulation {
-    /// Faults stop, everything suspended goes on, and all that was ever submitted must come to its end.
+    /// Stops all faults, resumes everything, and checks that all operations finish.
     mutating func settle() throws(Violation) {
         if !world.isRunnerAlive { world.startRunner() }
         try turn(calmingRequests())
@@ -33,7 +33,7 @@ extension Simulation {
         return events + ["a", "b", "c"].map { .setCategory($0, capacity: 3) }
     }
 
-    /// Everything that can go on does; when nothing can, time must.
+    /// Lets everything continue that can; if nothing can, lets time pass.
     private mutating func settleStep() throws(Violation) {
         if world.isRunnerDone { world.killRunner() }
         if !world.isRunnerAlive { world.startRunner() }
@@ -62,13 +62,13 @@ extension Simulation {
         try turn(events)
     }
 
-    /// Returns the actions by which a user ends the rest: operations that run without end are cancelled, those with
+    /// Returns the actions with which a user ends the rest: operations that run without end are cancelled, those with
     /// `completion: notify` are finished.
     private func lastResorts() -> [Event] {
         var events: [Event] = []
         for record in store.unfinished where record.state == .executing && !record.isGroup {
             guard let running = record.running, !running.isOver else { continue }
-            // One that has reported its end may wait for one that runs without end.
+            // An operation that has reported its end may wait for one that runs without end.
             guard record.resolution == nil || record.policy.completion == .notify else { continue }
             if running.exit != nil, record.resolution == nil, record.policy.completion == .notify {
                 events.append(.finish(record.id, failed: false, message: nil, by: "ann"))

@@ -1,7 +1,8 @@
 import OpsCore
 
 extension Simulation {
-    /// Takes the hand back, as the daemon does: what was taken is heard first, and all that the runner said before.
+    /// Revokes staged launches as the daemon does: starts of staged launches are handled first, with all earlier
+    /// reports of the runner.
     mutating func recall(_ events: inout ArraySlice<Event>, _ taken: inout [Submission]) throws(Violation) {
         guard core.stagedCount > 0, !habits.isForgetful else { return }
         let said = events.lastIndex(where: \.isTaken).map { events[...$0] } ?? []
@@ -21,7 +22,7 @@ extension Simulation {
     }
 }
 
-/// Counts of staged launches by their fate.
+/// Numbers of staged launches by their fate.
 public struct StagingTally: CustomStringConvertible, Sendable {
     public var staged = 0
     /// Number of staged launches whose dependencies were still executing.
@@ -62,7 +63,7 @@ extension Event {
 }
 
 extension FakeWorld {
-    /// Removes the reports of the runner up to its last staged start and returns them.
+    /// Removes the reports of the runner up to its last staged start, and returns them.
     fileprivate mutating func takeWords() -> [Event] {
         guard let last = facts.lastIndex(where: \.isTaken) else { return [] }
         let words = facts[...last].filter(\.isRunnerReport)
@@ -71,7 +72,7 @@ extension FakeWorld {
         return words
     }
 
-    /// The runner finds nothing to take any more; it hears of the recall later.
+    /// From now on the runner finds no tokens; it learns of the revocation later.
     fileprivate mutating func dropStaged() {
         staging.drop()
         stagedAttempts.removeAll()

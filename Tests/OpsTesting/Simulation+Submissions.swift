@@ -32,7 +32,8 @@ extension Simulation {
         return submission
     }
 
-    /// A group, someone after one of its children and before another, and a category or two: what may be impossible.
+    /// Adds a group, an operation after one of its children and before another, and a category or two, which together
+    /// may be impossible.
     private mutating func addRing(_ submission: inout Submission) {
         let group = submission.add(categories: uses(), flags: .group)
         let first = submission.add(in: group, categories: random.chance(30) ? uses() : [])
@@ -40,7 +41,7 @@ extension Simulation {
         submission.add(in: group, after: [between], when: .finished)
     }
 
-    /// Estimates that are often equal, often none, and follow from the number of operations before.
+    /// Adds estimates that are often equal or missing, and that depend on the number of earlier operations.
     private func addPaths(_ submission: inout Submission) {
         for place in submission.operations.indices {
             let kind = (store.records.count + place) * 7 % 5

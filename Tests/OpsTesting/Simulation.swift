@@ -1,8 +1,8 @@
 import OpsCore
 
-/// One simulated life of opsd: a seed drives users, processes, clocks and disasters; every commit is judged.
+/// One simulation of opsd: a seed drives users, processes, clocks and disasters, and every commit is checked.
 public struct Simulation<Tested: TestedScheduler> {
-    /// Fate of a turn once the scheduler has ended it.
+    /// Fate of a turn after the scheduler has ended it.
     enum Fate: String { case completed, commitFails, crashBeforeCommit, crashAfterCommit, crashAmidEffects }
 
     let seed: UInt64
@@ -19,9 +19,9 @@ public struct Simulation<Tested: TestedScheduler> {
     var isDraining = false
     /// True once the wall clock was set.
     var isClockSet = false
-    /// The runner that the core was told of.
+    /// The runner that the core knows.
     var knownRunner: String?
-    /// Attempts that a user gave up on: their trees may live.
+    /// Operations that a user gave up on; their processes may be alive.
     var abandoned: Set<OperationID> = []
     var lastWords = LastWords()
     public private(set) var history = History()
@@ -43,7 +43,7 @@ public struct Simulation<Tested: TestedScheduler> {
         world.reconnect()
     }
 
-    /// The whole life: a troubled part, then a calm one in which everything must come to its end.
+    /// Runs a part with faults, and then a part without, in which everything must finish.
     public mutating func run() throws(Failure) {
         do throws(Violation) {
             for _ in 0..<habits.turns { try liveOneTurn() }
@@ -73,7 +73,7 @@ public struct Simulation<Tested: TestedScheduler> {
         try turn(events, fate: fate())
     }
 
-    /// Drops the second retry of a turn: the operations that a retry reopens are read between turns, so a second one
+    /// Removes the second retry of a turn: the operations that a retry reopens are read between turns, so a second one
     /// would have read them too early.
     private func dropSecondRetry(_ events: inout [Event]) {
         var isFirst = true
@@ -89,7 +89,7 @@ public struct Simulation<Tested: TestedScheduler> {
         return random.pick([.commitFails, .crashBeforeCommit, .crashAfterCommit, .crashAmidEffects])
     }
 
-    /// Handles, decides, commits, performs: what the daemon does, with the given fate.
+    /// Handles events, decides, commits and performs effects as the daemon does, with the given fate.
     mutating func turn(_ events: [Event], fate: Fate = .completed) throws(Violation) {
         turns += 1
         history.begin(turns, now, fate.rawValue)
@@ -118,7 +118,7 @@ public struct Simulation<Tested: TestedScheduler> {
         try inspectWorld()
         if fate == .crashAmidEffects { return rebuild() }
         for tree in world.trees where tree.isFrozen && world.isConnected {
-            // The user who gave it up accepted that its fate stays unknown.
+            // The user who gave the operation up has accepted that its fate is unknown.
             if abandoned.contains(tree.attempt.operation) { continue }
             try require(store[tree.attempt.operation].isFrozen, .legalEffect, "\(tree.attempt) is frozen")
         }
@@ -160,7 +160,7 @@ public struct Simulation<Tested: TestedScheduler> {
         return [id] + store.children(of: id).flatMap { familyOf($0.id) }
     }
 
-    /// opsd comes up again from what is on disk.
+    /// Starts opsd again from the disk.
     mutating func rebuild() {
         core = Tested(store.snapshot(boot: world.boot), workers: workers, at: now)
         judge.forget(store, at: now)
@@ -169,12 +169,12 @@ public struct Simulation<Tested: TestedScheduler> {
         isDraining = false
     }
 
-    /// Every live process belongs to an executing operation, unless someone consented to less.
+    /// Checks that every living process belongs to an executing operation, unless a user has given it up.
     private func inspectWorld() throws(Violation) {
         for tree in world.trees {
             let record = store[tree.attempt.operation]
             if let running = record.running, running.attempt == tree.attempt, !running.isOver { continue }
-            // Begun by the runner from its hand: the word of it is on its way.
+            // The runner has started it as a staged launch; the report is on its way.
             if record.staged?.attempt == tree.attempt { continue }
             if record.policy.leftovers == .leave, !tree.mainIsAlive { continue }
             if abandoned.contains(record.id) { continue }
@@ -182,7 +182,7 @@ public struct Simulation<Tested: TestedScheduler> {
         }
     }
 
-    /// Checks that every update is stored of an attempt that the runner may forget, except updates that leftover
+    /// Checks that every update of an attempt that the runner may forget is stored, except updates that leftover
     /// processes have just sent.
     private func inspectWords(of attempt: AttemptID) throws(Violation) {
         guard let said = world.updates[attempt]?.result, !abandoned.contains(attempt.operation),

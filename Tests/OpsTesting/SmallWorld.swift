@@ -1,11 +1,11 @@
 import OpsCore
 
-/// A few operations, each in none, one or both of two categories.
+/// A few operations, each with none, one or both of two categories.
 struct SmallWorld {
-    /// Bits: 1 is "a", 2 is "b".
+    /// Categories of each operation as bits: 1 is "a", 2 is "b".
     var categories: [Int]
     var edges: [(from: Int, on: Int)]
-    /// The group that each is in, or -1.
+    /// Index of the group of each operation, or -1.
     var parents: [Int]
     var slots: Int32
 
@@ -27,9 +27,9 @@ struct SmallWorld {
 
     private func isGroup(_ place: Int) -> Bool { parents.contains(place) }
 
-    // MARK: By trying everything
+    // MARK: By trying all orders
 
-    /// True if some order of starts and ends lets every operation end.
+    /// True if in some order of starts and ends every operation can end.
     var canEnd: Bool {
         var seen: Set<Moves> = []
         var open = [Moves()]
@@ -41,7 +41,7 @@ struct SmallWorld {
                 var next = moves
                 if canStart(place, moves) {
                     next.started |= 1 << place
-                    // An operation that is no group can end at once, and then holds the least.
+                    // An operation that is not a group can end immediately, and then holds nothing.
                     if !isGroup(place) { next.ended |= 1 << place }
                     open.append(next)
                 } else if isGroup(place), canEnd(place, moves) {
@@ -76,7 +76,7 @@ struct SmallWorld {
             && parents.indices.allSatisfy { parents[$0] != group || moves.ended & (1 << $0) != 0 }
     }
 
-    /// The nearest group around it that names the category too.
+    /// Returns the nearest group around an operation that also has the category.
     private func domain(_ place: Int, _ bit: Int) -> Int {
         var parent = parents[place]
         while parent >= 0, categories[parent] & bit == 0 { parent = parents[parent] }

@@ -1,21 +1,21 @@
 import OpsCore
 
-/// One of them in which a promise was broken.
+/// A world in which a promise was broken.
 public struct SmallWorldFailure: Error {
     public var number: Int
     public var operations: Int
     public var what: String
 }
 
-/// Every world of a few operations in two categories on one slot or two, and in each every order of ends. With
-/// groups, each way to put some into others too: what has others in it is a group.
+/// Every world of a few operations with two categories on one or two slots, and every order of ends in each. With
+/// groups, also each way to put operations into others, which are then groups.
 public struct SmallWorlds {
-    /// Relation of two operations, the earlier one named first.
+    /// Relation between two operations, the earlier one first.
     enum Tie: Int, CaseIterable { case none, laterAfterEarlier, earlierAfterLater }
 
     public private(set) var worlds = 0
     public private(set) var steps = 0
-    /// Worlds that cannot come to their end whatever starts first, and were taken all the same.
+    /// Number of worlds that cannot finish in any order, and that were accepted nevertheless.
     public private(set) var unforeseen = 0
     private let count: Int
     private let withFailures: Bool
@@ -30,7 +30,7 @@ public struct SmallWorlds {
     /// Explores every `stride`th world.
     public mutating func explore<Tested: TestedScheduler>(_: Tested.Type, every stride: Int = 1) throws {
         let ties = power(Tie.allCases.count, count * (count - 1) / 2)
-        // The first has no one to be in, the second may be in the first, the third in either.
+        // The first operation is in no group, the second may be in the first, and the third in either.
         let shapes = withGroups ? (1...count).reduce(1, *) : 1
         let total = power(4, count) * ties * 2 * shapes
         for number in Swift.stride(from: 0, to: total, by: stride) {
@@ -43,7 +43,7 @@ public struct SmallWorlds {
         }
     }
 
-    /// Checks that a refused world can end in no order, and that an accepted one ends in every order.
+    /// Checks that a refused world cannot finish in any order, and that an accepted one finishes in every order.
     private mutating func live(in world: SmallWorld, _ stage: Stage<some TestedScheduler>) throws {
         var stage = stage
         let canEnd = world.canEnd
@@ -54,7 +54,7 @@ public struct SmallWorlds {
         }
         worlds += 1
         if canEnd { return try follow(stage) }
-        // The rules try neither of two possible orders: only the search over all of them sees such a cycle.
+        // If two orders are possible, the rules try neither, so only the search through all of them finds such a cycle.
         try require(world.hasGroups, .rejection, "taken, and can never end")
         unforeseen += 1
     }
@@ -88,7 +88,7 @@ public struct SmallWorlds {
             slots: Int32(1 + number % 2))
     }
 
-    /// Lets each executing operation be the next to end, and each time follows all that may come of it.
+    /// Lets each executing operation end next, one after the other, and follows all consequences each time.
     private mutating func follow(_ stage: Stage<some TestedScheduler>) throws {
         if stage.running.isEmpty {
             let left = stage.store.unfinished.map(\.id.rawValue)

@@ -1,15 +1,15 @@
 public import OpsCore
 
-/// A scheduler with a disk, a judge, and processes that end when the test says so: for scenes written by hand.
+/// A scheduler with a disk and a judge, for scenes written by hand: a process ends when the test lets it end.
 public struct Stage<Tested: TestedScheduler> {
     public private(set) var core: Tested
     public private(set) var store = FakeStore()
     public private(set) var now = Moment(monotonic: 1_000_000_000, wall: 1_700_000_000_000_000_000)
-    /// Launched and not ended, in the order of their starts.
+    /// Attempts that were launched and have not ended, in the order of their starts.
     public private(set) var running: [AttemptID] = []
-    /// All orders given so far.
+    /// All effects so far.
     public private(set) var effects: [Effect] = []
-    /// Every operation that was started, once a start.
+    /// Operations that were started, once for each start.
     public private(set) var started: [OperationID] = []
     private var judge = Judge()
     private var workers: Int32
@@ -23,7 +23,7 @@ public struct Stage<Tested: TestedScheduler> {
 
     public var executing: [OperationID] { running.map(\.operation) }
 
-    /// One turn for these events; a refusal is thrown.
+    /// Handles these events in one turn; throws a refusal.
     @discardableResult
     public mutating func perform(_ events: Event...) throws -> [Acceptance] {
         var taken: [Submission] = []
@@ -41,14 +41,14 @@ public struct Stage<Tested: TestedScheduler> {
         return answers
     }
 
-    /// The ids of what was submitted in a turn of its own.
+    /// Submits in a turn of its own, and returns the ids.
     @discardableResult
     public mutating func submit(_ submission: Submission) throws -> [OperationID] {
         guard case .submitted(_, let first, let count)? = try perform(.submit(submission)).first else { return [] }
         return (0..<Int64(count)).map { OperationID(first.rawValue + $0) }
     }
 
-    /// The main process of an operation ends, and nothing else of it is alive.
+    /// Ends the main process of an operation, which leaves no other processes.
     public mutating func end(_ id: OperationID, code: Int32 = 0) throws {
         guard let attempt = running.first(where: { $0.operation == id }) else {
             throw Violation(.settles, "\(id) does not execute")
@@ -57,13 +57,13 @@ public struct Stage<Tested: TestedScheduler> {
         try perform(exit(of: attempt, code))
     }
 
-    /// The fact of an end, to be told together with other events.
+    /// Returns the report of an end, to be handled together with other events.
     public mutating func exit(of attempt: AttemptID, _ code: Int32 = 0) -> Event {
         running.removeAll { $0 == attempt }
         return .exited(attempt, Exit(status: .code(code), at: now), treeIsGone: true)
     }
 
-    /// Ends what executes, first started first, until nothing does; gives back how many that were.
+    /// Ends executing operations in the order of their starts until none is left; returns their number.
     @discardableResult
     public mutating func drain() throws -> Int {
         var ended = 0
@@ -80,7 +80,7 @@ public struct Stage<Tested: TestedScheduler> {
         now.wall += nanoseconds
     }
 
-    /// opsd dies and comes up again from its disk; the runner never noticed.
+    /// Kills opsd and starts it again from the disk; the runner is not affected.
     public mutating func restart() throws {
         core = Tested(store.snapshot(), workers: workers, at: now)
         judge.forget(store, at: now)

@@ -1,7 +1,7 @@
 public import OpsCore
 
 extension Submission {
-    /// Adds one operation and gives back its place.
+    /// Adds one operation and returns its index.
     @discardableResult
     public mutating func add(
         queue: String = "default", in group: Int32 = -1, priority: Int8 = 0, categories: [CategoryUse] = [],
@@ -16,7 +16,7 @@ extension Submission {
         return place
     }
 
-    /// An edge to an operation that was submitted before.
+    /// Adds an edge to an operation that was submitted earlier.
     public mutating func add(edgeFrom place: Int32, on operation: OperationID, when: EdgeCondition = .succeeded) {
         edges.append(DraftEdge(from: place, on: .existing(operation), when: when))
     }

@@ -9,9 +9,9 @@ public protocol TestedScheduler {
     func mustRevokeStaged(at now: Moment) -> Bool
     var nextDeadline: Deadlines { get }
     func why(_ operation: OperationID, at now: Moment) -> [Reason]
-    /// Returns the first invariant of the core that is broken; nil when all hold.
+    /// Returns the first broken invariant of the core; nil if all hold.
     func brokenInvariant() -> String?
-    /// Scheduler to compare with one that starts again from what is stored; nil: it is not compared.
+    /// Scheduler to compare with one that starts again from what is stored; nil to skip the comparison.
     var comparable: Scheduler? { get }
 }
 

@@ -1,17 +1,17 @@
-/// A promise of the contract that was seen broken.
+/// A broken promise of the contract.
 public struct Violation: Error, CustomStringConvertible, Sendable {
-    /// Promises that the simulation checks. Each has a canary or more.
+    /// Promises that the simulation checks. Each has at least one canary.
     public enum Promise: String, Sendable, CaseIterable {
-        /// A change told of a step that no operation can take from where it stood.
+        /// A change contains a step that no operation can take from its state.
         case lawfulSteps
         case poolLimit, queueLimit, groupLimit, slotUnique
         case exclusion
         case dependencyOrder
-        /// Exactly one outcome, once a run, and the one that the facts allow.
+        /// There is exactly one outcome in each run, and the facts allow it.
         case oneOutcome
-        /// No start while suspended, held, before its instant or its back-off.
+        /// Nothing starts while suspended or held, or before its start time or the end of its back-off.
         case noEarlyStart
-        /// Nothing ready and startable was left at the end of a turn; pending and ready told truly.
+        /// No startable operation is left at the end of a turn, and pending and ready are reported correctly.
         case nothingIdle
         case startOrder
         case overtaking
@@ -19,17 +19,17 @@ public struct Violation: Error, CustomStringConvertible, Sendable {
         case reports
         case commitBeforeEffect
         case oneProcessAnAttempt
-        /// No process of a finished operation, and nothing acknowledged before it was stored.
+        /// No process of a finished operation is left, and nothing is acknowledged before it is stored.
         case nothingLeftBehind
         case explanation
         case deadlines
         case settles
-        /// The scheduler's own check of itself.
+        /// The invariants that the scheduler checks itself.
         case coreInvariant
         case determinism
         case legalEffect
         case rejection
-        /// No more starts within an interval than the rate of a category permits.
+        /// No interval has more starts than the rate of a category allows.
         case rates
         /// A restart changes no decision.
         case restart
@@ -43,7 +43,7 @@ public struct Violation: Error, CustomStringConvertible, Sendable {
     public var description: String { "\(promise.rawValue): \(text)" }
 }
 
-/// Throws what `text` says unless the promise holds.
+/// Throws a violation with this text unless the promise holds.
 func require(_ holds: Bool, _ promise: Violation.Promise, _ text: @autoclosure () -> String) throws(Violation) {
     if !holds { throw Violation(promise, text()) }
 }

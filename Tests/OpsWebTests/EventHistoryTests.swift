@@ -7,7 +7,7 @@ import Testing
     private struct Summary: Equatable {
         var from: Int64 = 0
         var to: Int64 = 0
-        /// Nil: any may have changed.
+        /// Operations of the events; nil if any may have changed.
         var operations: [Int64]?
     }
 

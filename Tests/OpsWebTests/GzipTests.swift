@@ -4,7 +4,7 @@ import Testing
 @testable import OpsWeb
 
 @Suite struct GzipTests {
-    /// Returns what gzip reads from compressed bytes.
+    /// Returns the output of gzip for compressed bytes.
     private func expand(_ bytes: [UInt8]) throws -> [UInt8] {
         let folder = try RunningWeb.makeFolder()
         defer { do { try FileManager.default.removeItem(atPath: folder) } catch { Issue.record(error) } }

@@ -27,7 +27,7 @@ struct FakeDaemon {
 
     private static func serve(_ number: Int32) {
         let listener = Descriptor(owning: number)
-        // It ends with the test process: a thread that waits costs nothing.
+        // The thread ends with the test process; while it waits, it costs nothing.
         while true {
             do throws(SystemError) {
                 try listener.waitUntil(.readable)
@@ -56,7 +56,7 @@ struct FakeDaemon {
     }
 }
 
-/// opsd-web as a process, before a fake daemon.
+/// opsd-web as a process, with a fake daemon.
 final class RunningWeb {
     struct Answer {
         var status = 0
@@ -132,7 +132,7 @@ final class RunningWeb {
         return socket
     }
 
-    /// Sends a request and returns everything that comes until the connection ends.
+    /// Sends a request, and returns the response up to the end of the connection.
     func send(_ request: String, to path: String? = nil) throws -> Answer {
         let socket: Descriptor
         if let path { socket = try UnixSocket.connect(to: path) } else { socket = try connect() }
@@ -153,7 +153,7 @@ final class RunningWeb {
         return answer
     }
 
-    /// Asks for a path; headers that are nil are left out.
+    /// Requests a path; headers that are nil are left out.
     func ask(_ path: String, _ headers: [String: String?] = [:], body: String? = nil) throws -> Answer {
         var all: [String: String?] = ["Host": "127.0.0.1:\(port)", "Connection": "close"]
         if let body {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import OpsWeb
 
-/// opsd-web as a process, and clients that mean harm.
+/// opsd-web as a process, and hostile clients.
 @Suite struct WebProgramTests {
     private static let paths = [
         "/", "/list", "/operation/1", "/index.html", "/app.js", "/app.css", "/icon.svg", "/about", "/events",
@@ -150,7 +150,7 @@ import Testing
         #expect(headers.status == 431 || headers.status == 0)
         let body = "{\"method\":\"Show\",\"parameters\":{\"ref\":\"\(long)\"}}"
         #expect(try web.ask("/call", web.authorized, body: body).status == 413)
-        // A body without a length ends the connection where it becomes too long.
+        // A body without a length ends the connection when it becomes too long.
         let chunk = String(body.utf8.count, radix: 16) + "\r\n\(body)\r\n0\r\n\r\n"
         let chunked = try web.send(
             "POST /call HTTP/1.1\r\nHost: 127.0.0.1:\(web.port)\r\nAuthorization: Bearer \(web.bearer)\r\n"

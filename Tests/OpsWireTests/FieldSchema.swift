@@ -1,6 +1,6 @@
 import OpsWire
 
-/// The members of a record or an error and their types, for holding them against the interface file.
+/// The members of a record or an error with their types, for a comparison with the interface file.
 struct FieldSchema: FieldVisitor {
     private(set) var members: [InterfaceFile.Member] = []
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import OpsWire
 
-/// Seeded garbage: nothing crashes, nothing that is refused is taken, and what is held stays small.
+/// Random input: nothing crashes, nothing invalid is accepted, and memory stays limited.
 @Suite struct FuzzTests {
     static let seeds = Array(UInt64(1)...8)
 
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// Calls of every method with parameters of the right and of any other kind.
+    /// Calls of every method, with parameters of the right type and of other types.
     @Test(arguments: seeds) func `a damaged request is refused or well-formed`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed &+ 100)
         let file = try InterfaceFile(ControlInterface.description)
@@ -97,7 +97,7 @@ import Testing
             guard let forms = OperationKeyTests.forms.randomElement(using: &random) else { continue }
             let isRight = Int.random(in: 0..<8, using: &random) > 0
             let texts = isRight ? forms.taken : forms.refused.map(\.0)
-            // Forms with a key twice are no values; null takes their place.
+            // Forms with a duplicate key are not values; null replaces them.
             let value = texts.randomElement(using: &random).flatMap { try? JSONValue(Array($0.utf8)) }
             if !members.contains(where: { $0.key == forms.key }) { members.append(.init(forms.key, value ?? nil)) }
         }
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    /// Every place lies in its table.
+    /// Checks that every index is inside its table.
     private func check(_ graph: GraphInput) {
         for (index, operation) in graph.operations.enumerated() {
             #expect(operation.parent < Int32(index))

@@ -52,7 +52,7 @@ import Testing
                 #"{"z":"0","x":"1","y":"2"}"#, #"{"z":"0","x":"1","y":"1"}"#, #"{"z":"0"}"#,
             ])
         #expect(graph.operations.map { $0.flags.contains(.group) } == [true, false, true, false, false, false])
-        // The defaults' keys of a process reach operations, not groups.
+        // Default keys of a process apply to operations, not to groups.
         #expect(graph.policies[Int(graph.operations[0].policy)].timeout == nil)
         #expect(graph.policies[Int(graph.operations[0].policy)].childLimit == 2)
         #expect(graph.operations[2].policy == -1)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import OpsWire
 
-/// Holds the interface file and the Swift types together, member by member.
+/// Compares the interface file with the Swift types, member by member.
 @Suite struct InterfaceConformityTests {
     private let file: InterfaceFile
 
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    // MARK: - Messages made from the file, through both ends
+    // MARK: - Messages made from the file, read and written by both sides
 
     private func samples(omitsAbsent: Bool) -> [InterfaceSample] {
         [.all, .none].map { InterfaceSample(file: file, optionals: $0, omitsAbsent: omitsAbsent) }

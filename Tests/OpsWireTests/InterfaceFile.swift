@@ -1,4 +1,4 @@
-/// A parser of Varlink interface files, as far as holding one against the code needs.
+/// A parser of Varlink interface files that reads as much as these comparisons need.
 struct InterfaceFile {
     struct Member: Equatable {
         var name: String

@@ -1,13 +1,13 @@
 /// JSON texts made from the interface file alone.
 struct InterfaceSample {
-    /// Optional members that a text has.
+    /// The optional members that a text has.
     enum Optionals { case all, none }
 
     let file: InterfaceFile
     let optionals: Optionals
     /// True if optional members without a value are left out, as by clients; false if they are null, as in replies.
     let omitsAbsent: Bool
-    /// True if every record has a member that the file does not name, as one of a later version may have.
+    /// True if every record has a member that is not in the file, like a member of a later version.
     var hasStrangers = false
 
     func object(_ members: [InterfaceFile.Member]) throws -> String {
@@ -20,7 +20,7 @@ struct InterfaceSample {
         return "{\(texts.joined(separator: ","))}"
     }
 
-    /// Returns a value of a type; different numbers for different members.
+    /// Returns a value of a type; different numbers give different values.
     private func value(_ type: String, _ number: Int) throws -> String {
         func rest(_ count: Int) -> String { String(type.dropFirst(count)) }
         if type.hasPrefix("?") { return optionals == .none ? "null" : try value(rest(1), number) }

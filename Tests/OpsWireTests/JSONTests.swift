@@ -117,7 +117,7 @@ import Testing
             if Bool.random(using: &random) { Fuzz.mutate(&bytes, &random) }
             let isRead = (try? JSONValue(bytes)) != nil  // Only whether it is well formed counts.
             let isSkipped = Fuzz.isWellFormed(bytes)
-            // Skipping does not look for keys that are there twice.
+            // Skipping does not look for duplicate keys.
             if isRead { #expect(isSkipped) }
             if isSkipped, !isRead {
                 #expect(throws: JSONError.self) { try JSONValue(bytes) }
@@ -156,7 +156,7 @@ enum Fuzz {
             (0..<Int.random(in: 0..<12, using: &random)).compactMap { _ in letters.randomElement(using: &random) })
     }
 
-    /// A few bytes changed, taken away, doubled or put in.
+    /// Changes, removes, repeats or inserts a few bytes.
     static func mutate(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
         for _ in 0..<Int.random(in: 1...4, using: &random) {
             let place = Int.random(in: 0...bytes.count, using: &random)

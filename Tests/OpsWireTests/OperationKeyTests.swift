@@ -2,7 +2,7 @@ import Testing
 
 @testable import OpsWire
 
-/// Every key of an operation: the forms that are taken, and those that are refused with the place of the mistake.
+/// Every key of an operation: values that are accepted, and values that are refused with the path of the mistake.
 @Suite struct OperationKeyTests {
     struct Forms: Sendable {
         var key: String
@@ -26,7 +26,7 @@ import Testing
             .map { ($0, "name") }),
         Forms(
             key: "command", taken: ["[\"true\"]", "[\"a\",\"\",\"\\n\"]", "[\"\"]"],
-            // A program that cannot be is an attempt that fails.
+            // A program that does not exist is accepted; its attempt fails.
             refused: wrongArgv.filter { $0.0 != "[\"\"]" }.map { ($0, "command" + $1) }),
         Forms(
             key: "shell", taken: ["\"true; false\"", "\" \""],
@@ -261,14 +261,14 @@ import Testing
     ]
 
     static let keys = forms.map(\.key)
-    /// Keys that the daemon takes.
+    /// Keys that the daemon accepts.
     static let takenKeys = keys.filter { OperationKey.find($0)?.isOfFiles == false }
 
     @Test func `these tests cover every key`() { #expect(Set(Self.keys) == Set(OperationKey.texts)) }
 
     private func form(of key: String) throws -> Forms { try #require(Self.forms.first { $0.key == key }) }
 
-    /// An operation with the key, and what an operation needs besides.
+    /// Returns an operation with the key, and with the other keys that an operation needs.
     private func operation(_ key: String, _ value: String) -> String {
         switch key {
         case "command", "shell", "http", "operations": "[{\"\(key)\": \(value)}]"
@@ -330,7 +330,8 @@ import Testing
         }
     }
 
-    @Test(arguments: takenKeys) func `a group refuses the keys of a process and accepts the others`(key: String) throws {
+    @Test(arguments: takenKeys) func `a group refuses the keys of a process and accepts the others`(key: String) throws
+    {
         let value = try #require(try form(of: key).taken.last)
         guard key != "operations" else { return }
         let found = problems(

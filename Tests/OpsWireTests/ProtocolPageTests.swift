@@ -3,7 +3,7 @@ import Testing
 
 @testable import OpsWire
 
-/// The sessions of docs/PROTOCOL.md are what the code reads and writes.
+/// The code reads and writes the sessions of docs/PROTOCOL.md.
 @Suite struct ProtocolPageTests {
     private func messages() throws -> [(isCall: Bool, text: String)] {
         var path = #filePath.split(separator: "/").dropLast(3)
@@ -55,7 +55,7 @@ import Testing
         } catch { #expect(error.error == failure.control) }
     }
 
-    /// The reply read as the method's own and written again.
+    /// Reads the reply as the type of its method, and writes it again.
     private func written(_ reply: ReceivedReply, to request: ControlRequest?) throws -> String {
         func again<Result: WireRecord>(_: Result.Type) throws -> String {
             let frame = Reply.frame(try reply.result(Result.self), continues: reply.continues)

@@ -119,7 +119,7 @@ import Testing
     }
 }
 
-/// SplitMix64: the same numbers for the same seed everywhere.
+/// SplitMix64: the same numbers for the same seed on every machine.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
     init(seed: UInt64) { state = seed }

@@ -1,4 +1,5 @@
-/// Answers of the stand-in daemon: a small deploy with a bit of everything, all of it finished or without a clock.
+/// Answers of the stand-in daemon: a small deployment with operations of many kinds, all finished or independent of the
+/// time.
 enum Canned {
     static let answers: [String: [String]] = [
         "List": [

@@ -41,7 +41,7 @@ import Testing
         #expect(system.map(\.user) == ["root", "backup"])
         #expect(system.map(\.command) == ["cd / && run-parts /etc/cron.hourly", "/bin/save all"])
         #expect(system.map(\.name) == ["run-parts", "save"])
-        // A command that has the name of an account.
+        // A command that has the same name as an account.
         #expect(lines("0 3 * * * backup /home\n0 4 * * * news fetch\n").allSatisfy { $0.user == nil })
         #expect(lines("0 3 * * * backup /home\n", hasUsers: true).map(\.user) == ["backup"])
     }

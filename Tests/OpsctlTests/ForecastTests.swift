@@ -4,7 +4,7 @@ import Testing
 @testable import opsctl
 
 @Suite struct ForecastTests {
-    /// `1 -> 2 -> 4` and `3`, as opsd tells it; seconds since an instant.
+    /// The graph `1 -> 2 -> 4` and `3` as opsd reports it, in seconds since an instant.
     private var picture: GraphPicture {
         GraphPicture(
             .with {
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func `the estimate is at least the duration of the longest chain`() throws {
-        // 1 took 4 s. 2 runs for 1 s and needs 3 more, then 4 takes 4: 7 s. 3 needs 3: 10 s of work on two slots.
+        // 1 took 4 s. 2 has run for 1 s and needs 3 more; then 4 takes 4: 7 s. 3 needs 3: 10 s of work on two slots.
         let rows = [
             row(1, .finished, from: 0, to: 4, "a"), row(2, .executing, from: 4, "a"),
             row(3, .executing, from: 4, "a"), row(4, .pending, "a"),
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func `the estimate includes all remaining work when slots are few`() throws {
-        // Nothing runs: 4 + 4 + 4 s one after the other.
+        // Nothing runs: 4 + 4 + 4 s, one after the other.
         let rows = [
             row(1, .finished, from: 0, to: 4, "a"), row(2, .ready, "a"), row(3, .ready, "a"),
             row(4, .pending, "a"),
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test func `a command is estimated by its duration in earlier graphs`() throws {
-        // Nothing has finished here. Before, a took 6 s and b 2 s: 1 needs 5 more, 2 and 3 need 6, 4 needs 2.
+        // Nothing has finished in this graph. Earlier, a took 6 s and b 2 s: 1 needs 5 more, 2 and 3 need 6, 4 needs 2.
         let rows = [
             row(1, .executing, from: 0, "a"), row(2, .pending, "a"), row(3, .ready, "a"),
             row(4, .pending, "b"),
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test func `an unknown operation is estimated from the durations seen in this graph`() throws {
-        // a took 2 s here and 6 s before: 4 s. c is new: as long as what finished here.
+        // a took 2 s in this graph and 6 s earlier: 4 s. c is new: it gets the average of this graph.
         let rows = [
             row(1, .finished, from: 0, to: 2, "a"), row(2, .executing, from: 2, "a"),
             row(4, .pending, "c"),

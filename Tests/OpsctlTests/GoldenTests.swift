@@ -2,8 +2,8 @@ import Foundation
 import PseudoTerminal
 import Testing
 
-/// Help, tables and drawings to the letter, as they stand in `Golden/`.
-/// `OPSD_RENEW_GOLDEN=1 swift test --filter GoldenTests` writes them again; `git diff` tells what has changed.
+/// Help, tables and drawings must equal the files in `Golden/`. `OPSD_RENEW_GOLDEN=1 swift test --filter GoldenTests`
+/// writes them again; `git diff` shows the changes.
 @Suite struct GoldenTests {
     struct Picture: CustomTestStringConvertible {
         let name: String
@@ -41,7 +41,7 @@ import Testing
 
     @Test(arguments: Picture.all) func `the output equals its golden file`(_ picture: Picture) throws {
         let standIn = try StandIn(Canned.answers)
-        // Beside the test bundle; on failure the start says which path is wrong.
+        // opsctl is beside the test bundle; if the link cannot be read, the error of the start contains the path.
         let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         let program = try TerminalProgram(
             (bundle as NSString).deletingLastPathComponent + "/opsctl", picture.words,

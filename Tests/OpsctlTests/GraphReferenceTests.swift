@@ -5,7 +5,7 @@ import Testing
 
 @testable import opsctl
 
-/// The reference of graph files is made from the table of operation keys.
+/// The reference of graph files is generated from the table of operation keys.
 @Suite struct GraphReferenceTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
@@ -33,7 +33,7 @@ import Testing
         #expect(throws: Never.self) { try decoder.finish() }
     }
 
-    /// Its members are checked against the type that their schema names.
+    /// Members are checked against the type in their schema.
     @Test(arguments: OperationKey.allCases) func `the schema of each key accepts its example`(key: OperationKey) throws
     {
         let schema = try JSONSerialization.jsonObject(with: Data(key.entry.form.schema.utf8))
@@ -49,7 +49,7 @@ import Testing
         #expect(Set(try #require(keys).keys) == Set(OperationKey.texts))
     }
 
-    /// Judges a value by the parts of JSON Schema that the table uses.
+    /// Checks a value against the parts of JSON Schema that the table uses.
     private func accepts(_ schema: [String: Any], _ value: Any) -> Bool {
         if let forms = schema["anyOf"] as? [[String: Any]] { return forms.contains { accepts($0, value) } }
         if let words = schema["enum"] as? [String] { return (value as? String).map(words.contains) ?? false }

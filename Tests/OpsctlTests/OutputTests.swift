@@ -27,7 +27,7 @@ import Testing
             "\u{3164}", "\u{34f}",
         ]
         for text in invisible { #expect("a\(text)b".printable == "a?b", "\(text.unicodeScalars.map(\.value))") }
-        // Marks, wide ones and the emoji form of a sign stay.
+        // Combining marks, wide characters and the emoji form of a sign stay.
         for text in ["e\u{301}", "日本語", "👍🏽", "❤\u{fe0f}", "שלום", "a\u{a0}b"] { #expect(text.printable == text) }
         #expect(Table.Cell("x\u{202e}y").text == "x?y")
     }

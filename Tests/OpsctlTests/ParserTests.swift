@@ -92,7 +92,7 @@ import Testing
             (["run", "--foo"], true), (["wait", "--exit-code", "1"], true), (["wait", "1"], false),
         ] {
             var parser = Parser(words)
-            // The result of parsing does not matter.
+            // Only the flag matters here, not the result of parsing.
             _ = try? parser.parse()
             #expect(parser.isForOperation == expected)
         }

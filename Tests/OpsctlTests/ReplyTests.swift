@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// An answer that is not what the interface says is an error, whatever the verb: never an empty list and success.
+/// For every verb, an answer that contradicts the interface is an error, never an empty list and success.
 @Suite struct ReplyTests {
     struct Wrong: CustomTestStringConvertible {
         let words: [String]
@@ -41,12 +41,12 @@ import Testing
 
     @Test(arguments: Wrong.all) func `an answer of wrong types is an error`(_ wrong: Wrong) throws {
         let standIn = try StandIn([wrong.method: [wrong.reply]])
-        // Beside the test bundle; on failure the start says which path is wrong.
+        // opsctl is beside the test bundle; if the link cannot be read, the error of the start contains the path.
         let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         let program = Process()
         program.executableURL = URL(fileURLWithPath: (bundle as NSString).deletingLastPathComponent + "/opsctl")
         program.arguments = wrong.words + ["--socket", standIn.path]
-        // Put before a command they are opsctl's own.
+        // These options belong to opsctl, so they go before the command.
         if let end = wrong.words.firstIndex(of: "--") {
             program.arguments = wrong.words[..<end] + ["--socket", standIn.path] + wrong.words[end...]
         }

@@ -1,12 +1,12 @@
 import Foundation
 import Glibc
 
-/// A daemon that gives the same answers whenever it is asked: what opsctl makes of them can be compared to the letter.
+/// A daemon that always gives the same answers, so that the output of opsctl can be compared exactly.
 final class StandIn {
     let path: String
     private let listener: Int32
 
-    /// By method, the parameters of each reply.
+    /// - Parameter answers: Parameters of each reply, by method.
     init(_ answers: [String: [String]]) throws {
         path = NSTemporaryDirectory() + "/opsd-stand-in-" + String(UInt32.random(in: 0 ... .max), radix: 36)
         let end = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

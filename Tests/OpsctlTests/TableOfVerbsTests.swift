@@ -4,11 +4,11 @@ import Testing
 
 @testable import opsctl
 
-/// Parsing, help, completion and the manual are made from one table; here they are held together.
+/// Parser, help, completion and manual use one table of verbs; these tests check that table.
 @Suite struct TableOfVerbsTests {
     static let verbs = VerbTable.all.flatMap { [$0] + $0.verbs }
 
-    /// The words of a command line as a shell would see them, up to the first pipe or list operator.
+    /// Returns the words of a command line as a shell splits them, up to the first pipe or list operator.
     private func words(_ command: String) -> [String] {
         var words: [String] = []
         var word = ""
@@ -87,7 +87,7 @@ import Testing
 
     @Test func `every verb has an action or verbs of its own`() {
         for verb in Self.verbs {
-            // One that has verbs of its own lists things without one.
+            // A verb with verbs of its own lists things when it is used alone.
             #expect(verb.action != nil || !verb.verbs.isEmpty, "\(verb.name)")
             #expect(!verb.summary.isEmpty && !verb.summary.hasSuffix("."), "\(verb.name)")
         }

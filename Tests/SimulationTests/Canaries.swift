@@ -1,17 +1,17 @@
 import OpsCore
 import OpsTesting
 
-/// A way to be wrong: what is told to the scheduler, or what it orders, is changed on the way.
+/// A planted fault: it changes the events that the scheduler gets, or the effects that it returns.
 protocol Perturbation {
     init()
     mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event
     mutating func says(_ transition: Transition) -> Transition
-    /// Before a turn is decided.
+    /// Called before a turn is decided.
     mutating func decides(_ core: inout Scheduler, at now: Moment)
-    /// Returns the number of staged launches that it knows of.
+    /// Returns the number of staged launches that it knows.
     func countsHand(_ core: Scheduler) -> Int
     func explains(_ reasons: [Reason]) -> [Reason]
-    /// True if the comparison with a restarted scheduler is to find it.
+    /// True if the comparison with a restarted scheduler has to find it.
     static var isCompared: Bool { get }
 }
 
@@ -24,7 +24,7 @@ extension Perturbation {
     static var isCompared: Bool { false }
 }
 
-/// The scheduler with a planted bug: a canary that the simulation must find.
+/// The scheduler with a planted fault: a canary that the simulation must find.
 struct Broken<Bug: Perturbation>: TestedScheduler {
     private var core: Scheduler
     private var bug = Bug()
@@ -47,7 +47,7 @@ struct Broken<Bug: Perturbation>: TestedScheduler {
     var comparable: Scheduler? { Bug.isCompared ? core : nil }
 }
 
-/// The classic controller: each operation of a category depends on the one that was added to it before.
+/// A classic design: each operation of a category depends on the one that was added before it.
 struct ChainsExclusivityWhenAdding: Perturbation {
     private var last: [String: OperationID] = [:]
     private var added: [Submission] = []
@@ -85,7 +85,7 @@ struct ChainsExclusivityWhenAdding: Perturbation {
     }
 }
 
-/// A cancelled operation gives its categories on while its processes still end.
+/// A cancelled operation releases its categories while its processes are still ending.
 struct ReleasesOnCancel: Perturbation {
     private var attempts: [OperationID: AttemptID] = [:]
 
@@ -105,7 +105,7 @@ struct ReleasesOnCancel: Perturbation {
     }
 }
 
-/// A dependency that finishes in the turn in which its dependent is added wakes nobody.
+/// If a dependency finishes in the turn in which its dependent is added, the dependent is not woken.
 struct LosesWakeUp: Perturbation {
     private var ended: Set<OperationID> = []
 
@@ -150,7 +150,7 @@ struct ForgetsBackoff: Perturbation {
     }
 }
 
-/// A queue that was resized takes one more than it should.
+/// A queue whose limit was changed runs one operation too many.
 struct MiscountsAfterResize: Perturbation {
     mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
         guard case .setQueue(let name, var edit) = event, name != "main", case .set(let limit) = edit.limit
@@ -181,7 +181,7 @@ struct LosesReports: Perturbation {
     }
 }
 
-/// A suspended graph goes on.
+/// A suspended graph continues.
 struct IgnoresSuspendedGraphs: Perturbation {
     mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
         guard case .suspend(.graph(let graph), _) = event else { return event }
@@ -196,7 +196,7 @@ struct IgnoresSuspendedGraphs: Perturbation {
     }
 }
 
-/// Every operation is told the same unit.
+/// Every operation gets the same unit.
 struct AssignsOneUnitToAll: Perturbation {
     mutating func says(_ transition: Transition) -> Transition {
         var altered = transition
@@ -219,7 +219,7 @@ struct ForgetsUnits: Perturbation {
     }
 }
 
-/// Some of what is cancelled is never told to end.
+/// Some cancelled operations are never terminated.
 struct ForgetsToTerminate: Perturbation {
     private var count = 0
 
@@ -251,7 +251,7 @@ struct AcknowledgesTooEarly: Perturbation {
     }
 }
 
-/// First come, first served, whatever its priority.
+/// Operations start in the order of submission, whatever their priority.
 struct ForgetsPriority: Perturbation {
     mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
         guard case .submit(var submission) = event else { return event }
@@ -260,7 +260,7 @@ struct ForgetsPriority: Perturbation {
     }
 }
 
-/// Every barrier holds back everybody, as if all of them were root's.
+/// Every barrier holds back all users, as if it were root's.
 struct HoldsBackEverybody: Perturbation {
     mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
         guard case .submit(var submission) = event else { return event }
@@ -269,7 +269,7 @@ struct HoldsBackEverybody: Perturbation {
     }
 }
 
-/// Every barrier holds back its own user alone, root's too.
+/// Every barrier holds back only its own user, even root's barriers.
 struct ForgetsBarriersOfRoot: Perturbation {
     mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
         guard case .submit(var submission) = event, submission.user == 0 else { return event }
@@ -278,7 +278,7 @@ struct ForgetsBarriersOfRoot: Perturbation {
     }
 }
 
-/// Takes a runner with empty hands for the one that it knew, and sends it what the other has already run.
+/// Takes a new runner for the earlier one, and sends it launches that the earlier one has already run.
 struct MistakesTheRunner: Perturbation {
     private var first: String?
 
@@ -290,12 +290,12 @@ struct MistakesTheRunner: Perturbation {
     }
 }
 
-/// Names what it waits for, but not who holds it.
+/// Names the category that an operation waits for, but not its holder.
 struct ExplainsNothing: Perturbation {
     func explains(_ reasons: [Reason]) -> [Reason] { reasons.filter { $0.kind != .category && $0.kind != .pool } }
 }
 
-/// Thinks the hand is back and never asks the runner for it.
+/// Assumes that staged launches are revoked without asking the runner.
 struct KeepsStagedLaunches: Perturbation {
     mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
         if !event.isRunnerReport { withdraw(&core, at: now) }
@@ -319,14 +319,14 @@ struct KeepsStagedLaunches: Perturbation {
     }
 }
 
-/// Takes all of the hand for given back, whatever of it the runner has begun meanwhile.
+/// Assumes that all staged launches were revoked, even if the runner has started some meanwhile.
 struct ForgetsWhatWasTaken: Perturbation {
     mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
         if case .stagingRevoked = event { .stagingRevoked(started: 0) } else { event }
     }
 }
 
-/// Gives out what waits for others as if it waited for nobody.
+/// Stages launches that wait for others as if they waited for nothing.
 struct ForgetsWhatIsAwaited: Perturbation {
     mutating func says(_ transition: Transition) -> Transition {
         var altered = transition
@@ -337,7 +337,7 @@ struct ForgetsWhatIsAwaited: Perturbation {
     }
 }
 
-/// An operation that was for a case that did not arise counts as one that could not start.
+/// An operation for a case that did not arise counts as one that could not start.
 struct CountsWhatIsNotNeeded: Perturbation {
     mutating func says(_ transition: Transition) -> Transition {
         var transition = transition
@@ -349,7 +349,7 @@ struct CountsWhatIsNotNeeded: Perturbation {
     }
 }
 
-/// A slot is given to the next operation, but it is not stored that the one before has left it.
+/// A slot is given to the next operation without storing that the previous one has left it.
 struct ForgetsFreedSlots: Perturbation {
     mutating func says(_ transition: Transition) -> Transition {
         var transition = transition
@@ -367,7 +367,7 @@ struct ForgetsRatedStarts: Perturbation {
     }
 }
 
-/// Everybody is told a rate that is stricter than the one that is kept.
+/// Stores and reports a stricter rate than the one that the scheduler enforces.
 struct KeepsAnotherRate: Perturbation {
     mutating func says(_ transition: Transition) -> Transition {
         var altered = transition
@@ -389,7 +389,7 @@ struct ForgetsPaths: Perturbation {
     }
 }
 
-/// Timeouts are stored, but not kept.
+/// Timeouts are stored but not enforced.
 struct ForgetsTimeouts: Perturbation {
     static var isCompared: Bool { true }
 

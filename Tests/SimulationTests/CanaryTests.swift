@@ -71,7 +71,7 @@ struct CanaryTests {
     }
     @Test func `an empty explanation is found`() throws { try expectFound(ExplainsNothing.self, [.explanation]) }
 
-    /// Some seed of the normal number must break one of the promises that the bug betrays.
+    /// Expects that some seed of the usual number breaks one of the promises that the fault violates.
     private func expectFound<Bug: Perturbation>(
         _: Bug.Type, _ promises: [Violation.Promise], changing change: ((inout Habits) -> Void)? = nil
     ) throws {

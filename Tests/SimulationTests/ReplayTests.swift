@@ -13,7 +13,7 @@ import Testing
     }
 }
 
-/// A scheduler whose turns are encoded, decoded and repeated by a second one. Now and then the second one is made again
+/// A scheduler whose turns are encoded, decoded and repeated by a second one. Sometimes the second one is created again
 /// from the encoded state of the first.
 private struct ReplayedScheduler: TestedScheduler {
     private var scheduler: Scheduler

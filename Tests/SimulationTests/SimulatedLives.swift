@@ -16,7 +16,7 @@ struct SimulatedLives {
         }
     }
 
-    /// Beyond the first seeds: lives that broke a promise once.
+    /// Beyond the first seeds: simulations that once broke a promise.
     @Test(arguments: [5778, 10939, 16850, 17021] as [UInt64])
     func `a seed that broke a promise once keeps them all`(seed: UInt64) throws {
         var simulation = Simulation<Scheduler>(seed: seed)
@@ -70,10 +70,11 @@ struct SimulatedLives {
         }
     }
 
-    /// The hashes of dictionaries differ from process to process; no decision may depend on them.
+    /// The hashes of dictionaries differ between processes; no decision may depend on them.
     @Test
     func `a seed gives the same history in another process`() throws {
-        // Its own way to wait: an exit test of the library waits for any child, and spins on those of other tests.
+        // It waits in its own way, because an exit test of the library waits for any child, and uses the processor for
+        // those of other tests.
         let beside = "$(dirname \"$(readlink /proc/\(getpid())/exe)\")"
         let output = try #require(popen("exec \"\(beside)/simulate\" digests 15", "r"))
         var told: [UInt64?] = []

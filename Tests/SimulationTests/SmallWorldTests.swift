@@ -33,7 +33,8 @@ struct SmallWorldTests {
         #expect(worlds.worlds > 100)
     }
 
-    /// Four are for `simulate`; here each hundredth or so, by a stride that shares no factor with their number.
+    /// `simulate` tries all worlds of four operations; this test tries about every hundredth, with a stride that is
+    /// coprime to their number.
     @Test
     func `sampled worlds of four operations keep the promises`() throws {
         var worlds = SmallWorlds(operations: 4, withFailures: false)

@@ -2,7 +2,7 @@ import OpsCore
 import OpsTesting
 import Testing
 
-/// Tests of situations that hang, leak or strand work in well-known implementations of this model.
+/// Situations that make well-known schedulers hang, leak or strand work.
 @Suite("Classic traps")
 struct TrapTests {
     private let db = [CategoryUse(name: "db")]
@@ -101,7 +101,7 @@ struct TrapTests {
         #expect(stage.executing == [ids[1]])
     }
 
-    /// The end and the submission come in one turn, in both orders.
+    /// The end and the submission are in one turn, in both orders.
     @Test(arguments: [true, false])
     func `a dependent submitted in the turn of its dependency's end starts`(endFirst: Bool) throws {
         var stage = try Stage<Scheduler>(workers: 1)
@@ -138,7 +138,7 @@ struct TrapTests {
         try assertNotStarved(&stage, waiting: [.exclusive("disk")], stream: [.shared("disk")])
     }
 
-    /// Two of the stream always overlap, so the one that waits never finds it all free by chance.
+    /// Two operations of the stream always overlap, so the waiting one never finds everything free by chance.
     private func assertNotStarved(
         _ stage: inout Stage<Scheduler>, waiting: [CategoryUse], stream: [CategoryUse]
     ) throws {

@@ -3,8 +3,8 @@ import Glibc
 import OpsCore
 import OpsStore
 
-/// Commits turn after turn to the state directory in its argument until somebody kills it. After each commit it
-/// writes the number of graphs that are stored to its standard output.
+/// Commits one turn after another to the state directory in its argument until it is killed. After each commit it
+/// writes the number of stored graphs to its standard output.
 @main
 struct StoreWriter {
     static func main() throws(StoreError) {
@@ -19,14 +19,14 @@ struct StoreWriter {
             try store.commit(turn, submissions: [texts])
             operation += 3
             sequence += 3
-            // Checkpoints are when most files change.
+            // Most files change during checkpoints.
             if graph % 7 == 0 { try store.checkpoint() }
             var number = graph
             guard write(1, &number, MemoryLayout<Int64>.size) == MemoryLayout<Int64>.size else { exit(1) }
         }
     }
 
-    /// Three operations in a row, the first of which has run.
+    /// Returns three operations in a row, the first of which has run.
     private static func turn(graph: Int64, first: Int64, after sequence: Int64) -> (Transition, SubmissionTexts) {
         let id = OperationID(first)
         let at = Moment(monotonic: graph, wall: 1_700_000_000_000_000_000 + graph)

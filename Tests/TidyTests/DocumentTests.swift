@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite struct DocumentTests {
-    /// Every `path/like.this` between backquotes, and every relative link.
+    /// Checks every `path/like.this` between backquotes, and every relative link.
     @Test func `files that the documents name exist`() throws {
         let pages = try ["docs", "examples"].flatMap { try Tree.files(under: $0, ".md") }.map(\.path)
         var named = 0

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite struct ImportTests {
-    /// The table of CONTRIBUTING.md: target to what it may import.
+    /// Returns the table of CONTRIBUTING.md: the modules that each target may import.
     static func table() throws -> [String: Set<String>] {
         var table: [String: Set<String>] = [:]
         for line in try Tree.text("CONTRIBUTING.md").components(separatedBy: "\n") where line.hasPrefix("| ") {
@@ -14,7 +14,7 @@ import Testing
         return table
     }
 
-    /// As in the table, and the table allows nothing that nobody imports.
+    /// The table must also not allow an import that no file has.
     @Test func `every target imports exactly the modules that the table allows`() throws {
         let table = try Self.table()
         var imported: [String: Set<String>] = table.mapValues { _ in [] }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The numbered lists of docs/CODEMAP.md are those of the code.
+/// The numbered lists of docs/CODEMAP.md are those in the code.
 @Suite struct InvariantTests {
     @Test func `the invariants of the core match their table`() throws {
         var functions: [String: Set<String>] = [:]

@@ -1,22 +1,23 @@
 import Foundation
 import Testing
 
-/// Tests that each message to an administrator stands in docs/OPERATIONS.md with its cure.
+/// Each message for an administrator is in docs/OPERATIONS.md with its remedy.
 @Suite struct MessageTests {
-    /// The beginnings of messages: the text that follows is one, up to the parts that are put in at run time.
+    /// Code that precedes a message. The text after it is the message, up to the first part that is inserted at run
+    /// time.
     private static let beginnings = [
         #"log\.(?:error|warning)\(\s*"#, #"log\.write\(\s*\.(?:error|warning),\s*"#, #"Program\.writeError\(\s*"#,
         #"StartError\(\s*description:\s*"#,
         #"(?:Misuse|ConfigurationError)\([^"\n]*\s*[^"\n]*(?:description|message): "#,
         #"UsageError\("#,
     ]
-    /// opsctl's sentences about what the daemon said, and the daemon's about what it refuses.
+    /// Code that precedes a message of opsctl about the daemon, or of the daemon about a refusal.
     private static let refusals = [
         #"(?:Failure|self\.init)\(\s*\.\w+, [^,]*,\s*"#, #"message \?\? "#, #"wrongState\(id, "#,
         #"id: nil, message: "#,
     ]
 
-    /// Returns the constant beginning of each such text, up to the advice that follows.
+    /// Returns the constant beginning of each such message, up to the advice after it.
     private func messages(in file: SourceFile, after beginnings: [String]) throws -> [String] {
         let text = file.lines.joined(separator: "\n")
         var found: [String] = []
@@ -73,7 +74,7 @@ import Testing
         try expectCures("Sources/OpsDaemon/Translation", Self.refusals, atLeast: 5)
     }
 
-    /// `journalctl -x` knows every id that is written, and every id that it knows is written.
+    /// `journalctl -x` knows every id that opsd writes, and opsd writes every id that it knows.
     @Test func `the journal catalog has exactly the ids that opsd writes`() throws {
         let sources = try Tree.files(under: "Sources/OpsDaemon").map { $0.lines.joined(separator: "\n") }.joined()
         let declared = sources.matches(of: #/static let (\w+) = "([0-9a-f]{32})"/#)

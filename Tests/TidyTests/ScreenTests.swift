@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The screens of docs/CODEMAP.md name every source file, with tests that there are.
+/// The tables of docs/CODEMAP.md name every source file, and only tests that exist.
 @Suite struct ScreenTests {
     private struct Row {
         let target: String
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// The files of `Sources/OpsCore/Policy/` are `Policy/`, those beside it go by their own names.
+    /// Returns `Policy/` for a file of `Sources/OpsCore/Policy/`, and the file's own name for files outside of folders.
     private func name(of file: SourceFile) -> String {
         let parts = file.path.split(separator: "/").dropFirst(2)
         return parts.count > 1 ? parts.prefix(1).joined() + "/" : String(parts.joined().dropLast(".swift".count))

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite struct StyleTests {
-    /// A word that must not stand in the code but of some targets, and why.
+    /// A construct that may be used only in some targets, and the reason.
     struct Refusal {
         var word: String
         var exempt: Set<String>
@@ -25,7 +25,7 @@ import Testing
             #"\b(Task|TaskGroup|DispatchQueue|Thread|pthread_create)\b *[.{(]"#, but: kernel.union(["OpsClient"]),
             "one thread, one loop"),
         Refusal(#"\b(sleep|usleep|nanosleep|clock_nanosleep)\("#, but: ["OpsClient"], "nothing sleeps to synchronise"),
-        // OpsWire draws the seed of its hash tables, and SQLite the key of a database's hashes: they decide nothing.
+        // OpsWire draws the seed of its hash tables, and SQLite the key of a database's hashes: these decide nothing.
         Refusal(
             #"\b(random|randomElement|shuffled?|getrandom|SystemRandomNumberGenerator)\("#,
             but: kernel.union(["OpsWire", "OpsStore"]),
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    /// `try?` and `@unchecked` are allowed with their reason in a comment at the line or just above it.
+    /// `try?` and `@unchecked` are allowed with a reason, in a comment on the same line or the line above.
     @Test func `every dropped error and every unchecked conformance gives its reason`() throws {
         for file in try Tree.files(under: "Sources") {
             for (number, line) in file.code.enumerated()
@@ -80,7 +80,7 @@ import Testing
     @Test func `functions fit on a screen`() throws {
         let beginning = #/^\s*[a-z@\w ()]*\b((func|init|subscript|deinit)\b.*[({]|var\b.*\{)$/#
         for file in try Tree.everything(".swift") {
-            // Scopes that are open at a line, the outermost first.
+            // Scopes that are open at a line, outermost first.
             var open: [(line: Int, indent: Int)] = []
             for (number, line) in file.code.enumerated() {
                 let indent = line.prefix { $0 == " " }.count

@@ -1,8 +1,8 @@
 import Foundation
 
-/// One source file of the checkout, as text.
+/// One source file of the checkout as text.
 struct SourceFile {
-    /// From the top of the checkout.
+    /// Path from the top of the checkout.
     let path: String
     let lines: [String]
 
@@ -10,8 +10,7 @@ struct SourceFile {
     /// `OpsCore` for `Sources/OpsCore/Policy/Policy.swift`.
     var target: String { path.split(separator: "/").dropFirst().first.map(String.init) ?? "" }
 
-    /// The lines without what `//` begins and without the contents of string literals, so that words in
-    /// comments and texts do not count.
+    /// The lines without comments and without the contents of string literals, so that words in them do not count.
     var code: [String] {
         lines.map { line in
             var result = ""
@@ -31,7 +30,7 @@ struct SourceFile {
     }
 }
 
-/// The checkout that the tests were built from.
+/// The checkout from which the tests were built.
 enum Tree {
     static let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
@@ -40,7 +39,7 @@ enum Tree {
         try String(contentsOf: top.appendingPathComponent(path), encoding: .utf8)
     }
 
-    /// The rows of the tables below a heading of a page, as cells; without their headings.
+    /// Returns the rows of the tables below a heading of a page as cells, without the rows of headings.
     static func rows(_ page: String, below heading: String) throws -> [[String]] {
         guard let section = try text(page).components(separatedBy: "\n## \(heading)\n").dropFirst().first else {
             return []
@@ -54,7 +53,7 @@ enum Tree {
         }
     }
 
-    /// The names of an enum's cases, in their order.
+    /// Returns the names of an enum's cases, in order.
     static func cases(of name: String, in path: String) throws -> [String] {
         guard let body = try text(path).components(separatedBy: "enum \(name)").dropFirst().first else { return [] }
         return body.components(separatedBy: "\n}")[0].matches(of: #/(?m)^    (?:indirect )?case (\w+)/#).map {
@@ -62,7 +61,7 @@ enum Tree {
         }
     }
 
-    /// The names of all types, functions and variables of a folder.
+    /// Returns the names of all types, functions and variables in a folder.
     static func declarations(under folder: String) throws -> Set<String> {
         let kinds: Set<Substring> = ["struct", "class", "enum", "protocol", "func", "var"]
         var names: Set<String> = []

@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// The lists of words in the documents are those of the code: arrows between states, methods, events, changes, effects,
-/// errors, the glossary. (The verbs are held to opsctl's own table by OpsctlTests.)
+/// Lists in the documents equal those in the code: transitions between states, methods, events, changes, effects,
+/// errors, the glossary. (OpsctlTests compare the verbs with opsctl's own table.)
 @Suite struct VocabularyTests {
     private static let codeMap = "docs/CODEMAP.md"
     private static let interface = "Sources/OpsWire/org.opsd.Control.varlink"
 
-    /// The words between backquotes.
+    /// Returns the words between backquotes.
     private func words(_ cell: String) -> [String] {
         cell.matches(of: #/`(\w+)[^`]*`/#).map { String($0.output.1) }
     }
@@ -21,7 +21,7 @@ import Testing
         let judge = try Tree.text("Tests/OpsTesting/FakeStore+Apply.swift")
         var lawful: Set<String> = []
         for step in judge.matches(of: #/try step\(id, from: \[\.(\w+)\], to: (\.?\w+)\)/#) {
-            // One target is a variable: a new run waits, in either way.
+            // One target is a variable, because a new run may be pending or ready.
             let targets = step.output.2.hasPrefix(".") ? [String(step.output.2.dropFirst())] : ["pending", "ready"]
             for target in targets { lawful.insert("\(step.output.1) to \(target)") }
         }
@@ -90,12 +90,12 @@ import Testing
         }
     }
 
-    /// The interface is spelled in OpsWire alone.
+    /// Only OpsWire contains the names of the interface.
     @Test func `opsctl calls no method by a name in quotes`() throws {
         let methods = try Tree.text(Self.interface).matches(of: #/(?m)^method (\w+)/#).map { "\"\($0.output.1)\"" }
         #expect(methods.count > 30)
         for file in try Tree.files(under: "Sources/opsctl") {
-            // Headings of the help may be the same words.
+            // Headings of the help may contain the same words.
             for line in file.lines where !line.contains("OptionGroup(") && !line.contains("case submitting") {
                 for literal in methods + ["org.opsd."] where line.contains(literal) {
                     Issue.record("\(file.path) spells \(literal): \(line)")

@@ -7,16 +7,16 @@ struct CalendarEvidence {
     /// The record of some adjacent instants, in seconds since 1970.
     struct Record { var first: Int, last: Int, count: Int, result: String, graph: String? }
 
-    /// Records of `tick`, in their order, and the instants that its runs wrote down themselves.
+    /// Records of `tick` in order, and the instants that its runs wrote down themselves.
     var records: [Record] = []
     var ticks: [String] = []
-    /// Number of files that the records of `drop` tell of, and the names that its runs wrote down.
+    /// Number of files in the records of `drop`, and the names that its runs wrote down.
     var recordedFiles = 0
     var files: [String] = []
     var dropped = 0
 }
 
-/// A schedule that is due each second, and one that starts runs for 10,000 files that are dropped meanwhile.
+/// A schedule that is due each second, and one that starts runs for 10,000 files that are created meanwhile.
 final class Calendar: Sendable {
     private let victims: Victims
     private let ledger: Ledger
@@ -42,12 +42,12 @@ final class Calendar: Sendable {
 
     private func add(_ name: String, _ script: String, _ parameters: [String: Any]) throws {
         let operation: [String: Any] = ["name": name, "command": ["/bin/sh", "-c", script]]
-        // No graph may be removed: its events would be gone, too.
+        // No graph may be removed, because its events would be removed too.
         let common: [String: Any] = ["name": name, "zone": "UTC", "keep": 10_000, "operations": [operation]]
         _ = try Wire.call(victims.socket, "AddSchedule", common.merging(parameters) { $1 })
     }
 
-    /// Drops the files, spread over the time until `end`.
+    /// Creates the files, spread over the time until `end`.
     func drop(until end: Date) {
         let pause = max(0, end.timeIntervalSinceNow) / Double(Self.files / 100)
         for number in 1...Self.files {
@@ -59,7 +59,7 @@ final class Calendar: Sendable {
         }
     }
 
-    /// Waits until each file has its record, then stops the clockwork.
+    /// Waits until each file has its record, then stops the schedule.
     func settle() throws {
         let end = Date().addingTimeInterval(180)
         while Date() < end {
@@ -93,7 +93,7 @@ final class Calendar: Sendable {
         return reply["runs"] as? [[String: Any]] ?? []
     }
 
-    /// A record of several files says how many there are.
+    /// A record of several files contains their number.
     private func recordedFiles(_ rows: [[String: Any]]) -> Int {
         rows.filter { $0["origin"] as? String == "trigger" }.reduce(0) { sum, row in
             sum + ((row["note"] as? String)?.split(separator: " ").first.flatMap { Int($0) } ?? 1)
@@ -113,7 +113,7 @@ final class Calendar: Sendable {
 }
 
 extension Checker {
-    /// Each second has one record, whatever the clock did; each that ran did so once.
+    /// Checks that each second has one record, whatever the clock did, and that each run happened once.
     mutating func instants() -> Int {
         guard let calendar = evidence.calendar else { return 0 }
         var seen: Set<String> = []
@@ -131,7 +131,7 @@ extension Checker {
         return calendar.records.reduce(0) { $0 + $1.count }
     }
 
-    /// Each file is in one run, and none is in two.
+    /// Checks that each file is in exactly one run.
     mutating func triggers() -> Int {
         guard let calendar = evidence.calendar else { return 0 }
         if calendar.recordedFiles != calendar.dropped {

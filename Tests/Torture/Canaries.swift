@@ -1,6 +1,7 @@
-/// Lies planted in good evidence, one at a time: a checker that does not find each of them proves nothing.
+/// False facts that are added to correct evidence, one at a time. A checker that does not find each of them proves
+/// nothing.
 enum Canaries {
-    /// Returns the planted faults that were not found.
+    /// Returns the false facts that were not found.
     static func missed(in evidence: Evidence, findings: Int) -> [String] {
         all.compactMap { canary in
             var copy = evidence
@@ -191,7 +192,7 @@ enum Canaries {
         ),
     ]
 
-    /// The last operations of a category with a rate were started at one instant.
+    /// Pretends that the last operations of a category with a rate started at the same instant.
     @Sendable private static func startTogether(_ evidence: inout Evidence) -> Bool {
         let starts = evidence.marks.starts.indices.filter {
             evidence.planned[evidence.marks.starts[$0].name]?.isRated == true
@@ -209,7 +210,7 @@ enum Canaries {
         return true
     }
 
-    /// A process still wrote after what waits for it had started.
+    /// Pretends that a process still wrote after an operation that waits for it had started.
     @Sendable private static func startBefore(_ evidence: inout Evidence) -> Bool {
         for (name, plan) in evidence.planned {
             guard let id = evidence.idOf[name], evidence.marks.startsOf[id] != nil else { continue }

@@ -1,9 +1,9 @@
 extension Checker {
-    /// The instants that were asked for, in the daemon's own clock, whatever was done to that. An instant that has
-    /// once come stays past when the clock is set back.
+    /// Checks that the requested instants were kept by the daemon's own clock, however it was set. An instant that has
+    /// passed stays past when the clock is set back.
     mutating func clock() -> Int {
         var checked = 0
-        // The latest instant the daemon's clock has shown by each event.
+        // Latest instant that the daemon's clock has shown by each event.
         var latest: Double = 0
         var readings = ArraySlice(evidence.faults.filter { $0.clock != nil })
         for event in evidence.events {
@@ -38,9 +38,9 @@ extension Checker {
         return checked
     }
 
-    /// Instants are told in milliseconds.
+    /// Instants are reported in milliseconds.
     static let rounding = 0.002
-    /// Longest time from the moment at which opsd reads a request, from which a delay counts, to the one at which it stores
-    /// the operation, on a machine that is kept busy.
+    /// Longest time, on a busy machine, between reading a request (from which a delay counts) and storing the
+    /// operation.
     private static let reading = 0.25
 }

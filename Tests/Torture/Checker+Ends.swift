@@ -28,12 +28,12 @@ extension Checker {
         if evidence.ledger.mayBeCancelled.contains(row.id) { return true }
         if evidence.ledger.graphsThatMayBeCancelled.contains(row.graph) { return true }
         guard let parent = row.group.flatMap({ evidence.rows[$0] }) else { return false }
-        // A producer that has had its time takes its children along.
+        // A producer that times out ends its children too.
         let mayTimeOut = evidence.planned[parent.name]?.hasTimeout == true || parent.deadline != nil
         return mayBeCancelled(parent) || mayTimeOut
     }
 
-    /// Every attempt's recorded end is the one its process says it took.
+    /// Checks that the recorded end of every attempt is the one that its process wrote down.
     mutating func exits() -> Int {
         var checked = 0
         let spans = evidence.spans

@@ -1,8 +1,8 @@
 extension Checker {
-    /// Nothing that an attacker has said or done is found at an honest user's operation.
+    /// Checks that no message or action of an attacker affects an honest user's operation.
     mutating func impersonation() -> Int {
         for row in evidence.rows.values {
-            // No operation of the load says anything but that it has ended.
+            // No operation of the load sends any report except its end.
             for text in [row.statusText, row.result, row.progress, row.note].compactMap(\.self) {
                 find("operation \(row.id) was given a text by somebody else: \(text)")
             }
@@ -14,7 +14,7 @@ extension Checker {
         return evidence.rows.count
     }
 
-    /// Honest logs hold what honest processes have written, and are theirs alone.
+    /// Checks that honest logs contain only the output of honest processes, and belong to their user.
     mutating func foreignBytes() -> Int {
         for log in evidence.foreignLogs { find(log) }
         return evidence.logsLookedAt

@@ -1,5 +1,6 @@
 extension Checker {
-    /// Dependencies of operations that a user's retry has touched are judged by what was true at some time before.
+    /// Checks dependencies. For operations that a user has retried, it is enough that the dependency was met at an
+    /// earlier time.
     mutating func order() -> Int {
         var checked = 0
         let firsts = firstSequences()
@@ -19,7 +20,7 @@ extension Checker {
         return checked
     }
 
-    /// An edge that was added later holds for the starts after that.
+    /// An edge that was added later applies to later starts.
     private mutating func check(
         _ edge: Ledger.Edge, storedBy by: Int, _ starts: [Evidence.Event], _ firsts: Firsts
     ) {
@@ -54,7 +55,7 @@ extension Checker {
             }
         }
         guard other.run == 1, when != "started" else { return }
-        // The processes' own word: no mark of what is waited for comes after a start of what waits.
+        // The processes' own marks: no mark of a dependency comes after a start of its dependent.
         for process in processes(of: id) {
             for start in evidence.marks.startsOf[process] ?? [] {
                 for before in processes(of: on) where (evidence.marks.lastPlaceOf[before] ?? -1) > start.place {
@@ -78,7 +79,7 @@ extension Checker {
         }
     }
 
-    /// Itself and what it has produced, or of a group its children.
+    /// Returns the operation with the operations that it has produced, or the children of a group.
     func processes(of id: Int) -> [Int] {
         guard let row = evidence.rows[id] else { return [id] }
         if !row.isGroup {

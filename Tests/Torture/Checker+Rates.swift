@@ -1,7 +1,7 @@
-/// Checks of how many operations of a category started within a time, by what their processes wrote down.
+/// Checks how many operations of a category started within a time, by the marks of their processes.
 extension Checker {
-    /// A process may begin long after opsd has decided to start it, if a fault is in the way. From the first decision of
-    /// several to the last mark of them, however, no less time passes than the rate asks for.
+    /// A process may start long after opsd's decision if a fault delays it. But from the first decision of several to
+    /// the last mark of them, no less time passes than the rate demands.
     mutating func rates() -> Int {
         let rate = Planner.rate
         let starts = ratedStarts()
@@ -18,7 +18,7 @@ extension Checker {
 
     private struct RatedStart { var id: Int, decided: Double, marked: Double }
 
-    /// Each start of an attempt in the category, in the order in which the processes began.
+    /// Returns each start of an attempt in the category, in the order in which the processes started.
     private func ratedStarts() -> [RatedStart] {
         var decided: [Marks.Attempt: Double] = [:]
         var attempts: [Int: Int] = [:]
@@ -29,7 +29,7 @@ extension Checker {
         }
         return evidence.marks.starts.compactMap { start in
             guard evidence.planned[start.name]?.isRated == true else { return nil }
-            // An attempt without an event is found by other checks.
+            // Other checks find an attempt without an event.
             let instant = decided[start.attempt] ?? start.at
             return RatedStart(id: start.attempt.id, decided: min(instant, start.at), marked: start.at)
         }.sorted { $0.marked < $1.marked }

@@ -1,9 +1,9 @@
-/// Checks of the time that operations and questions of honest users waited although nothing was in their way.
+/// Checks how long operations and calls of honest users waited although nothing prevented them from starting.
 extension Checker {
-    /// Longest time for which something may have to wait that has nothing to wait for, in seconds.
+    /// Longest time in seconds for which something may wait without a reason.
     static let longestWait = 6.0
 
-    /// An operation starts once a slot in pool and queue is free for it.
+    /// Checks that an operation starts when a slot in pool and queue is free for it.
     mutating func waits() -> Int {
         let ways = knownWays
         for sample in ways.starts() {
@@ -15,7 +15,7 @@ extension Checker {
         return waiting.starts.count
     }
 
-    /// Nobody's barrier holds back an operation that depends on nothing.
+    /// Checks that no barrier of another user holds back an operation without dependencies.
     mutating func readiness() -> Int {
         let roots = knownWays.roots()
         for (id, isReady) in roots where !isReady {
@@ -24,7 +24,7 @@ extension Checker {
         return roots.count
     }
 
-    /// The slot of an operation whose processes are gone is given back.
+    /// Checks that the slot of an operation is freed when its processes are gone.
     mutating func ends() -> Int {
         let ways = knownWays
         for sample in ways.ends() {
@@ -59,9 +59,9 @@ extension Checker {
 struct Waiting {
     struct Sample {
         var id: Int
-        /// Seconds without any time in which the torture itself was in the way.
+        /// Seconds without the time in which the torture itself caused a delay.
         var longest: Double
-        /// The last wait, if it was not disturbed at all.
+        /// The last wait, if the torture did not disturb it.
         var undisturbed: Double?
     }
     var starts: [Sample] = []
@@ -79,26 +79,26 @@ struct Waiting {
     }
 }
 
-/// The times in which nothing was in the way of a start.
+/// Times in which nothing prevented a start.
 struct Ways {
     private let evidence: Evidence
-    /// The torture had something in hand that makes everything wait, or it had just let go of it.
+    /// Times in which a fault of the torture delayed everything, or had just ended.
     private let disturbed: Spans
     private var ofQueue: [String: Way] = [:]
     private let suspensions: Suspensions
     private let executions: Executions
 
-    /// The way of the operations of a queue to their start.
+    /// Times of the operations of a queue.
     private struct Way {
-        /// A slot was free, nothing suspended, and nothing disturbed.
+        /// A slot was free, nothing was suspended, and there was no disturbance.
         var open: Spans
-        /// Nothing was free, for another operation had got the last slot: it is a new wait after that.
+        /// No slot was free, because another operation had got the last one; after that a new wait begins.
         var given: Spans
-        /// Not open for other reasons.
+        /// Starts were not possible for other reasons.
         var blocked: Spans
     }
 
-    /// Seconds in which the programs come to themselves after a fault.
+    /// Seconds that the programs need to recover after a fault.
     private static let recovery = 1.0
 
     init(_ evidence: Evidence) {
@@ -118,7 +118,7 @@ struct Ways {
         }
     }
 
-    /// Measures a span in which nothing but the torture's own faults explains a wait.
+    /// Measures a wait, without the parts that faults of the torture explain.
     func sample(_ id: Int, _ span: Spans.Span) -> Waiting.Sample {
         let length = span.upperBound - span.lowerBound
         return .init(
@@ -126,7 +126,8 @@ struct Ways {
             undisturbed: disturbed.meets(span) ? nil : length)
     }
 
-    /// The first start of each operation. One that needs more than a slot is measured from when it had got everything.
+    /// Returns the wait before the first start of each operation. If it needs more than a slot, the wait begins when it
+    /// had everything else.
     func starts() -> [Waiting.Sample] {
         evidence.rows.values.compactMap { row in
             guard !row.isGroup, let start = evidence.marks.startsOf[row.id]?.first, start.attempt.number == 1,
@@ -141,7 +142,7 @@ struct Ways {
             for span in way.given.complement.within(ready...last) {
                 var length = way.open.length(within: span)
                 if span.upperBound == last {
-                    // It is one wait with what followed.
+                    // Counts as one wait together with the next part.
                     length += own.longest
                     sample.undisturbed = way.blocked.meets(span) ? nil : own.undisturbed.map { _ in length }
                 }
@@ -151,7 +152,7 @@ struct Ways {
         }
     }
 
-    /// Operations that need a slot alone and depend on nothing; whether each was ready when it was submitted.
+    /// Returns operations that need only a slot and have no dependencies, and whether each was ready at its submission.
     func roots() -> [(id: Int, isReady: Bool)] {
         evidence.events.compactMap { event in
             guard event.type == "submitted", let row = event.id.flatMap({ evidence.rows[$0] }), needsSlotAlone(row),
@@ -161,7 +162,7 @@ struct Ways {
         }
     }
 
-    /// From the last mark of a process to the event that tells of its end.
+    /// Returns the times from the last mark of a process to the event about its end.
     func ends() -> [Waiting.Sample] {
         executions.ends.compactMap { id, span in
             suspensions.operations.contains(id) ? nil : sample(id, span)

@@ -1,15 +1,15 @@
-/// Compares what was promised with what happened. It knows SPEC and nothing of the scheduler.
+/// Compares promises with results. It implements SPEC and knows nothing of the scheduler.
 struct Checker {
     let evidence: Evidence
     private(set) var findings: [String] = []
     private(set) var report: [(promise: String, checked: Int)] = []
     var waiting = Waiting()
-    /// Made when it is asked for.
+    /// Created when it is first needed.
     var ways: Ways?
 
     init(_ evidence: Evidence) { self.evidence = evidence }
 
-    /// Every promise, one after the other.
+    /// Checks every promise, one after the other.
     mutating func run() {
         prove("while it ran: no forgotten call, no hang, no wrong refusal") { $0.seenWhileRunning() }
         prove("acknowledged submissions are there, whole, once") { $0.submissions() }
@@ -76,7 +76,7 @@ struct Checker {
         return checked
     }
 
-    /// A producer waits for what it has produced, and fails with it.
+    /// Checks that a producer waits for its children, and fails if they do.
     private mutating func products() -> Int {
         for (child, producer) in evidence.marks.produced {
             guard let row = evidence.idOf[child].flatMap({ evidence.rows[$0] }), let parent = evidence.rows[producer]

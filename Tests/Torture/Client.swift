@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A client that does at random what clients do, and writes down what it was told.
+/// A client that makes random requests, and records the replies.
 struct Client {
     var dice: Dice
     var planner: Planner
@@ -11,7 +11,7 @@ struct Client {
     let name: String
     private let losesEdges: Bool
     private var submissions = 0
-    /// Unfinished operations above which nothing is added.
+    /// Number of unfinished operations at which no more are submitted.
     static let backlog = 250
 
     init(_ number: Int, _ arguments: Arguments, _ victims: Victims, _ ledger: Ledger, _ watcher: Watcher) {
@@ -63,7 +63,7 @@ struct Client {
         }
     }
 
-    /// Refusals are part of the game; an unavailable disk, a forgotten call are not.
+    /// Refusals are expected; an unavailable disk or a missing reply is a finding.
     private func tell(_ error: CallError) {
         switch error {
         case .unreachable: ledger.count("unreachable")
@@ -72,23 +72,24 @@ struct Client {
         case .refused(let refusal):
             ledger.count("refused")
             if ["WrongState", "Cycle"].contains(refusal.name) || isExpected(refusal) { return }
-            // An edge may be gone; an acknowledged operation never is.
+            // An edge may be gone, but an acknowledged operation never is.
             if refusal.name == "NotFound", refusal.kind != "operation" { return }
             ledger.find("\(refusal)")
         }
     }
 
-    /// On a full or failing disk nothing may be acknowledged; a disk that fails is no damaged database.
+    /// On a full or failing disk nothing may be acknowledged, and a failing disk must not be reported as a damaged
+    /// database.
     private func isExpected(_ refusal: Refusal) -> Bool {
         victims.mayLackStorage && refusal.name == "StorageUnavailable" && !refusal.text.contains("malformed")
     }
 
-    /// Calls as the honest user, where there is one.
+    /// Calls as the honest user, if there is one.
     private func call(_ method: String, _ parameters: [String: Any]) throws(CallError) -> [String: Any] {
         try timed(method, parameters, as: victims.people?.honest)
     }
 
-    /// Calls as the torture's own user, which may change what is everybody's.
+    /// Calls as the torture's own user, who may change shared settings.
     private func command(_ method: String, _ parameters: [String: Any]) throws(CallError) -> [String: Any] {
         try timed(method, parameters, as: nil)
     }
@@ -99,7 +100,7 @@ struct Client {
         ledger.count(method)
         let begun = Instant.now
         let reply = try Wire.call(victims.socket, method, parameters, as: person)
-        // The answer to a question that waits says nothing of how busy the daemon is.
+        // The reply to a waiting call does not show how busy the daemon is.
         if method != "Wait" { ledger.write { $0.answered.append(begun...max(begun, Instant.now)) } }
         return reply
     }
@@ -118,7 +119,7 @@ struct Client {
         return (key, ["operations": operations, "key": key, "capture": capture, "list": true], planned.map(\.name))
     }
 
-    /// Submits until it knows: the key makes that safe.
+    /// Repeats a submission until its result is known, which the key makes safe.
     private mutating func submit() throws(CallError) {
         let (key, parameters, names) = prepare()
         while true {
@@ -129,7 +130,7 @@ struct Client {
                 if case .silent = error { throw error }
                 if let refusal = error.refusal, !isExpected(refusal) {
                     ledger.write { $0.submissions[key] = nil }
-                    // Its capacity is changed live: asking for more than there is now is rightly refused.
+                    // The capacity is changed meanwhile: asking for more than the current one is refused correctly.
                     let isAboutIt = Planner.changing.contains { refusal.text.contains($0) }
                     if !isAboutIt { ledger.find("submission \(key) was refused: \(refusal)") }
                     return
@@ -140,7 +141,7 @@ struct Client {
         }
     }
 
-    /// Sends a submission and does not wait for the answer: it must be there whole, or not at all.
+    /// Sends a submission without waiting for the reply: it must be stored completely or not at all.
     private mutating func submitAndVanish() throws(CallError) {
         let (_, parameters, _) = prepare()
         ledger.count("vanished submissions")
@@ -162,7 +163,7 @@ struct Client {
 
     // MARK: Changing
 
-    /// Mostly one of the newest.
+    /// Returns mostly one of the newest operations.
     private mutating func target() -> Int? {
         let ids = ledger.read { page in Array(page.ids.suffix(300)) }
         return dice.happens(90) ? dice.pick(ids) : dice.pick(Array(ids.suffix(20)))
@@ -182,7 +183,7 @@ struct Client {
 
     private func noteCancelled(_ reply: [String: Any]) {
         let ids = reply["ids"] as? [Int] ?? []
-        // Operations that have ended in the meantime are left alone, and nothing is promised for them.
+        // Operations that have ended meanwhile are ignored, and nothing is expected of them.
         guard reply["touched"] as? Int == ids.count else { return }
         ledger.write { $0.cancelled.formUnion(ids) }
     }
@@ -214,7 +215,8 @@ struct Client {
         _ = try command("Suspend", parameters)
         usleep(UInt32(dice.roll(0...200_000)))
         for _ in 0..<200 {
-            // The next one may find it suspended without end otherwise; `settle` resumes what a crash has left so.
+            // Otherwise the next request may find it suspended without end; `settle` resumes operations that a crash
+            // has left suspended.
             do throws(CallError) {
                 _ = try command("Resume", parameters)
                 return
@@ -261,7 +263,7 @@ struct Client {
         case 0: try setLimit(dice.roll(0...4), of: "live")
         case 2: try changeUnits()
         case 1: _ = try command("SetCategory", ["name": "gpu", "capacity": dice.roll(0...Planner.unitCapacity)])
-        // Beside attackers there is always a slot that they cannot have.
+        // With attackers there is always a slot that they cannot get.
         default: try setLimit(dice.roll((victims.people == nil ? 1 : 3)...max(3, victims.workers)), of: nil)
         }
     }
@@ -310,13 +312,13 @@ struct Client {
             do throws(CallError) {
                 _ = try call("Wait", of(id).merging(["timeout": "300ms"]) { $1 })
             } catch {
-                // A time-out is what was asked for.
+                // A timeout was requested.
                 if !error.isRefusal("TimedOut") { throw error }
             }
         }
     }
 
-    /// Whatever is unfinished can say what it waits for.
+    /// Checks that every unfinished operation has a reason for waiting.
     private mutating func why(_ id: Int) throws(CallError) {
         let answer = try call("Why", ["ref": "\(id)"])
         let reasons = answer["waitingFor"] as? [[String: Any]] ?? []
@@ -325,7 +327,7 @@ struct Client {
         }
     }
 
-    /// The real opsctl must never hang, whatever happens to the daemon.
+    /// Checks that the real opsctl never hangs, whatever happens to the daemon.
     private mutating func runProgram() throws(CallError) {
         guard let id = target() else { return }
         let verbs = [

@@ -175,7 +175,7 @@ struct Evidence {
 
     private static func seconds(_ instant: Any?) -> Double? {
         guard let text = instant as? String else { return nil }
-        // Whatever cannot be read is none, and is found where one has to be.
+        // A text that cannot be read counts as missing, and is found if it is required.
         return try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text).timeIntervalSince1970
     }
 

@@ -3,15 +3,15 @@ import Glibc
 
 /// The wall clock of opsd and its runner, set while they run and while opsd is down.
 extension Faults {
-    /// For seconds, minutes, hours or days; it never comes back from that.
+    /// Sets the clock forward by seconds, minutes, hours or days. It is never set back from there.
     mutating func setClockForward() -> Fault {
         let fault = begin("clock forward")
         if let shim = victims.shim { setClock(shim.offset + leap()) }
         return fault
     }
 
-    /// Sets the clock back. Operations that wait for an instant then wait longer. So that everything settles in the
-    /// end, the clock is put right after a while, which is one more leap.
+    /// Sets the clock back. Operations that wait for an instant then wait longer. So that everything finishes in the
+    /// end, the clock is corrected after a while, which is another jump.
     mutating func setClockBack() throws -> Fault {
         let diesMeanwhile = dice.happens(40)
         var fault = begin(diesMeanwhile ? "clock back, kill -9 opsd" : "clock back")

@@ -9,7 +9,7 @@ extension Faults {
         return try disturb("disk full", [.noRoom], begin: { Disk.fill(path) }, end: { unlink(path) })
     }
 
-    /// The room under the image goes: ext4 takes what is written, and fails to bring it to the disk.
+    /// Fills the file system below the image: ext4 accepts data, and fails to write them to the disk later.
     mutating func starveDisk() throws -> Fault {
         guard let image = victims.disk.image else { return begin("nothing") }
         let path = image + ".filler"
@@ -19,8 +19,8 @@ extension Faults {
         return try cutPower("write-back errors of ext4, mounted again")
     }
 
-    /// A file system whose journal could not be written shuts itself out, at the latest when it is to write it again:
-    /// somebody must stop all and mount it again.
+    /// A file system that cannot write its journal shuts itself down, at the latest when it has to write it again. Then
+    /// everything must be stopped, and the file system mounted again.
     private var isDiskWritable: Bool {
         let path = victims.state + "/probe"
         let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
@@ -32,19 +32,20 @@ extension Faults {
         return write(file, path, 1) == 1 && fsync(file) == 0
     }
 
-    /// Nothing that the disk did may have damaged the database: all of it is read, for most pages are seldom wanted.
+    /// Checks that the disk's failure has not damaged the database. All of it is read, because most pages are rarely
+    /// needed.
     private func expectSound(after fault: Fault) throws {
         let problems: [String]
         do throws(CallError) {
             problems = try Wire.call(victims.socket, "Check")["problems"] as? [String] ?? []
         } catch {
-            // A daemon that does not answer now is asked after the next fault.
+            // A daemon that does not answer now is checked after the next fault.
             problems = "\(error)".contains("malformed") ? ["\(error)"] : []
         }
         if !problems.isEmpty { throw Trouble("damage, seen after \(fault.kind): \(problems)") }
     }
 
-    /// Calls on the database's files fail in opsd.
+    /// Makes calls on the database's files fail in opsd.
     mutating func failDisk() throws -> Fault {
         guard let shim = victims.shim else { return begin("nothing") }
         let calls =
@@ -73,7 +74,7 @@ extension Faults {
         rest(dice.roll(100...2500))
         if diesMeanwhile {
             try victims.stop(SIGKILL)
-            // It may refuse to start on such a disk; it may not hang, and must start on the repaired one.
+            // opsd may refuse to start on such a disk, but it must not hang, and it must start on the repaired disk.
             let isThere = try victims.startsOrRefuses()
             end()
             if !isThere, isDiskWritable, try !victims.startsOrRefuses(), isDiskWritable {
@@ -86,7 +87,8 @@ extension Faults {
         return fault
     }
 
-    /// The machine dies: its voice, the disk's power, then every process; all that was not synced is gone.
+    /// Kills the machine: first it stops opsd's replies, then it cuts the disk's power, then it kills every process.
+    /// All data that were not synced are lost.
     mutating func cutPower(_ kind: String = "power cut") throws -> Fault {
         guard let image = victims.disk.image else { return begin("nothing") }
         let fault = begin(kind, [.interruption, .lostOutput])

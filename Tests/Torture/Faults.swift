@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// Breaks things at random moments, and repairs what an administrator would.
+/// Causes faults at random moments, and repairs what an administrator would.
 struct Faults {
     /// One fault, and the numbers of events between which it happened.
     struct Fault: Sendable {
@@ -25,10 +25,10 @@ struct Faults {
         var began = Instant.now
         var ended = Instant.now
 
-        /// Explains nothing: it has to be found.
+        /// Does not explain a violation: it must be found itself.
         var isSabotage: Bool { kind.hasPrefix("sabotage") }
 
-        /// Returns true if something that began and ended with these events may have met the fault.
+        /// Returns true if the fault may have affected something that began and ended with these events.
         func overlaps(_ span: ClosedRange<Int>) -> Bool { span.lowerBound <= before && span.upperBound >= after }
     }
 
@@ -89,7 +89,7 @@ struct Faults {
         diary = isThere ? FileHandle(forWritingAtPath: path) : nil
     }
 
-    /// Until then, one fault every few seconds. Throws when a victim does not come back.
+    /// Causes one fault every few seconds until then. Throws if a program does not recover.
     mutating func run(until end: Date) throws {
         let begun = Date()
         rest(dice.roll(200...longestRest))
@@ -113,7 +113,7 @@ struct Faults {
         return last
     }
 
-    /// Beside attackers there are times without any other fault, so that what happens in them is the attackers' doing.
+    /// With attackers there are periods without other faults, so that all effects in them are caused by the attackers.
     private mutating func stayCalm(since begun: Date, until end: Date) throws {
         guard victims.people != nil else { return }
         while Date() < end, Date().timeIntervalSince(begun).truncatingRemainder(dividingBy: 40) > 28 { rest(100) }
@@ -123,7 +123,7 @@ struct Faults {
     /// As many faults in a minute with times of calm as without them.
     private var longestRest: Int { victims.people == nil ? 2500 : 1500 }
 
-    /// Both programs end by the torture's hand alone.
+    /// Checks that both programs are ended only by the torture.
     private mutating func findDeaths() throws {
         if let status = victims.daemonDeath {
             ledger.find("opsd ended by itself, with \(status): \(victims.logTail)")

@@ -25,7 +25,7 @@ final class Ledger: Sendable {
         /// Acknowledged ids, oldest first, and their graphs.
         var ids: [Int] = []
         var graphs: [String] = []
-        /// Somebody asked to cancel these; whether it came to that or not.
+        /// Operations that some client asked to cancel, successfully or not.
         var mayBeCancelled: Set<Int> = []
         var graphsThatMayBeCancelled: Set<String> = []
         /// The daemon said that it has stored a cancel for these.
@@ -34,7 +34,7 @@ final class Ledger: Sendable {
         var retried: Set<Int> = []
         /// With a sequence number by which each was stored.
         var edgesAdded: [Edge: Int] = [:]
-        /// Somebody may have taken these away.
+        /// Edges that some client may have removed.
         var edgesInDoubt: Set<Edge> = []
         var calls: [String: Int] = [:]
         /// Instants of questions and of the answers to them.

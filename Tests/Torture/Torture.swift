@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// One run: begin, torture, settle, check, report.
+/// One run: start, torture, settle, check, report.
 struct Torture {
     let arguments: Arguments
     let victims: Victims
@@ -65,7 +65,7 @@ struct Torture {
         var faults = Faults(
             dice: Dice(seed: arguments.seed &+ 77), victims: victims, watcher: watcher, ledger: ledger,
             only: arguments.only, sabotage: arguments.sabotage)
-        // The last seconds are undisturbed: some output must be there that no fault can have lost.
+        // The last seconds have no faults, so that there is some output that no fault can have lost.
         try faults.run(until: end.addingTimeInterval(-5))
         guard clients.wait(timeout: .now() + 180) == .success else { throw Trouble("a client did not come back") }
         try settle()
@@ -112,7 +112,7 @@ struct Torture {
         }
     }
 
-    /// Takes away everything that holds operations back, and waits until all are finished.
+    /// Removes everything that holds operations back, and waits until all are finished.
     private func settle() throws {
         victims.shim?.repairDisk()
         try hostility?.end()
@@ -121,7 +121,7 @@ struct Torture {
             + Set(Planner.queues).sorted().map { ["selection": ["queue": $0]] }
             + ledger.copy.graphs.map { ["selection": ["graph": $0]] }
         for parameters in resumptions { try insist("Resume", parameters) }
-        // Graphs whose acknowledgement nobody waited for may have been suspended by nobody.
+        // A client that did not wait for the reply may have suspended a graph.
         try insist("SetQueue", ["name": "live", "limit": 4])
         try insist("SetCategory", ["name": "gpu", "capacity": Planner.unitCapacity])
         for units in Planner.namedUnits { try insist("SetCategory", ["name": units.category, "units": units.names]) }
@@ -130,7 +130,7 @@ struct Torture {
         try waitUntilSettled()
     }
 
-    /// Calls until a disk that has just been repaired is found to be so, which opsd has to do by itself.
+    /// Repeats a call until opsd notices that the disk has been repaired, which it must do by itself.
     private func insist(_ method: String, _ parameters: [String: Any]) throws {
         let end = Date().addingTimeInterval(30)
         while true {
@@ -146,7 +146,7 @@ struct Torture {
         }
     }
 
-    /// However long it takes, as long as something happens: a standstill is one of 60 seconds.
+    /// Waits as long as something happens; 60 seconds without any event are a standstill.
     private func waitUntilSettled() throws {
         let end = Date().addingTimeInterval(600)
         var seen = -1
@@ -202,7 +202,7 @@ struct Torture {
         return evidence
     }
 
-    /// With everything finished no process of an operation may live.
+    /// When everything has finished, no process of an operation may be alive.
     private func livingOperations() -> [String] {
         victims.processes.filter { $0.words.contains("/torture-mark ") }.map {
             "operation process \($0.pid) lives: \($0.words)"

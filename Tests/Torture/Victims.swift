@@ -5,12 +5,12 @@ import Synchronization
 /// The real programs under torture, in a directory of their own.
 final class Victims: Sendable {
     let programs: String
-    /// Users for the load and the attacks; nil: all is the torture's own user's.
+    /// Users for the load and the attacks; nil if the torture's own user does everything.
     let people: People?
     let work: String
     let workers: Int
     let disk: Disk
-    /// Nothing where it could not be built.
+    /// Nil if it could not be built.
     let shim: Shim?
     var state: String { work + "/state" }
     /// Beside the state directory where others must reach it, for that one is closed to them.
@@ -165,8 +165,8 @@ final class Victims: Sendable {
         }
     }
 
-    /// Lets nothing more out of opsd: a sync that meets the end of its disk may return as if it had been done, and a
-    /// machine without power acknowledges nothing.
+    /// Stops all replies of opsd. A sync during the shutdown of its disk may return success without having synced, and
+    /// a machine without power acknowledges nothing.
     func silence() throws {
         guard let pid = daemonPid else { return }
         kill(pid, SIGSTOP)
@@ -188,7 +188,8 @@ final class Victims: Sendable {
     /// Number of deaths of the machine so far.
     var deaths: Int { running.withLock { $0.deaths } }
 
-    /// The death of the machine: opsd, its runner, operations and whatever they have started, and who asks just now.
+    /// Kills opsd, its runner, operations with all their processes, and clients that are waiting, as the death of the
+    /// machine would.
     func killAll() throws {
         running.withLock { $0.deaths += 1 }
         if let daemon = running.withLock({ $0.daemon }) { daemon.signal(SIGKILL) }
@@ -252,7 +253,7 @@ final class Victims: Sendable {
         }
     }
 
-    /// Ends everything, for good; what is still there 20 s after SIGTERM is returned, and killed.
+    /// Ends everything; returns and kills the processes that still exist 20 s after SIGTERM.
     func endAll() -> [String] {
         do { try stop(SIGTERM) } catch { return ["\(error)"] }
         for pid in running.withLock({ $0.runners }) where processes.contains(where: { $0.pid == pid }) {

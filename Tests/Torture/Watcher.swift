@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Follows the event stream for the whole run, across every crash: what it was told must never have been untrue.
+/// Follows the event stream for the whole run, through every crash: a reported event must never turn out to be untrue.
 final class Watcher: Sendable {
     struct Seen: Sendable {
         /// Canonical text of event 1, 2, ...
@@ -53,12 +53,12 @@ final class Watcher: Sendable {
                 do throws(CallError) {
                     take(try wire.receive(seconds: 0.5))
                 } catch {
-                    // Silence: nothing happens, which is what Watch is for.
+                    // Silence means that nothing happens, which is normal for Watch.
                     guard case .silent = error else { throw error }
                 }
             }
         } catch {
-            // A crash, or nobody there yet; too slow a reader begins again where it was.
+            // opsd crashed or does not run yet. A reader that was too slow continues where it was.
             if let refusal = error.refusal, refusal.name != "Lagged",
                 !(mayLackStorage && refusal.name == "StorageUnavailable")
             {

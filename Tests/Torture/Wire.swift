@@ -4,13 +4,13 @@ import TortureSystem
 
 /// Failure of a call that brought no reply.
 enum CallError: Error {
-    /// Nobody was there: nothing was sent.
+    /// The daemon could not be reached: nothing was sent.
     case unreachable
-    /// It was sent, and no answer came: nobody knows.
+    /// The call was sent, but no reply came, so its effect is unknown.
     case lost
-    /// The daemon said no.
+    /// The daemon refused the call.
     case refused(Refusal)
-    /// No answer for so long that somebody must have forgotten us.
+    /// There was no reply for so long that the daemon must have forgotten the call.
     case silent
 
     /// Refusal by the daemon, if it answered.
@@ -34,7 +34,7 @@ struct Refusal: Sendable, CustomStringConvertible {
     }
 }
 
-/// One connection to the control socket: a frame is JSON and a NUL. Written from the Varlink description alone.
+/// One connection to the control socket. A frame is JSON and a NUL. Written only from the description of Varlink.
 final class Wire {
     private let descriptor: Int32
     private var received: [UInt8] = []

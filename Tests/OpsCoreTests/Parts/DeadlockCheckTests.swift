@@ -6,7 +6,8 @@ import Testing
 struct DeadlockCheckTests {
     private let disk = [CategoryUse(name: "disk")]
 
-    /// A group that would hold the only `disk`, with a child that waits for an operation outside that needs `disk` too.
+    /// A group that would hold the only `disk`, with a child that waits for an outside operation that also needs
+    /// `disk`.
     private func yielding() -> (rows: RegistryOfRows, group: OperationIndex, outside: OperationIndex) {
         let rows = RegistryOfRows()
         let group = rows.add(1, .group, needing: disk)
@@ -16,7 +17,7 @@ struct DeadlockCheckTests {
         return (rows, group, outside)
     }
 
-    /// Asks a check, which remembers cycles.
+    /// Asks a check, which remembers the cycles that it finds.
     private func yields(_ check: inout DeadlockCheck, _ group: OperationIndex, _ rows: RegistryOfRows) -> Bool {
         check.mustYield(group, needs(rows, group), in: rows.registry)
     }

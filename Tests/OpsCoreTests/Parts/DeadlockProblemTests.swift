@@ -26,7 +26,7 @@ struct DeadlockProblemTests {
         return problem.deadlock()
     }
 
-    /// Two executing holders of one unit each whose ends wait for an operation that needs two.
+    /// Solves a problem with two executing holders of one unit each, whose ends wait for an operation that needs two.
     private func twoHolders(capacity: Int32) -> DeadlockProblem.Solution? {
         solve(
             [
@@ -71,7 +71,8 @@ struct DeadlockProblemTests {
     }
 
     @Test func `two holders that wait for each other's users are found`() {
-        // Holders 0 and 1 of different categories; 2 needs that of 0 and is waited for by 1, and the other way round.
+        // Holders 0 and 1 of different categories. 2 needs the category of 0, and 1 waits for it; with 3 it is the
+        // other way round.
         func use(_ category: Int32) -> DeadlockProblem.Use {
             let need = Need(category: CategoryIndex(rawValue: category), mode: .exclusive, units: 1)
             return DeadlockProblem.Use(domain: nil, need: need, capacity: 1)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import OpsCore
 
-/// The searches for deadlocks beside searches that try everything, on small random worlds.
+/// Compares the searches for deadlocks with searches that try everything, on small random worlds.
 @Suite("Deadlock search")
 struct DeadlockSearchTests {
     // MARK: Forced orders
@@ -101,7 +101,7 @@ struct DeadlockSearchTests {
         return (members, arcs)
     }
 
-    /// The executing members of a world can execute beside one another.
+    /// Returns true if the executing members of a world may execute at the same time.
     private func isLawful(_ members: [DeadlockProblem.Member]) -> Bool {
         let problem = DeadlockProblem(members, [])
         return problem.contentions.indices.allSatisfy { contention in
@@ -114,8 +114,8 @@ struct DeadlockSearchTests {
         }
     }
 
-    /// The solver decides nothing where both orders are open, so it may miss a deadlock, but never invents one. The
-    /// numbers are those of this seed: fewer are found when a rule is lost.
+    /// If both orders are possible, the solver decides nothing, so it may miss a deadlock but never invents one. The
+    /// expected numbers belong to this seed: fewer are found if a rule is lost.
     @Test func `a deadlock is found only where no order of all events exists`() {
         var random = SeededGenerator(seed: 1)
         var (stuck, found, through) = (0, 0, 0)
@@ -167,7 +167,8 @@ struct DeadlockSearchTests {
         return (rows, all)
     }
 
-    /// Returns whether an operation needs what another would hold, none of its groups around it holding that before.
+    /// Returns true if an operation needs a category that another would hold, and no group around the operation holds
+    /// it already.
     private func collides(_ other: OperationIndex, _ holder: [Need], _ rows: RegistryOfRows) -> Bool {
         let table = rows.registry.table
         guard table[other].state != .executing, !table[other].traits.contains(.finishPending) else { return false }
@@ -184,7 +185,8 @@ struct DeadlockSearchTests {
         }
     }
 
-    /// Number of waits from the end of a group to the nearest start that collides with it, by relaxing all of them.
+    /// Returns the number of waits from the end of a group to the nearest start that collides with it, found by
+    /// relaxation.
     private func distance(_ group: OperationIndex, _ all: [OperationIndex], _ rows: RegistryOfRows) -> Int? {
         let needs = rows.registry.resolvedNeeds(of: group)
         var distances: [WaitNode: Int] = [.end(group): 0]

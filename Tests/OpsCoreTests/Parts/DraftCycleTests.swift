@@ -3,10 +3,10 @@ import Testing
 
 @testable import OpsCore
 
-/// Cycles within one submission, beside a search through all that waits.
+/// Compares the search for cycles within one submission with a search through all waits.
 @Suite("Draft cycle")
 struct DraftCycleTests {
-    /// Events that each event waits for: 2i is the start of operation i, 2i+1 its end.
+    /// Returns the events that each event waits for: 2i is the start of operation i, 2i+1 its end.
     private func waits(_ submission: Submission) -> [Set<Int32>] {
         var waits = [Set<Int32>](repeating: [], count: 2 * submission.operations.count)
         for (i, draft) in submission.operations.enumerated() {
@@ -30,7 +30,7 @@ struct DraftCycleTests {
         return waits
     }
 
-    /// Everything that an event waits for, however indirectly.
+    /// Returns everything that each event waits for, directly or indirectly.
     private func reach(_ waits: [Set<Int32>]) -> [Set<Int32>] {
         var reach = waits
         for middle in reach.indices {
@@ -79,7 +79,7 @@ struct DraftCycleTests {
                 guard case .local(let a) = one, case .local(let b) = next else { return }
                 let isWait = [2 * a, 2 * a + 1].contains { !reach[Int($0)].isDisjoint(with: [2 * b, 2 * b + 1]) }
                 #expect(isWait, "\(a) waits for \(b) in \(submission)")
-                // All of a cycle wait for themselves.
+                // All operations of a cycle wait for themselves.
                 #expect([2 * a, 2 * a + 1].contains { reach[Int($0)].contains($0) }, "\(a) is in no cycle")
                 #expect(a != b || cycle.count == 2)
             }

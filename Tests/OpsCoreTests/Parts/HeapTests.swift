@@ -2,7 +2,7 @@ import Testing
 
 @testable import OpsCore
 
-/// An entry that is looked up by its name.
+/// An entry that is found by its name.
 private struct Number: HeapEntry {
     let value: Int
     let name: Int
@@ -10,7 +10,7 @@ private struct Number: HeapEntry {
     func move(to position: Int, in positions: inout [Int]) { positions[name] = position }
 }
 
-/// An entry of a heap with four children of each.
+/// An entry of a heap whose nodes have four children.
 private struct Wide: HeapEntry {
     let value: Int
     static var arity: Int { 4 }

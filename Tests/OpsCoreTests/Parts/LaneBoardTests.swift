@@ -11,7 +11,7 @@ struct LaneBoardTests {
             group: nil, needs: [], tickets: [])
     }
 
-    /// A lane with one member of this key.
+    /// Adds a lane with one member with this key.
     private func add(_ board: inout LaneBoard, queue: Int32, key: UInt64, isGroup: Bool = false) -> LaneIndex {
         let index = board.add(lane(queue: queue, isGroup: isGroup))
         board[index].live = 1

@@ -3,7 +3,7 @@ import Testing
 
 @testable import OpsCore
 
-/// Collections of lanes beside plain models of them, through random changes.
+/// Compares the collections of lanes with simple models of them, through random changes.
 @Suite("Lane members")
 struct LaneMembersTests {
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
@@ -80,7 +80,7 @@ struct LaneMembersTests {
                 order.remove(gone.ticket)
             }
             #expect(order.entries.first?.key == model.values.map(\.key).min())
-            // At times that of a lane, which is left out.
+            // Sometimes the key of a member, which is left out.
             let keys = model.values.map(\.key).sorted()
             let bound = keys.isEmpty || random.chance(50) ? UInt64(random.below(100)) << 32 : random.pick(keys)
             var below: [LaneIndex] = []

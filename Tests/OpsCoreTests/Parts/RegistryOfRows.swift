@@ -1,11 +1,13 @@
 @testable import OpsCore
 
-/// A registry made by hand: rows, edges, groups and barriers without a scheduler.
+/// A registry built by hand: rows, edges, groups and barriers without a scheduler.
 final class RegistryOfRows {
     private(set) var registry = Registry()
     private var queues: [String: QueueIndex] = [:]
 
-    /// Adds an operation. `user`: an ordinary user; nil: root.
+    /// Adds an operation.
+    ///
+    /// - Parameter user: An ordinary user; nil for root.
     @discardableResult
     func add(
         _ id: Int64, _ traits: Traits = [], in queue: String = "default", under parent: OperationIndex? = nil,
@@ -35,7 +37,7 @@ final class RegistryOfRows {
         return queue
     }
 
-    /// Puts an operation, the latest so far, behind the barriers before it.
+    /// Puts an operation, the latest so far, after the barriers before it.
     @discardableResult
     func join(_ operation: OperationIndex) -> Traits {
         let table = registry.table

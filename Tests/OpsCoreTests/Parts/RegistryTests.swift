@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Registry")
 struct RegistryTests {
-    /// A queue, a group 1 in it with the group 2 inside, and 3 inside of that.
+    /// Returns a registry with a queue, group 1 in it, group 2 in group 1, and 3 in group 2.
     private func nested() -> (Registry, [OperationIndex]) {
         var registry = Registry()
         let queue = registry.queues.add(Queue(name: "default"))

@@ -5,7 +5,7 @@ import Glibc
 extension Attacker {
     private static let setLease: Int32 = 1024  // F_SETLEASE
 
-    /// Nobody else opens a file under a lease until its holder gives way, or for 45 s.
+    /// While a lease is held, no other process can open the file until the holder gives it up, or for 45 s.
     mutating func takeLease() throws(CallError) {
         let path = fresh("lease")
         do {
