@@ -1,20 +1,20 @@
 import OpsCore
 
-/// Launches that a runner starts by itself.
+/// Staged launches, which the runner starts by itself.
 struct FakeStaging: Sendable {
     struct Launch: Sendable {
         let attempt: AttemptID
-        /// Attempts whose success it still waits for.
+        /// Attempts that must succeed before this launch starts.
         var after: Set<AttemptID>
     }
-    /// One for each launch that nobody has taken; they outlive the runner.
+    /// Number of tokens: one for each staged launch that has not started. They survive the runner.
     var tokens = 0
     var launches: [Launch] = []
-    /// Attempts that succeeded and that opsd has not acknowledged. Below them, the slots of those that no staged launch
-    /// has used yet.
+    /// Attempts that succeeded and that opsd has not acknowledged. The next property contains the slots of those that
+    /// no staged launch has used yet.
     var succeeded: Set<AttemptID> = []
     var freeSlots: [(attempt: AttemptID, slot: Int32)] = []
-    /// Attempts that did not succeed and that opsd has not acknowledged: nothing is started meanwhile.
+    /// Attempts that did not succeed and that opsd has not acknowledged; while there are any, no staged launch starts.
     var disturbances: Set<AttemptID> = []
 
     mutating func settle(_ attempt: AttemptID) {
@@ -32,14 +32,14 @@ struct FakeStaging: Sendable {
 extension FakeWorld {
     mutating func stage(_ attempt: AttemptID, _ after: [AttemptID], _ store: FakeStore) throws(Violation) {
         let staged = store[attempt.operation].staged
-        try require(staged?.attempt == attempt, .commitBeforeEffect, "\(attempt) in hand, not staged")
+        try require(staged?.attempt == attempt, .commitBeforeEffect, "\(attempt) is not staged")
         guard isConnected else { return }
         try require(
             staged?.runner == runner && acceptsStaging && (after.isEmpty || acceptsWaiting), .legalEffect,
-            "\(attempt) in the hand of \(runner)")
+            "\(attempt) is staged with \(runner)")
         let rest = Set(after).subtracting(staging.succeeded)
         for awaited in rest {
-            // It has ended in a way that lets nobody go on unasked.
+            // The attempt ended in a way that does not allow others to start.
             switch inventory[awaited] {
             case .running, .exited: break
             case .gone, .failed, .accepted, .refused, .ended, nil: staging.disturbances.insert(awaited)
@@ -59,11 +59,11 @@ extension FakeWorld {
         if isConnected { tell(.revocationConfirmed) }
     }
 
-    /// Only where one has succeeded, and nothing of it is left, its slot is passed on.
+    /// A slot is passed on only if its attempt has succeeded and left no processes.
     mutating func noteEnd(of ended: Tree) {
         guard isConnected, ended.runner == runner, isRunnerAlive, !isRunnerEnding else { return }
         let isOver = !ended.othersAreAlive || ended.leftovers == .leave
-        // opsd passes on the results that it has published.
+        // opsd passes on the results that the attempt has published.
         let speaks = updates[ended.attempt]?.result != nil
         let isAwaited = staging.launches.contains { $0.after.contains(ended.attempt) }
         guard !ended.isTerminating, isOver, ended.plan.code == 0, !ended.plan.isSignalled, !speaks || !isAwaited else {
@@ -76,7 +76,7 @@ extension FakeWorld {
         for place in staging.launches.indices { staging.launches[place].after.remove(ended.attempt) }
     }
 
-    /// The first in hand that waits for nobody begins in a slot that is free.
+    /// Starts the first staged launch that waits for nothing, in a free slot.
     mutating func passOn(_ store: FakeStore, at now: Moment, using random: inout SeededGenerator) throws(Violation) {
         while isConnected, isRunnerAlive, !isRunnerEnding, staging.disturbances.isEmpty,
             let free = staging.freeSlots.first,
@@ -101,7 +101,7 @@ extension FakeWorld {
                 throw Violation(.dependencyOrder, "\(attempt) begun before the success of \(edge.on)")
             }
         }
-        // An abandoned process may run on in a slot that another operation has now.
+        // An abandoned process may still run in a slot that another operation has got.
         let isShared = trees.contains {
             $0.slot == slot && $0.mainIsAlive && !$0.isReaped
                 && store[$0.attempt.operation].running?.attempt == $0.attempt

@@ -1,11 +1,12 @@
 import Foundation
 import Testing
 
-/// Comments and documents are plain English: sentences begin with their noun or verb, in words of everyday use.
+/// Comments and documents are plain English: sentences begin with a noun or a verb and use everyday words.
 @Suite struct PlainEnglishTests {
-    private let beginning = #/^\s*\/\/\/? (What|Who|Whoever|Whom|Of|Those|That|How|Whether)\b/#
+    private let beginning =
+        #/^\s*\/\/\/? (What|Who|Whoever|Whom|Whatever|Whichever|Of|Those|That|How|Whether|Where|Somebody)\b/#
     private let archaisms =
-        #/(?i)\b(anew|for ever|whom|whoever|by consent|in vain|beforehand|comes round|at hand|is told of)\b/#
+        #/(?i)\b(anew|for ever|whom|whoever|by consent|in vain|beforehand|comes round|at hand|in hand|is told of)\b/#
 
     private func programs() throws -> [SourceFile] {
         try [".swift", ".c", ".h"].flatMap(Tree.everything).filter { $0.name != "PlainEnglishTests.swift" }

@@ -26,8 +26,8 @@ final class DaemonLog {
         Program.writeError("opsd: \(message)")
     }
 
-    /// Writes to the journal at any level, since the journal filters by priority. Returns false if the journal is being
-    /// restarted; systemd keeps standard error meanwhile.
+    /// Writes an entry to the journal at any level, because the journal separates priorities. Returns false while the
+    /// journal is being restarted; then systemd keeps standard error.
     func writeToJournal(
         _ level: Configuration.LogLevel, _ message: String, _ fields: [(name: String, value: String)]
     ) -> Bool {

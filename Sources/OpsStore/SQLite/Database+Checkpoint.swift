@@ -26,7 +26,7 @@ extension Database {
         var frames: Int32 = -1
         var moved: Int32 = -1
         var code = unsafe sqlite3_wal_checkpoint_v2(handle, "main", kind.mode, &frames, &moved)
-        // A reader prevents the rest: the other frames were moved.
+        // There is a reader: as much as possible was checkpointed.
         if code == SQLITE_BUSY { code = SQLITE_OK }
         if code == SQLITE_OK, moved < frames || commitsGoOn { code = unsafe opsd_sqlite3_sync(handle) }
         if code == SQLITE_OK { return frames >= 0 && moved == frames }
