@@ -27,7 +27,7 @@ public indirect enum ValueKind: Sendable, Equatable {
 
 /// One option of a verb. Its name is its identity.
 public struct CommandOption: Sendable {
-    /// How the text of an option becomes the JSON of a key, or of a member of the key's object.
+    /// Conversion of an option's text to the JSON of a key, or of a member of its object.
     public enum Encoding: Sendable {
         case text
         /// A path, which is made absolute.

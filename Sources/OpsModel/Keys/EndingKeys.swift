@@ -64,7 +64,7 @@ extension KeyEntry {
             options: [
                 .value(
                     "completion", "HOW", .choice(["exit", "notify"]),
-                    "exit: ends with its process; notify: ends when told, as by opsctl finish (exit)"
+                    "exit: ends with its process; notify: ends with opsctl finish or opsctl tell --done (exit)"
                 ).written(as: .text)
             ])
     }

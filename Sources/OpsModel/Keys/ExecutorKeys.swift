@@ -5,12 +5,12 @@ extension KeyEntry {
             .resources, .process, .name,
             .init(
                 default: "that of the queue, else `local`",
-                "The executor that runs the operation: `local` is this machine, others are sections of "
-                    + "opsd.conf(5). An operation of another executor takes no slot of the pool. It waits while "
-                    + "its executor is not connected.",
+                "The executor that runs the operation: `local` is this machine, other executors are sections of "
+                    + "opsd.conf(5). An operation on another executor takes no worker of this machine. It waits "
+                    + "while its executor is not connected.",
                 example: #""executor": "cluster""#),
             options: [
-                .value("executor", "NAME", .text, "executor that runs it: local, or one of opsd.conf (local)")
+                .value("executor", "NAME", .text, "executor that runs it: local, or a section of opsd.conf (local)")
                     .written(as: .text)
             ])
     }
@@ -19,18 +19,20 @@ extension KeyEntry {
         KeyEntry(
             .resources, .process,
             .object([
-                .init("cpus", .integer(1...Int64(Int32.max)), default: "that of Slurm", "Processors of each task."),
+                .init(
+                    "cpus", .integer(1...Int64(Int32.max)), default: "that of Slurm",
+                    "Number of processors of each task."),
                 .init("memory", .size, default: "that of Slurm", "Memory on each node, at least 1M."),
-                .init("gpus", .integer(1...Int64(Int32.max)), default: "none", "GPUs of the job."),
-                .init("nodes", .integer(1...Int64(Int32.max)), default: "that of Slurm", "Nodes of the job."),
-                .init("tasks", .integer(1...Int64(Int32.max)), default: "that of Slurm", "Tasks of the job."),
+                .init("gpus", .integer(1...Int64(Int32.max)), default: "none", "Number of GPUs of the job."),
+                .init("nodes", .integer(1...Int64(Int32.max)), default: "that of Slurm", "Number of nodes of the job."),
+                .init("tasks", .integer(1...Int64(Int32.max)), default: "that of Slurm", "Number of tasks of the job."),
                 .init("partition", .text(maxBytes: 200), default: "that of Slurm", "The partition."),
                 .init("account", .text(maxBytes: 200), default: "that of Slurm", "The account that is charged."),
                 .init("qos", .text(maxBytes: 200), default: "that of Slurm", "The quality of service."),
                 .init("constraint", .text(maxBytes: 200), default: "none", "Features that the nodes must have."),
                 .init(
                     "args", .list(.text(maxBytes: 1000), 0...100), default: "none",
-                    "Further long options of sbatch, one in each text: `--gres=gpu:1`. Options that opsd sets "
+                    "Other long options of sbatch, one in each text: `--gres=gpu:1`. Options that opsd sets "
                         + "itself are refused."),
             ]),
             .init(
@@ -50,11 +52,11 @@ extension KeyEntry {
             .resources, [.process, .single],
             .object([
                 .init("url", .text(maxBytes: 8192), "The address, `http://` or `https://`."),
-                .init("to", .path, "The file that is made or replaced."),
+                .init("to", .path, "The file that is created or replaced."),
                 .init(
                     "sha256", .text(maxBytes: 64), default: "none", "Checksum of the content, 64 hexadecimal digits."),
-                .init("headersFile", .path, default: "none", "A file with further request headers, `Name: value`."),
-                .init("limitRate", .size, default: "none", "Bytes in each second."),
+                .init("headersFile", .path, default: "none", "A file with additional request headers, `Name: value`."),
+                .init("limitRate", .size, default: "none", "Maximum number of bytes per second."),
             ]),
             .init(
                 default: "none",

@@ -72,7 +72,7 @@ extension KeyEntry {
                     + "the graph is submitted; a relative path is relative to the including file. `defaults` of "
                     + "that file apply to its own operations; its `name`, `order` and `schedule` are not used.",
                 "The other keys are those of a group: dependencies, queue, priority, limit. Names must be unique "
-                    + "in the whole graph, so a file that is included twice needs a gap in its names. A file "
+                    + "in the whole graph, so a file that is included twice needs a placeholder in its names. A file "
                     + "must not include itself, directly or indirectly. At most 32 files may be nested, and "
                     + "10000 files or 256M included in all.",
                 example: #""include": "tests.yaml""#))
@@ -83,7 +83,7 @@ extension KeyEntry {
             .identity, .single, .map(maxEntries: Limits.environmentVariables),
             .init(
                 default: "none",
-                "With `include`: values for the gaps `${NAME}` of that file. The values of the including file "
+                "With `include`: values for the placeholders `${NAME}` of that file. The values of the including file "
                     + "are valid there too.",
                 example: #""set": {"TARGET": "arm64"}"#))
     }
@@ -115,7 +115,7 @@ extension KeyEntry {
             options: [
                 .value(
                     "env", "e", "K=V", .text,
-                    "set a variable over the recorded environment; K alone takes its current value"
+                    "set a variable in addition to the recorded environment; K alone takes its current value"
                 )
                 .known(as: "environment"),
                 .flag("clean-env", "record only PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_* and TZ"),

@@ -6,7 +6,10 @@ extension KeyEntry {
             .init(
                 default: "that of the group around it, else `default`", "The queue, which has to exist.",
                 example: #""queue": "nightly""#),
-            options: [.value("queue", "q", "Q", .queue, "name of the queue (default)").written(as: .text)])
+            options: [
+                .value("queue", "q", "Q", .queue, "queue that it belongs to (default: the queue default)").written(
+                    as: .text)
+            ])
     }
 
     static var priority: KeyEntry {
@@ -77,11 +80,12 @@ extension KeyEntry {
                 .either([
                     .name,
                     .object([
-                        .init("name", .name, "The category."),
-                        .init("units", .integer(1...Int64(Int32.max)), default: "1", "Units of its capacity."),
+                        .init("name", .name, "Name of the category."),
+                        .init(
+                            "units", .integer(1...Int64(Int32.max)), default: "1", "Number of units of its capacity."),
                         .init(
                             "mode", .choice(["units", "exclusive", "shared"]), default: "`units`",
-                            "`shared`: together with other shared uses; `exclusive`: with no other use."),
+                            "`shared` allows other shared uses at the same time; `exclusive` allows no other use."),
                     ]),
                 ]), 0...Limits.categoriesPerOperation),
             .init(
@@ -153,26 +157,28 @@ extension KeyEntry {
         .init(
             "freeSpace",
             .object([
-                .init("path", .path, "A path of the file system."),
-                .init("atLeast", .size, "Bytes for ordinary users."),
-            ]), default: "", "The file system has that much room."),
-        .init("loadBelow", .number(0...Double(Int32.max)), default: "", "The load average of one minute is less."),
-        .init("memoryAvailable", .size, default: "", "That much memory is available."),
+                .init("path", .path, "A path in the file system."),
+                .init("atLeast", .size, "Free bytes for ordinary users."),
+            ]), default: "", "The file system of `path` has at least `atLeast` free bytes."),
+        .init(
+            "loadBelow", .number(0...Double(Int32.max)), default: "",
+            "The load average of one minute is below this number."),
+        .init("memoryAvailable", .size, default: "", "At least this much memory is available."),
         .init(
             "window", .text(maxBytes: 11), default: "",
-            "The local time is within `FROM-TO`, such as `22:00-06:00`, which may include midnight."),
-        .init("dependenciesSucceeded", .boolean, default: "", "`true`: all that `after` names has succeeded."),
+            "The local time is within `FROM-TO`. A window such as `22:00-06:00` includes midnight."),
+        .init("dependenciesSucceeded", .boolean, default: "", "With `true`: all operations in `after` have succeeded."),
         .init(
             "newer",
             .object([
                 .init(
                     "inputs", .list(.text(maxBytes: Limits.pathBytes), 0...Limits.patterns),
-                    "Patterns of files that are read."),
+                    "Patterns of input files."),
                 .init(
                     "outputs", .list(.text(maxBytes: Limits.pathBytes), 1...Limits.patterns),
-                    "Patterns of files that are written."),
+                    "Patterns of output files."),
             ]), default: "",
-            "An output is missing, or older than an input. Patterns such as `src/**/*.c` are relative to the "
+            "An output is missing, or older than an input. The members are `inputs` and `outputs`, each an array of patterns. Patterns such as `src/**/*.c` are relative to the "
                 + "directory of the operation. With `\"otherwise\": \"succeed\"` the operation runs only if its "
                 + "outputs are not up to date."
         ),

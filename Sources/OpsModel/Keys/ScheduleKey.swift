@@ -16,14 +16,16 @@ public enum ScheduleKey: String, CaseIterable, Sendable {
         case .overlap:
             (
                 "one of `\"skip\"`, `\"queueOne\"`, `\"queueAll\"`, `\"cancel\"`, `\"allow\"`",
-                "What happens at an instant while a run of the schedule is unfinished: the new run is skipped; "
-                    + "one run waits; all wait; the older run is cancelled; both run.",
-                "`\"skip\"`; of triggers `\"queueAll\"`"
+                "What happens at an instant while a run of the schedule is unfinished. `skip`: the new run is skipped; "
+                    + "`queueOne`: one run waits; `queueAll`: all runs wait; `cancel`: the older run is cancelled; "
+                    + "`allow`: both run.",
+                "`\"skip\"`; for triggers `\"queueAll\"`"
             )
         case .catchUp:
             (
                 "one of `\"none\"`, `\"last\"`, `\"all\"`",
-                "Which of the instants that were missed while opsd or the machine was down are run later.", "`\"last\"`"
+                "Instants that are run later if they were missed while opsd or the machine was down: none, the last one, or all.",
+                "`\"last\"`"
             )
         case .window: ("duration", "Maximum age of a missed instant that is run later.", "`\"1d\"`")
         case .spread:
@@ -37,9 +39,9 @@ public enum ScheduleKey: String, CaseIterable, Sendable {
                 "Pattern of files, instead of `at`: starts a run for each file that is new or has changed, with "
                     + "its path in `OPS_TRIGGER_FILE` and `${file}`.", "none"
             )
-        case .settle: ("duration", "Time for which a file must not have changed.", "`\"5s\"`")
+        case .settle: ("duration", "Time for which a file must be unchanged.", "`\"5s\"`")
         case .batch: ("`true` or `false`", "One run for all files that are new at once.", "`false`")
-        case .poll: ("duration", "Longest time between two looks at all files.", "`\"10m\"`")
+        case .poll: ("duration", "Longest time between two scans of all files.", "`\"10m\"`")
         case .onExec:
             (
                 "text",
@@ -47,7 +49,7 @@ public enum ScheduleKey: String, CaseIterable, Sendable {
                     + "`OPS_TRIGGER_EVENT` and `${event}`.", "none"
             )
         case .every: ("duration", "Time between two starts of that command.", "`\"5m\"`")
-        case .keep: ("integer", "Number of finished runs of which the graph is kept.", "`50`")
+        case .keep: ("integer", "Number of finished runs whose graphs are kept.", "`50`")
         }
     }
 

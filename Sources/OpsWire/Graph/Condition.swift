@@ -15,7 +15,7 @@ public struct Condition: Equatable, Sendable {
         case not(Test)
     }
     public var test: Test
-    /// How the scheduler handles the answer.
+    /// Handling of the answer by the scheduler.
     var policy = ConditionPolicy()
 
     static let testKeys = [

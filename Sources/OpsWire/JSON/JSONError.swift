@@ -14,7 +14,7 @@ public struct JSONError: Error, Equatable, Sendable {
         case trailingBytes
         /// Well-formed, but not of the kind that the reader expects.
         case expected(String)
-        /// Of the right kind, but not acceptable; the text contains the reason.
+        /// A value of the right kind that is not acceptable; the text contains the reason.
         case refused(String)
     }
     public var reason: Reason

@@ -19,31 +19,32 @@ struct GraphReference {
     static let chapters: [Chapter] =
         [
             Chapter(title: "Files", blocks: files), Chapter(title: "Values", blocks: values),
-            Chapter(title: "Defaults", blocks: defaults), Chapter(title: "Gaps", blocks: gaps),
+            Chapter(title: "Defaults", blocks: defaults), Chapter(title: "Placeholders", blocks: placeholders),
             Chapter(title: "Schedules", blocks: schedules),
         ]
         + KeyEntry.Chapter.allCases.map { chapter in
             let keys = OperationKey.allCases.filter { $0.entry.chapter == chapter }
-            return Chapter(title: chapter.rawValue, blocks: [.list(keys.map { ($0.text, text(of: $0.entry)) })])
+            return Chapter(title: chapter.rawValue, blocks: [.list(keys.map { ($0.text, text(of: $0)) })])
         } + [
             Chapter(title: "Conditions", blocks: conditions), Chapter(title: "Observers", blocks: observers),
             Chapter(title: "Example", blocks: example),
         ]
 
-    private static func text(of entry: KeyEntry) -> [String] {
+    private static func text(of key: OperationKey) -> [String] {
+        let entry = key.entry
         var kinds: [String] = []
         if entry.traits.contains(.process) { kinds.append("not for groups") }
         if entry.traits.contains(.single) { kinds.append("not in `defaults`") }
-        if entry.traits.contains(.editable) { kinds.append("opsctl set changes it while the operation waits") }
+        if entry.traits.contains(.editable) { kinds.append("can be changed with opsctl set while the operation waits") }
         let manual = entry.manual
         let options = entry.options.map { "`--\($0.name)`" }.joined(separator: ", ")
         var text = [manual.about[0]]
         text.append("Type: \(entry.form.description). Default: \(manual.fallback).")
         text += manual.about.dropFirst()
-        if entry.form.members.count > 0, entry.form.members.count <= 8 {
+        if key == .conditions {
+            text.append("The chapter Conditions describes the members.")
+        } else {
             text += entry.form.members.map(line)
-        } else if !entry.form.members.isEmpty {
-            text.append("The members are in the chapter Conditions.")
         }
         var last = kinds.isEmpty ? "" : capital(kinds.joined(separator: "; ")) + ". "
         if !options.isEmpty { last += "Options of opsctl submit: \(options). " }
@@ -51,19 +52,19 @@ struct GraphReference {
     }
 
     private static func line(_ member: ValueForm.Member) -> String {
-        let fallback = member.fallback.map { $0.isEmpty ? "" : "; default: \($0)" } ?? "; has to be there"
+        let fallback = member.fallback.map { $0.isEmpty ? "" : "; default: \($0)" } ?? "; required"
         return "`\(member.name)`: \(member.about) (\(member.form.description)\(fallback))"
     }
 
     private static func capital(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
 
     private static let files: [Block] = [
-        .paragraph("opsctl submit with `-f FILE` reads a graph of operations. It is an object"),
+        .paragraph("opsctl submit with `-f FILE` submits a graph of operations. The file contains an object"),
         .literal(
             "{\"name\": \"...\", \"defaults\": {...}, \"order\": \"...\", \"observers\": {...}, \"schedule\": {...},\n \"operations\": [...]}"
         ),
         .paragraph(
-            "or an array of operations, or JSON Lines: one operation per line. It is submitted whole or not at "
+            "or an array of operations, or JSON Lines: one operation per line. The graph is submitted whole or not at "
                 + "all. All errors are reported at once, with file, line, column, operation and key. Unknown "
                 + "keys are errors. A key whose value is null counts as missing."),
         .paragraph(
@@ -87,10 +88,9 @@ struct GraphReference {
             """),
         .paragraph("JSON may have comments (`//` and `/* */`) and a comma after the last entry."),
         .paragraph(
-            "`name` is the name of the graph. `defaults` is an object of keys for all operations. `schedule` "
-                + "says when the graph is submitted. `order` (`\"submission\"` or `\"longestPath\"`, see opsctl "
-                + "queue) chooses which of its operations of equal priority starts first. `operations` lists the "
-                + "operations in any order. A graph has at most \(Limits.operationsPerSubmission) operations and "
+            "`name` is the name of the graph. `defaults` contains keys for all operations. `schedule` determines when "
+                + "the graph is submitted. `order` (`\"submission\"` or `\"longestPath\"`, see opsctl queue) determines "
+                + "which of its operations of equal priority starts first. `operations` lists the operations in any order. A graph has at most \(Limits.operationsPerSubmission) operations and "
                 + "\(Limits.edgesPerSubmission) dependencies."),
     ]
 
@@ -106,28 +106,29 @@ struct GraphReference {
 
     private static let defaults: [Block] = [
         .paragraph(
-            "`defaults` may have any key that several operations can share. A key of an operation replaces that "
-                + "of `defaults` as a whole. Only `environment` and `labels` are merged, entry by entry; and "
-                + "dependencies in `after` do not apply to the operations that they name."),
+            "`defaults` may contain every key that several operations can share. If an operation sets a key itself, the "
+                + "default is ignored. Only `environment` and `labels` are merged, entry by entry. A default "
+                + "dependency in `after` does not apply to the operation that it names."),
         .paragraph(
-            "Groups take only `queue`, `priority` and `labels` from `defaults`, and pass them to their children. "
+            "Groups use only `queue`, `priority` and `labels` from `defaults`, and pass them to their children. "
                 + "The other keys apply to operations with a command."),
     ]
 
-    private static let gaps: [Block] = [
+    private static let placeholders: [Block] = [
         .paragraph(
-            "In a text of the file, `${NAME}` is a gap: it is replaced by the value that `--set NAME=VALUE` "
-                + "gives. Names consist of letters, digits and `_`, and do not begin with a digit. A gap without a value is an error. "
-                + "`$${NAME}` becomes `${NAME}`, for a shell; other forms such as `${NAME:-x}` stay as they are."),
+            "In the texts of the file, `${NAME}` is a placeholder: the value of `--set NAME=VALUE` replaces it. Names "
+                + "consist of letters, digits and `_`, and do not begin with a digit. A placeholder without a value is an "
+                + "error. To pass `${NAME}` to a shell, write `$${NAME}`; other forms such as `${NAME:-x}` are not changed."
+        ),
         .literal("{\"name\": \"deploy\", \"shell\": \"./deploy ${VERSION}\"}"),
     ]
 
     private static let schedules: [Block] = [
         .paragraph(
-            "`schedule` in the object of the graph says when the graph is submitted. opsctl schedule apply with "
-                + "`-f FILE` adds the schedule, or updates it, under the `name` of the graph. `opsctl submit` "
-                + "submits the graph once and ignores `schedule`. In texts of the graph, `${scheduled}` and "
-                + "`${scheduledBefore}` are the instant of the run and the one before."),
+            "The key `schedule` of the graph determines when the graph is submitted. opsctl schedule apply with `-f FILE` "
+                + "adds a schedule with the `name` of the graph, or updates it. `opsctl submit` submits the graph once "
+                + "and ignores `schedule`. In the texts of the graph, `${scheduled}` is replaced by the instant of the run, "
+                + "and `${scheduledBefore}` by the previous one."),
         .literal(
             "{\"name\": \"nightly\", \"schedule\": {\"at\": \"0 3 * * *\", \"zone\": \"Europe/Berlin\"},\n"
                 + " \"operations\": [{\"name\": \"backup\", \"command\": [\"./backup\"]}]}"),
@@ -139,7 +140,8 @@ struct GraphReference {
     ]
 
     private static let conditions: [Block] = [
-        .paragraph("Each condition is an object with one test. Other members say what happens if it is false."),
+        .paragraph(
+            "Each condition is an object with one test. Its other members determine what happens if the test is false."),
         .list(
             (OperationKey.conditions.entry.form.members).map { member in
                 let fallback = member.fallback.map { $0.isEmpty ? "" : " Default: \($0)." } ?? ""
@@ -166,9 +168,9 @@ struct GraphReference {
             "{\"name\": \"deploy\", \"command\": [\"./deploy\"],\n"
                 + " \"observers\": {\"finish\": [\"/bin/sh\", \"-c\", \"jq -r .outcome | wall\"]}}"),
         .paragraph(
-            "A graph can have `observers` too, beside `operations`: `finish` runs when all its operations have "
+            "A graph can have `observers` too, next to `operations`: `finish` runs when all its operations have "
                 + "finished, `failure` when the first of them has failed, has timed out or was interrupted. Each "
-                + "runs once, even if opsd is restarted; only if opsd crashes while one runs, it may run again. "
+                + "runs once, even if opsd is restarted; if opsd crashes while one runs, that one may run again. "
                 + "They run as the submitter, in the directory and environment of the submission, with "
                 + "`OPS_GRAPH`, `OPS_GRAPH_NAME`, `OPS_GRAPH_OUTCOME`, and `OPS_ID` and `OPS_NAME` of the "
                 + "operation that failed first, or of any operation of the graph if none failed. If opsctl retry "
@@ -238,7 +240,10 @@ extension ValueForm {
 extension GraphReference {
     /// docs/graph-files.md.
     static var markdown: String {
-        var lines = ["# Graph files", "", "*Made from the table of operation keys; CONTRIBUTING.md tells how.*"]
+        var lines = [
+            "# Graph files", "",
+            "*This page is generated from the table of operation keys; CONTRIBUTING.md describes how.*",
+        ]
         for chapter in chapters {
             lines += ["", "## \(chapter.title)"]
             for block in chapter.blocks {

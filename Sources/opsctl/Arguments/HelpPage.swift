@@ -43,8 +43,9 @@ enum HelpPage {
         }
         if !verb.verbs.isEmpty {
             try output.line("")
+            let innerWidth = verb.verbs.map { $0.name.utf8.count }.max() ?? 0
             for inner in verb.verbs {
-                try output.line("  \(style(.cyan, DisplayWidth.pad(inner.name, 6)))  \(inner.summary)")
+                try output.line("  \(style(.cyan, DisplayWidth.pad(inner.name, innerWidth)))  \(inner.summary)")
             }
         }
         for group in verb.groups + [Option.everywhere] {

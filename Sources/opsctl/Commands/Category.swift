@@ -8,10 +8,11 @@ enum CategoryVerb {
         "rate", "N/TIME", .text, "at most N starts in any interval of this length, such as 60/1m; none: no limit")
 
     static let units = Option.value(
-        "units", "NAMES", .text, "the names of its units, with commas between them: each holder is told which it has")
+        "units", "NAMES", .text, "names of its units, separated by commas; each holder learns which ones it has")
     static let share = Option.value("share", "N", .integer, "how many operations may hold one unit at once (1)")
     static let export = Option.value(
-        "export", "VARIABLE", .text, "a second variable for the units, beside OPS_UNITS_<CATEGORY>; none: no other")
+        "export", "VARIABLE", .text,
+        "a second variable for the units, besides OPS_UNITS_<CATEGORY>; none: no second variable")
 
     static let verb = Verb(
         "category", aliases: ["categories"], .keeping, "list categories and set their capacities",

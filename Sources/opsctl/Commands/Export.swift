@@ -9,8 +9,8 @@ enum ExportVerb {
         "export", .looking, "export a graph as a trace", forms: ["GRAPH --chrome", "GRAPH --otlp"],
         about: [
             "A trace has a span for each operation and each of its attempts, and for the time that an operation "
-                + "waited after it was ready. It is made from the history; of a running graph it has the part so "
-                + "far.",
+                + "waited after it was ready. It is made from the stored history; of a running graph it contains "
+                + "the part so far.",
             "TRACEPARENT in the environment of a process names its span, so spans that the process itself "
                 + "reports to OpenTelemetry become part of the same trace.",
         ],

@@ -8,7 +8,7 @@ enum FinishVerb {
     static let verb = Verb(
         "finish", .steering, "approve or reject a waiting operation",
         forms: ["OPERATION [--failed] [--message TEXT]"],
-        about: ["For operations with completion: notify, which end when they are told to."],
+        about: ["For operations with completion: notify, which do not end with their process."],
         operands: .one(.operation, "OPERATION"), options: [OptionGroup("Finishing", [failed, message])],
         examples: [
             .init("Approve", "opsctl finish approval"),

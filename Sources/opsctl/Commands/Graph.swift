@@ -3,8 +3,8 @@ internal import OpsWire
 
 /// `graph`: draws a graph.
 enum GraphVerb {
-    private static let dot = Option.flag("dot", "for Graphviz")
-    private static let svg = Option.flag("svg", "for a browser")
+    private static let dot = Option.flag("dot", "write the graph for Graphviz")
+    private static let svg = Option.flag("svg", "write a picture for a browser")
 
     private static let widthOfAPipe = 100
 
@@ -13,7 +13,7 @@ enum GraphVerb {
         forms: ["[GRAPH] [--dot | --svg | --json]"],
         about: [
             "Without an argument it lists the newest graphs.",
-            "In the terminal, layers from left to right with lines from each operation to the ones that wait for it. "
+            "In the terminal, the graph has layers from left to right, with lines from each operation to those that wait for it. "
                 + "Wide graphs are drawn as a tree, each operation under the last one it waits for.",
             "The picture for a browser draws groups as boxes and eight or more equal operations of a large graph as one box "
                 + "with counts. It marks the longest path: the last operation to finish, the last one it waited for, and so on.",

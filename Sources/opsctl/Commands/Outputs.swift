@@ -8,14 +8,15 @@ enum OutputsVerb {
         "outputs", .looking, "print the output directory of an operation",
         forms: ["OPERATION [--attempt N]"],
         about: [
-            "Each attempt finds an empty directory of its own in $OPS_OUTPUT_DIR. Operations that depend on it find the path "
-                + "in $OPS_OUTPUTS_NAME, if something was left there. It is removed together with the log."
+            "Each attempt has an empty directory of its own, with its path in $OPS_OUTPUT_DIR. If it leaves files there, the "
+                + "operations that depend on it find the path in $OPS_OUTPUTS_NAME, where NAME is the name of the "
+                + "operation. The directory is removed together with the log."
         ],
         operands: .one(.operation, "OPERATION"),
         options: [OptionGroup("Choosing", [attempt])],
         examples: [
             .init("The files of a build", "opsctl outputs build"),
-            .init("That of the first attempt", "opsctl outputs build --attempt 1"),
+            .init("The files of its first attempt", "opsctl outputs build --attempt 1"),
         ],
         action: run)
 

@@ -6,7 +6,7 @@ enum QueueVerb {
     static let limit = Option.value("limit", "n", "N|none", .text, "number of operations that run at once")
     static let aging = Option.value("aging", "D|off", .text, "one step of priority for every D waited")
     static let executor = Option.value(
-        "executor", "NAME|none", .text, "executor of its operations that name none; none: this machine")
+        "executor", "NAME|none", .text, "executor of operations that do not name one; none: this machine")
     static let order = Option.value(
         "order", "submission|longestPath", .text, "order of operations of equal priority")
     static let fair = Option.value(
@@ -23,10 +23,11 @@ enum QueueVerb {
         about: [
             "Two queues always exist: default, without a limit, and main, which runs one operation at a time.",
             "With a limit of 0 nothing starts. Running operations continue when a limit is lowered.",
-            "With --order longestPath the operation with the longest estimated path (its own time and everything behind it) "
+            "With --order longestPath the operation with the longest estimated path (its own time and that of the operations after it) "
                 + "starts first among those of equal priority. Estimates are made at submission, from the latest successes "
                 + "of the same name in graphs of the same name, or else of the same program in the queue; they do not "
-                + "change afterwards. Operations without an estimate, submitted before or in other queues, go first.",
+                + "change afterwards. Operations without an estimate go first: those submitted before the order was "
+                + "set, or in other queues.",
             "With --fair user, among operations of equal priority, those of the user with the least slot time in the queue "
                 + "start first. Slot time is the time that processes of the user have run; half of it is forgotten after "
                 + "22 minutes, and most of it after an hour.",

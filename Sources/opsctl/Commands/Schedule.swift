@@ -7,9 +7,9 @@ enum ScheduleVerb {
         "a calendar expression: a cron line, a calendar event of systemd, or \"every DURATION\"; may be repeated")
     static let zone = Option.value(
         "zone", "ZONE", .text, "an IANA time zone, such as Europe/Berlin (default: the machine's; for next --at, $TZ)")
-    static let count = Option.value("count", "n", "N", .integer, "how many (default: 10)")
+    static let count = Option.value("count", "n", "N", .integer, "number of instants or runs (default: 10)")
     private static let after = Option.value(
-        "after", "INSTANT", .time, "begin strictly after an instant (default: now), given in the machine's time zone")
+        "after", "INSTANT", .time, "list instants after this one (default: now), given in the machine's time zone")
 
     static let verb = Verb(
         "schedule", aliases: ["schedules"], .keeping, "submit graphs by the calendar",
@@ -21,23 +21,23 @@ enum ScheduleVerb {
             "import [CRONTAB|-] [--apply]",
         ],
         about: [
-            "An expression is a cron expression of five fields, or @hourly, @daily, @weekly, @monthly or "
+            "EXPR is one of these: a cron expression of five fields; @hourly, @daily, @weekly, @monthly or "
                 + "@yearly; a calendar event of systemd.time(7) such as \"Mon..Fri *-*-* 02:00\", \"*-*~1\" (the "
                 + "last day of each month) or \"daily Europe/Berlin\"; \"every 15m\", counted from the moment "
-                + "when the schedule is added; \"afterFinish 10m\", counted from the end of the previous run; or "
-                + "@reboot, once per boot of the machine. If several expressions give the same instant, it "
-                + "counts once. An expression that is wrong, or never matches, is refused with status 5.",
-            "When the clocks are changed, local times that are skipped run once, at the end of the gap; those "
-                + "that occur twice run only the first time. An expression whose hour begins with * follows "
+                + "when the schedule is added; \"afterFinish 10m\", counted from the end of the previous run; "
+                + "@reboot, once per boot of the machine. An instant that several expressions match counts "
+                + "once. An expression that is wrong, or never matches, is refused with status 5.",
+            "When clocks are changed, a local time that is skipped runs once, at the first time after it; one "
+                + "that occurs twice runs only the first time. An expression whose hour begins with * follows "
                 + "elapsed time instead.",
             "Every instant has one record, stored in the same commit as its run: after a crash or a restart "
                 + "nothing runs twice and nothing is forgotten.",
-            "Each user has names of their own. If several users have a schedule of one name, NAME@USER says "
-                + "which is meant.",
+            "Each user has their own names of schedules. If several users have a schedule with the same name, "
+                + "NAME@USER is the one of USER.",
         ],
         examples: [
             .init("Every night", "opsctl schedule add backup --at '0 3 * * *' -- ./backup"),
-            .init("At three on workdays: when is that?", "opsctl schedule next --at '0 3 * * 1-5'"),
+            .init("The next runs of an expression", "opsctl schedule next --at '0 3 * * 1-5'"),
             .init(
                 "The first Saturday of each month, in another zone",
                 "opsctl schedule next --at 'Sat *-*-1..7 04:00' --zone America/New_York -n 3"),
@@ -56,7 +56,7 @@ enum ScheduleVerb {
                 "run", .keeping, "start a run now", forms: ["NAME"],
                 operands: .one(.text, "NAME"), action: run),
             Verb(
-                "pause", .keeping, "start no runs until resume; the instants are recorded", forms: ["NAME"],
+                "pause", .keeping, "start no runs until resume; their instants are recorded", forms: ["NAME"],
                 operands: .one(.text, "NAME"),
                 action: { (session) throws(Failure) in try pause(session, true) }),
             Verb(
@@ -105,7 +105,7 @@ enum ScheduleVerb {
     private static func forget(_ session: Session) throws(Failure) -> ExitStatus {
         let words = session.arguments.operands
         guard words.count == 2 else {
-            throw session.refuse("it takes a schedule and a file or line", "write opsctl schedule forget NAME KEY")
+            throw session.refuse("a schedule and a file or line are needed", "write opsctl schedule forget NAME KEY")
         }
         _ = try session.call(
             ForgetTriggerRequest.with {

@@ -6,31 +6,33 @@ internal import OpsWire
 enum ScheduleAdd {
     private static let overlap = Option.value(
         "overlap", "skip|queueOne|queueAll|cancel|allow", .text,
-        "while an earlier run is unfinished: skip the instant (default), let one run or all wait for its end, cancel it, or run all the same"
+        "while an earlier run is unfinished: skip the new run (default), let one run or all runs wait, cancel the earlier run, or allow both"
     )
     private static let catchUp = Option.value(
         "catch-up", "none|last|all", .text, "instants missed while opsd or the machine was down (default: last)")
     private static let window = Option.value(
-        "window", "D", .duration, "how old a missed instant may be to be caught up (default: 1d)")
+        "window", "D", .duration, "maximum age of a missed instant that is caught up (default: 1d)")
     private static let spread = Option.value(
-        "spread", "D", .duration, "delay each run by up to this long, always the same for the same instant")
-    private static let from = Option.value("from", "INSTANT", .time, "the first instant that may run")
-    private static let until = Option.value("until", "INSTANT", .time, "the last instant that may run")
-    private static let count = Option.value("count", "N", .integer, "the maximum number of runs")
+        "spread", "D", .duration, "delay each run by a random time up to D; the same instant always has the same delay")
+    private static let from = Option.value("from", "INSTANT", .time, "first instant that may run")
+    private static let until = Option.value("until", "INSTANT", .time, "last instant that may run")
+    private static let count = Option.value("count", "N", .integer, "maximum number of runs")
     private static let keep = Option.value(
-        "keep", "N", .integer, "finished runs of which the graph is kept (default: 50)")
+        "keep", "N", .integer, "number of finished runs whose graphs are kept (default: 50)")
     private static let onPath = Option.value(
         "on-path", "GLOB", .text,
-        "in place of --at: a run for each new or changed file, in $OPS_TRIGGER_FILE and ${file}")
+        "instead of --at: a run for each new or changed file, with its path in $OPS_TRIGGER_FILE and ${file}")
     private static let settle = Option.value(
-        "settle", "D", .duration, "how long a file must not have changed (default: 5s)")
+        "settle", "D", .duration, "time for which a file must be unchanged (default: 5s)")
     private static let batch = Option.flag("batch", "one run for all files that are new at once")
     private static let poll = Option.value(
-        "poll", "D", .duration, "the longest time between two looks at all files (default: 10m)")
+        "poll", "D", .duration, "longest time between two scans of all files (default: 10m)")
     private static let onExec = Option.value(
         "on-exec", "CMD", .text,
-        "in place of --at: a run for each new line that a shell command prints, in $OPS_TRIGGER_EVENT and ${event}")
-    private static let every = Option.value("every", "D", .duration, "how often the command runs (default: 5m)")
+        "instead of --at: a run for each new line that a shell command prints, with the line in $OPS_TRIGGER_EVENT and ${event}"
+    )
+    private static let every = Option.value(
+        "every", "D", .duration, "time between two starts of the command (default: 5m)")
     private static let triggers = OptionGroup("Triggers", [onPath, settle, batch, poll, onExec, every])
     private static let policy = OptionGroup(
         "Calendar",
@@ -50,16 +52,16 @@ enum ScheduleAdd {
             "NAME --on-exec CMD --every D [OPTION...] [--] COMMAND [ARG...]",
         ],
         about: [
-            "A trigger starts a run for each file that is new or has changed (--on-path), or for each line that was not printed before (--on-exec); those that are there at add count as new. Runs wait for one another (--overlap queueAll). A file or line runs once; schedule forget NAME KEY allows it again.",
-            "Each run is a graph with the name of the schedule and the label schedule=NAME, in the environment and directory of this call. Its operations find the instant in $OPS_SCHEDULED_AT and the one before in $OPS_SCHEDULED_BEFORE; ${scheduled} and ${scheduledBefore} are replaced in all strings of the graph.",
+            "A trigger starts a run for each file that is new or has changed (--on-path), or for each line that was not printed before (--on-exec). Files and lines that exist when the schedule is added count as new. Runs wait for one another (--overlap queueAll). Each file or line starts one run; opsctl schedule forget NAME KEY allows another.",
+            "Each run is a graph with the name of the schedule and the label schedule=NAME. It runs in the environment and directory in which the schedule was added. $OPS_SCHEDULED_AT contains the instant of the run, and $OPS_SCHEDULED_BEFORE the previous one; in the texts of the graph, ${scheduled} and ${scheduledBefore} are replaced by them.",
         ],
         operands: .nameAndCommand, options: [policy, triggers] + graph, action: add)
 
     static let applyVerb = Verb(
-        "apply", .keeping, "add the schedule in a graph file, or bring one up to date",
+        "apply", .keeping, "add or update the schedule in a graph file",
         forms: ["-f FILE [--set K=V]... [--dry-run]"],
         about: [
-            "The name is that of the graph in the file, and its key \"schedule\" has the calendar. The same file applied twice changes nothing. A changed calendar counts from now; runs and records stay."
+            "The schedule has the name of the graph in the file; the key \"schedule\" of the file contains its calendar. Applying the same file again changes nothing. A changed calendar applies from now on; earlier runs and records stay."
         ],
         options: [OptionGroup("Graph", [.file, .format, .set, .dryRun])], action: apply)
 

@@ -7,15 +7,15 @@ internal import OpsWire
 enum ScheduleImport {
     private static let apply = Option.flag("apply", "add the schedules; otherwise they are only shown")
     private static let system = Option.flag(
-        "system", "the lines have a column with a user, as /etc/crontab has (known for /etc/crontab and /etc/cron.d)")
+        "system", "the lines have a column with a user, as in /etc/crontab (default for /etc/crontab and /etc/cron.d)")
 
     static let verb = Verb(
-        "import", .keeping, "take over the lines of a crontab", forms: ["[CRONTAB|-] [--system] [--apply]"],
+        "import", .keeping, "turn the lines of a crontab into schedules", forms: ["[CRONTAB|-] [--system] [--apply]"],
         about: [
-            "Shows for each line of CRONTAB, or of standard input, the schedule it would add, or why it cannot; --apply adds them. Ends with 1 if a line could not be taken. Jobs run as under cron: in the home directory, with the variables of the crontab alone, also beside an earlier run, and missed ones are not caught up."
+            "For each line of CRONTAB, or of standard input, it prints the schedule that the line would become, or why it cannot become one. --apply adds the schedules. The exit status is 1 if a line cannot become a schedule. The jobs run as under cron: in the home directory, with only the variables of the crontab, and even while an earlier run is unfinished; missed runs are not caught up."
         ],
         operands: .perhaps(.file, "CRONTAB"), options: [OptionGroup("Import", [apply, system])],
-        examples: [.init("Look at your own", "crontab -l | opsctl schedule import")], action: run)
+        examples: [.init("Preview your own crontab", "crontab -l | opsctl schedule import")], action: run)
 
     private struct Job {
         let line: Crontab.Line

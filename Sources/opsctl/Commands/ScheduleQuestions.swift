@@ -8,8 +8,8 @@ enum ScheduleQuestions {
         "why", .keeping, "explain what a schedule waits for, and the result of its latest instant", forms: ["NAME"],
         operands: .one(.text, "NAME"), action: showReasons)
 
-    private static let from = Option.value("from", "INSTANT", .time, "the first instant, inclusive")
-    private static let to = Option.value("to", "INSTANT", .time, "the last instant, inclusive")
+    private static let from = Option.value("from", "INSTANT", .time, "first instant, inclusive")
+    private static let to = Option.value("to", "INSTANT", .time, "last instant, inclusive")
     private static let overlap = Option.value(
         "overlap", "queueAll|allow", .text, "run one after the other (default), or together")
 
@@ -17,7 +17,7 @@ enum ScheduleQuestions {
         "backfill", .keeping, "start runs for past instants that did not run",
         forms: ["NAME --from A --to B [--overlap queueAll|allow]"],
         about: [
-            "Starts a run for each instant from A through B that has not run: missed, skipped and paused ones, and those before the schedule was added. Called again, it does nothing. At most 1000 instants."
+            "Starts a run for each instant from A through B that has not run: missed, skipped and paused instants, and those before the schedule was added. A second call with the same instants does nothing. At most 1000 instants are possible."
         ],
         operands: .one(.text, "NAME"), options: [OptionGroup("Instants", [from, to, overlap])], action: fill)
 

@@ -29,7 +29,8 @@ extension Option {
     static let file = Option.value(
         "file", "f", "FILE", .file, "a graph: YAML, JSON, JSON Lines, or - for standard input")
     static let format = Option.value(
-        "format", "FORMAT", .choice(GraphText.Format.words), "format of FILE (by the end of its name; - is json)")
+        "format", "FORMAT", .choice(GraphText.Format.words),
+        "format of FILE (default: by the end of its name; json for -)")
     static let set = Option.value("set", "s", "K=V", .keyValue, "value of ${K} in the file")
     static let dryRun = Option.flag("dry-run", "check only, and list the operations")
     static let each = Option.value(
@@ -40,7 +41,7 @@ extension Option {
         "delimiter", "CHAR", .text, "with --each: CHAR separates columns (\\t: a tab); {1} and {2} expand to them")
     static let array = Option.value(
         "array", "A-B[:STEP]", .text,
-        "one operation per index; {}, in option values too, and $OPS_INDEX are the index")
+        "one operation per index; {} expands to it, in option values too, and $OPS_INDEX contains it")
     static let again = Option.value(
         "again", "OPERATION", .operation, "repeat the command of OPERATION in its environment; options change the rest")
     static let graphName = Option.value("graph-name", "NAME", .text, "name of the graph")
@@ -48,7 +49,7 @@ extension Option {
         "key", "k", "KEY", .text, "if KEY was submitted before, return that operation instead of a new one")
     static let unlessActive = Option.value(
         "unless-active", "KEY", .text, "like --key, but only while that operation is unfinished")
-    static let child = Option.flag("child", "add a child to the operation that calls this")
+    static let child = Option.flag("child", "add the operation as a child of the one that runs this command")
 }
 
 extension OptionGroup {

@@ -18,12 +18,12 @@ enum SubmitVerb {
                 + "submission is on disk.",
             "The current environment, directory and umask are recorded. Options must come before the command.",
             "With --each, {} is the line, {.} the line without its extension, {/} its last part, {//} its "
-                + "directory, {/.} the last part without extension and {#} its number. In a name, characters "
-                + "that a name must not have become _.",
+                + "directory, {/.} the last part without extension and {#} its number. In --name, characters "
+                + "that names cannot contain become _.",
             "A graph is submitted whole or not at all. All errors are reported at once, with file, line, column, "
                 + "operation and key. Options given with -f apply to every operation of the file that does not "
-                + "set the key itself; --hold, --at, --delay and --after apply to the operations that wait for "
-                + "no other.",
+                + "set the key itself; --hold, --at, --delay and --after apply to the operations without "
+                + "dependencies.",
         ],
         operands: .command, options: [.submission] + OptionGroup.operation,
         examples: [

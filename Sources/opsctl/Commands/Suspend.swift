@@ -8,9 +8,10 @@ enum SuspendVerb {
         "suspend", aliases: ["pause"], .steering, "stop starting operations",
         forms: ["[SELECTION] [--freeze]"],
         about: [
-            "Suspends the whole daemon if there is no selection, a graph or a queue with --graph or --queue alone, else operations.",
-            "Running operations go on unless they are frozen; frozen ones keep their slots and categories, and their "
-                + "timeouts stand still. Suspensions survive restarts.",
+            "Without a selection it suspends the whole daemon; with only --graph or --queue, that graph or queue; otherwise the "
+                + "selected operations.",
+            "Running operations continue unless they are frozen. Frozen operations keep their workers and categories, and "
+                + "their timeouts are paused. Suspensions survive restarts.",
         ],
         operands: .any(.operation, "OPERATION"), options: [OptionGroup("Suspending", [freeze]), .selection],
         examples: [

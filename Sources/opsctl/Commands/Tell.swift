@@ -21,7 +21,8 @@ enum TellVerb {
         options: [OptionGroup("Telling", [progress, status, result, done, failed])],
         examples: [
             .init("A third is done", "opsctl tell --progress 3/9 --status \"epoch 3\""),
-            .init("For those that wait for this one", "opsctl tell --result \"$(git rev-parse HEAD)\""),
+            .init(
+                "A result for the operations that depend on this one", "opsctl tell --result \"$(git rev-parse HEAD)\""),
         ],
         action: run)
 

@@ -7,7 +7,7 @@ enum TopVerb {
             "Arrows or j and k choose an operation; Enter shows it, l its log, w what it waits for, c cancels it, "
                 + "s holds or resumes it, + and - change its priority, S suspends or resumes the daemon, / filters, f shows the newest failures, ? lists the keys, "
                 + "q leaves.",
-            "With --json an object with the status and the operations shown, again after every change.",
+            "With --json it prints an object with the status and the listed operations, and another one after every change.",
         ],
         examples: [.init("Look", "opsctl top")],
         action: { (session) throws(Failure) in

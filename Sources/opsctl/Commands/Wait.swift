@@ -2,7 +2,7 @@ internal import OpsWire
 
 extension Option {
     static let exitCode = Option.flag(
-        "exit-code", "exit as the operation did: its status, 128+n for a signal, 124 timed out")
+        "exit-code", "exit with the status of the operation; 128+n for a signal, 124 if it timed out")
 }
 
 /// `wait`: waits for operations to finish.

@@ -13,7 +13,7 @@ enum WhyVerb {
         forms: ["OPERATION... [--what-if CHANGE]"],
         about: [
             "Lists everything that keeps it from starting: unmet dependencies, holders of categories, the position in line.",
-            "For a finished operation, tells when, how and why it ended. 7-9 are the operations 7, 8 and 9.",
+            "For a finished operation, it prints when, how and why it ended. 7-9 are the operations 7, 8 and 9.",
         ],
         operands: .some(.operation, "OPERATION"), options: [OptionGroup("Asking", [whatIf])],
         examples: [
