@@ -25,7 +25,7 @@ final class IdleExit {
             hasPassed = false
             alarm.set(at: nil)
         } else if hasPassed {
-            log.notice("nobody has needed opsd for a while: ending until somebody calls")
+            log.notice("idle: exiting until the next client connects")
             stop()
         } else if alarm.instant == nil {
             alarm.set(after: limit)

@@ -40,6 +40,6 @@ struct QueryTooLong: Error {
     let limit: Int64
 
     var message: String {
-        "to find this out takes more than \(limit / 1_000_000_000) s; name fewer operations: a graph, a state, a range of ids"
+        "this query takes more than \(limit / 1_000_000_000) s; name fewer operations: a graph, a state, a range of ids"
     }
 }

@@ -43,7 +43,7 @@ extension Requests {
             reasons.append(("storage", "opsd cannot store anything: instants stay due until it can"))
         }
         if schedule.isPaused {
-            reasons.append(("paused", "it is paused; opsctl schedule resume \(schedule.name) lets it go on"))
+            reasons.append(("paused", "it is paused; opsctl schedule resume \(schedule.name) continues it"))
         } else {
             reasons += schedule.obstacles
         }

@@ -43,11 +43,11 @@ extension Schedule {
             found.append(("overlap", "run \(GraphID(run).reference) is unfinished: \(consequence(policy.overlap))"))
         }
         if let count = policy.count, ledger.position.runs >= count {
-            found.append(("ended", "it has had its \(count) runs"))
+            found.append(("ended", "all of its \(count) runs have started"))
         } else if let start = nextStart {
             found.append(("calendar", "its next run is due at \(start.text)"))
         } else if definition.afterFinish != nil, !unfinished.isEmpty {
-            found.append(("event", "its next run is due after the end of the run before"))
+            found.append(("event", "its next run is due after the end of the previous run"))
         } else if let trigger = definition.trigger {
             let text =
                 if case .path(let glob, _, _, _) = trigger {
@@ -70,7 +70,7 @@ extension Schedule {
         case .queueOne: unfinished.count > 1 ? "further instants are skipped" : "the next run waits for its end"
         case .queueAll: "the next run waits for its end"
         case .cancel: "the next run cancels it"
-        case .allow: "the next run starts all the same"
+        case .allow: "the next run starts anyway"
         }
     }
 }

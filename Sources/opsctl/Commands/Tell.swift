@@ -51,7 +51,7 @@ enum TellVerb {
         }
         if arguments.has(done) { lines.append("X_OPS_FINISHED=0") }
         if arguments.has(failed) { lines.append("X_OPS_FINISHED=1") }
-        guard !lines.isEmpty else { throw session.refuse("there is nothing to tell", "see opsctl help tell") }
+        guard !lines.isEmpty else { throw session.refuse("there is nothing to report", "see opsctl help tell") }
         guard let address = Environment["NOTIFY_SOCKET"], !address.isEmpty else {
             throw Failure(
                 .refused, arguments.path, "not inside an operation", "it works in commands that opsd runs")
