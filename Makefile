@@ -8,6 +8,7 @@ SEEDS ?= 2000
 MINUTES ?= 2
 SEED ?= 1
 COUNT ?= 100
+TARGET ?= OpsCore
 SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd
 # The Swift runtime goes into the programs: installed ones need libsqlite3, libsystemd, libcurl
 # (only opsd-fetch and opsd-transfer), libmicrohttpd (only opsd-web) and libc; opsctl and opsd-step need no library.
@@ -116,9 +117,9 @@ canaries: build ## plant faults that the torture has to find
 	swift build $(RELEASE) --product torture
 	scripts/canaries
 
-mutants: setup ## plant COUNT=n random faults with SEED=s in the scheduler, and count how many its tests find
+mutants: setup ## plant COUNT=n random faults with SEED=s in TARGET=OpsCore, and count how many its tests find
 	@scripts/setup python3
-	scripts/mutants $(COUNT) $(SEED)
+	scripts/mutants $(COUNT) $(SEED) --target $(TARGET)
 
 fuzz: setup ## fuzz each parser of untrusted bytes with libFuzzer, for MINUTES=n each
 	@scripts/setup clang xxd
