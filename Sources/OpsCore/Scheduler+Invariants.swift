@@ -5,6 +5,7 @@ extension Scheduler {
         let rows = table.indicesByID
         return registry.checkInvariants(rows) + checkSlots() + checkLanes(rows) + checkNothingIdles()
             + checkPriorities(rows) + checkBarriers(rows) + checkScratch(rows) + checkStaged(rows) + checkParts(rows)
+            + checkTables(rows)
     }
 
     /// Returns the invariants of parts that are broken.

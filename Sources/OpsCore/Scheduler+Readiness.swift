@@ -145,12 +145,7 @@ extension Scheduler {
         let token = lanes[lane].wokenBy
         lanes[lane].wokenBy = nil
         lanes[lane].status = .idle
-        let key = lanes[lane].key
-        if key.categories != nil || key.parent != 0 || key.only != 0 || key.executor != nil
-            || key.account != nil
-        {
-            lanes.remove(lane)
-        }
+        if !lanes[lane].key.isPlain { lanes.remove(lane) }
         if let token { wake(token) }
     }
 }

@@ -159,9 +159,19 @@ struct LaneBoard: Codable {
         return all.filter { counts($0) && pool[$0.lane].status.isBlocked }
     }
 
+    /// Entries of lanes that a rule blocks.
+    var blockedEntries: [LaneEntry] { blocked }
+
     func checkInvariants() -> [String] {
         var broken: [String] = []
+        let fair = pool.indices.count { pool[$0].key.account != nil }
+        if ofFairQueues.values.reduce(0, { $0 + $1.count }) != fair {
+            broken.append("5: lanes of fair queues are lost")
+        }
         for lane in pool.indices {
+            let isFair = pool[lane].key.account != nil
+            if isFair != ofFairQueue(pool[lane].key.queue).contains(lane) { broken.append("5: a lane is fair or not") }
+            if pool[lane].live == 0, !pool[lane].key.isPlain { broken.append("5: lane \(lane.rawValue) stays empty") }
             if known[pool[lane].key] != lane { broken.append("5: lane \(lane.rawValue) is not found by its key") }
             if (pool[lane].live == 0) != (pool[lane].top == .max) {
                 broken.append("5: lane \(lane.rawValue) of \(pool[lane].live) members has a first one, or none")

@@ -50,6 +50,8 @@ struct Timers: Sendable, Codable {
         while let first = wall.first, !isLive(first) { wall.removeFirst() }
     }
 
+    var entries: [TimerHeap.Entry] { monotonic.entries + wall.entries }
+
     func checkInvariants() -> [String] {
         let misplaced =
             monotonic.entries.contains { !$0.kind.isMonotonic } || wall.entries.contains { $0.kind.isMonotonic }

@@ -205,6 +205,21 @@ struct CategoryTable: Codable {
 
     mutating func removeScope(_ scope: CategoryIndex) { pool.remove(scope) }
 
+    /// `counted`: the users of each set.
+    func checkInvariants(users counted: [CategorySetIndex: Int32]) -> [String] {
+        var broken = sets.checkInvariants(users: counted)
+        var users: [CategoryIndex: Int32] = [:]
+        for set in counted.keys { for need in needs[set.offset] { users[need.category, default: 0] += 1 } }
+        for category in pool.indices where pool[category].base == nil {
+            let now = pool[category]
+            if index[now.name] != category { broken.append("categories: \(now.name) is not found by its name") }
+            if now.users != users[category] ?? 0 { broken.append("categories: \(now.name) has \(now.users) users") }
+            if now.users == 0, !now.isSet { broken.append("categories: \(now.name) stays although nobody uses it") }
+        }
+        if rated.sorted() != pool.indices.filter({ pool[$0].rate != nil }) { broken.append("categories: other rates") }
+        return broken
+    }
+
     private mutating func named(_ name: String) -> CategoryIndex {
         if let category = index[name] { return category }
         let category = pool.insert(Category(name: name, capacity: 1))

@@ -39,4 +39,11 @@ struct Interned<Value: Hashable & Codable, Index: Handle>: Codable {
         free.append(index)
         return true
     }
+
+    /// `counted`: the users of each value.
+    func checkInvariants(users counted: [Index: Int32]) -> [String] {
+        users.indices.filter { users[$0] != counted[Index(rawValue: Int32($0))] ?? 0 }.map {
+            "shared values: number \($0) has \(users[$0]) users, not \(counted[Index(rawValue: Int32($0))] ?? 0)"
+        }
+    }
 }

@@ -16,6 +16,11 @@ struct Lane: Codable {
         /// True if each of its members needs a slot of the pool.
         var needsSlot: Bool { !isGroup && executor == nil }
 
+        /// True for a lane of a queue that any of its operations may enter: it stays although it is empty.
+        var isPlain: Bool {
+            parent == 0 && categories == nil && only == 0 && executor == nil && account == nil
+        }
+
         /// Leaves out members that few lanes have: lanes are looked up at each start.
         func hash(into hasher: inout Hasher) {
             hasher.combine(queue)
