@@ -54,6 +54,16 @@ struct ExecutorRightsTests {
         #expect(try owner(fetch.folder + "/.other.part.state") == Self.user.uid)
     }
 
+    @Test func `directories on the way need not be readable`() throws {
+        let fetch = try Fetch()
+        chmod(fetch.folder, 0o711)
+        let own = fetch.folder + "/own"
+        try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: false)
+        try give(own)
+        #expect(try run(fetch, own + "/file").status == .code(0))
+        #expect(FileManager.default.contents(atPath: own + "/file") == serverContent(size: 100_000))
+    }
+
     @Test func `no file appears where the user has no right to make one`() throws {
         let fetch = try Fetch()
         let (status, log) = try run(fetch, fetch.target)

@@ -30,14 +30,20 @@ final class TargetDirectory {
             names += TargetDirectory.names(target)
             if target.hasPrefix("/") { current = try TargetDirectory.open("/", in: AT_FDCWD) }
         }
-        directory = current
+        // Names on the way need only be passed; this one is also synced.
+        directory = try TargetDirectory.open(".", in: current.rawValue, O_RDONLY)
     }
 
     /// The names of a path, the first one last.
     private static func names(_ path: String) -> [String] { path.split(separator: "/").reversed().map(String.init) }
 
-    private static func open(_ name: String, in directory: Int32) throws(SystemError) -> Descriptor {
-        let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+    /// O_PATH of Linux, which the Swift overlay lacks: no right to read is asked for.
+    private static let passing: Int32 = 0x20_0000
+
+    private static func open(_ name: String, in directory: Int32, _ access: Int32 = passing) throws(SystemError)
+        -> Descriptor
+    {
+        let flags = access | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
         return Descriptor(
             owning: try retrying("open directory \(name)") { unsafe openat(directory, name, flags) })
     }
