@@ -37,6 +37,7 @@ run: build ## build, run an example graph in a private daemon, show it live, lea
 	@scripts/tour $(BIN)
 
 test: setup ## run every test
+	@scripts/setup python3=/usr/bin/python3
 	swift build --explicit-target-dependency-import-check error --build-tests
 	@scripts/clean-run scripts/test
 	@# Beside one another: a torture waits for most of its time.
@@ -106,12 +107,14 @@ simulate: setup ## run SEEDS=n random worlds, every small one, and SEEDS=n sched
 	swift run -c release simulate worlds
 
 torture: build ## crash, stop and starve the programs for MINUTES=n with SEED=s, then prove that every promise held
+	@scripts/setup python3=/usr/bin/python3 e2fsprogs=/sbin/mkfs.ext4 xfsprogs=/sbin/mkfs.xfs btrfs-progs=/sbin/mkfs.btrfs
 	swift build $(RELEASE) --product torture-mark
 	swift build $(RELEASE) --product torture-hostile
 	swift build $(RELEASE) --product torture
 	scripts/torture $(MINUTES) $(SEED)
 
 canaries: build ## plant faults that the torture has to find
+	@scripts/setup python3=/usr/bin/python3
 	swift build $(RELEASE) --product torture-mark
 	swift build $(RELEASE) --product torture-hostile
 	swift build $(RELEASE) --product torture

@@ -20,6 +20,7 @@ struct CalendarEvidence {
 final class Calendar: Sendable {
     private let victims: Victims
     private let ledger: Ledger
+    private let runsTwice: Bool
     private let dropped = Atomic(0)
     private static let files = 10_000
 
@@ -27,14 +28,16 @@ final class Calendar: Sendable {
     private var tickFile: String { victims.work + "/ticks" }
     private var seenFile: String { victims.work + "/dropped" }
 
-    init(_ victims: Victims, _ ledger: Ledger) {
+    init(_ victims: Victims, _ ledger: Ledger, runsTwice: Bool) {
+        self.runsTwice = runsTwice
         self.victims = victims
         self.ledger = ledger
     }
 
     func prepare() throws {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        try add("tick", "echo \"$OPS_SCHEDULED_AT\" >>\(tickFile)", ["at": ["every 1s"], "overlap": "allow"])
+        let mark = "echo \"$OPS_SCHEDULED_AT\" >>\(tickFile)"
+        try add("tick", runsTwice ? "\(mark); \(mark)" : mark, ["at": ["every 1s"], "overlap": "allow"])
         try add(
             "drop", "printf '%s\\n' \"$OPS_TRIGGER_FILE\" >>\(seenFile)",
             ["at": [], "onPath": directory + "/*", "settle": "1s", "poll": "5s", "batch": true])

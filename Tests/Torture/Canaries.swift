@@ -3,16 +3,24 @@
 enum Canaries {
     /// Returns the false facts that were not found.
     static func missed(in evidence: Evidence, findings: Int) -> [String] {
-        all.compactMap { canary in
+        let found = { (canary: Lie, findings: Int, check: (inout Checker) -> Void) -> String? in
             var copy = evidence
             guard canary.plant(&copy) else { return "\(canary.name): nothing in this run to plant it in" }
             var checker = Checker(copy)
-            checker.run()
+            checker.enough = findings
+            check(&checker)
             return checker.findings.count > findings ? nil : canary.name
         }
+        var honest = Checker(evidence)
+        honest.checkCompanions()
+        return all.compactMap { found($0, findings) { $0.run() } }
+            + ofCompanions(evidence).compactMap { found($0, honest.findings.count) { $0.checkCompanions() } }
     }
 
-    static let all: [(name: String, plant: @Sendable (inout Evidence) -> Bool)] = [
+    /// Lies that there is something in this run to plant in.
+    static func lies(for evidence: Evidence) -> [Lie] { all + ofCompanions(evidence) }
+
+    private static let all: [(name: String, plant: @Sendable (inout Evidence) -> Bool)] = [
         (
             "an acknowledged operation is missing",
             {
@@ -32,6 +40,13 @@ enum Canaries {
             "a lock was not free",
             {
                 $0.marks.brokenLocks.append("planted")
+                return true
+            }
+        ),
+        (
+            "a named unit had two holders",
+            {
+                $0.marks.brokenLocks.append("operation 1 (s0-1), attempt 1, did not get OPS_UNITS_TPU=t0:0")
                 return true
             }
         ),

@@ -24,7 +24,7 @@ extension Checker {
         return evidence.rows.count
     }
 
-    private func mayBeCancelled(_ row: Evidence.Row) -> Bool {
+    func mayBeCancelled(_ row: Evidence.Row) -> Bool {
         if evidence.ledger.mayBeCancelled.contains(row.id) { return true }
         if evidence.ledger.graphsThatMayBeCancelled.contains(row.graph) { return true }
         guard let parent = row.group.flatMap({ evidence.rows[$0] }) else { return false }
@@ -38,7 +38,7 @@ extension Checker {
         var checked = 0
         let spans = evidence.spans
         for row in evidence.rows.values where !row.isGroup {
-            guard let plan = evidence.planned[row.name] else { continue }
+            guard let plan = evidence.planned[row.name], plan.transfer == nil else { continue }
             for attempt in row.attempts {
                 checked += 1
                 check(attempt, of: row, plan, spans)

@@ -2,8 +2,9 @@ extension Checker {
     /// Checks that no message or action of an attacker affects an honest user's operation.
     mutating func impersonation() -> Int {
         for row in evidence.rows.values {
-            // No operation of the load sends any report except its end.
-            for text in [row.statusText, row.result, row.progress, row.note].compactMap(\.self) {
+            // No operation of the load says anything but that it has ended.
+            for text in [row.statusText, row.result, row.progress, row.note].compactMap(\.self)
+            where !evidence.isTransfer(row.id) || text.contains(Attacker.mine) {
                 find("operation \(row.id) was given a text by somebody else: \(text)")
             }
             for attempt in row.attempts where attempt.exitCode == Self.forgedCode {

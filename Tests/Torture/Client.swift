@@ -14,14 +14,17 @@ struct Client {
     /// Number of unfinished operations at which no more are submitted.
     static let backlog = 250
 
-    init(_ number: Int, _ arguments: Arguments, _ victims: Victims, _ ledger: Ledger, _ watcher: Watcher) {
+    init(
+        _ number: Int, _ arguments: Arguments, _ victims: Victims, _ ledger: Ledger, _ watcher: Watcher,
+        _ transfers: Transfers?
+    ) {
         let seed = arguments.seed
         dice = Dice(seed: seed &* 1000 &+ UInt64(number))
         name = "s\(number)"
         planner = Planner(
             dice: Dice(seed: seed &* 1000 &+ 500 &+ UInt64(number)), prefix: name,
             mark: [victims.tools + "/torture-mark", victims.marks, victims.locks], opsctl: victims.tools + "/opsctl",
-            highestPriority: victims.people == nil ? 8 : 4, isForged: arguments.sabotage == .forging)
+            highestPriority: victims.people == nil ? 8 : 4, transfers: transfers, sabotage: arguments.sabotage)
         losesEdges = arguments.sabotage == .edges
         self.victims = victims
         self.ledger = ledger

@@ -7,11 +7,29 @@ enum Disk: Sendable {
     case shared
     /// A small tmpfs: it can be full.
     case small
-    /// An ext4 in an image on a tmpfs: it can be full, fail to write, and lose its power.
-    case image(String)
+    /// A file system in an image on a tmpfs: it can be full, fail to write, and lose its power.
+    case image(Image)
+
+    struct Image: Sendable {
+        enum Kind: String { case ext4, xfs, btrfs }
+        var path: String
+        var kind = Kind.ext4
+        /// Options of mount(8).
+        var options = ""
+
+        /// False where the file system has no call that loses what was not synced.
+        var losesPower: Bool { kind != .btrfs }
+    }
 
     var canBeFull: Bool { if case .shared = self { false } else { true } }
-    var image: String? { if case .image(let path) = self { path } else { nil } }
+    var image: Image? { if case .image(let image) = self { image } else { nil } }
+
+    /// Brings a directory to the disk.
+    static func sync(_ directory: String) throws {
+        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0, fsync(descriptor) == 0 else { throw Trouble("cannot sync \(directory)") }
+        close(descriptor)
+    }
 
     /// Writes into a new file until no block is left; deleting it makes room.
     static func fill(_ path: String) -> Bool {
@@ -24,9 +42,11 @@ enum Disk: Sendable {
     }
 
     /// The power goes: what was not synced is lost, and everything fails until it is mounted again.
-    static func cutPower(_ mountPoint: String) throws {
+    static func cutPower(_ mountPoint: String, of image: Image) throws {
+        // A btrfs that could not write has turned itself off.
+        guard image.losesPower else { return }
         let directory = open(mountPoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        // EXT4_GOING_FLAGS_NOLOGFLUSH: not even the journal's end is written.
+        // EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN are one call. GOING_FLAGS_NOLOGFLUSH: not even the journal's end is written.
         var how: UInt32 = 2
         let shutDown: UInt = 0x8004_587D
         guard directory >= 0, ioctl(directory, shutDown, &how) == 0 else {
@@ -36,7 +56,7 @@ enum Disk: Sendable {
     }
 
     /// Takes the file system away once nobody has a file open in it, and does what a machine does at its start.
-    static func remount(_ image: String, at mountPoint: String, report: String) throws {
+    static func remount(_ image: Image, at mountPoint: String, report: String) throws {
         let end = Date().addingTimeInterval(20)
         while umount(mountPoint) != 0 {
             guard errno == EBUSY, Date() < end else {
@@ -44,9 +64,9 @@ enum Disk: Sendable {
             }
             usleep(10_000)
         }
-        // 1: mended.
-        try run(["/sbin/e2fsck", "-p", image], report, upTo: 1)
-        try run(["/bin/mount", "-o", "loop,discard,errors=continue,dioread_lock", image, mountPoint], report, upTo: 0)
+        // The others repair themselves when they are mounted. 1: mended.
+        if image.kind == .ext4 { try run(["/sbin/e2fsck", "-p", image.path], report, upTo: 1) }
+        try run(["/bin/mount", "-o", image.options, image.path, mountPoint], report, upTo: 0)
         try keepHonest(mountPoint)
     }
 

@@ -62,7 +62,11 @@ struct Evidence {
     /// Operations of the load.
     var rows: [Int: Row] = [:]
     var calendar: CalendarEvidence?
-    /// Queues of the operations of hostile users and of schedules, by their ids.
+    var transfers: TransferEvidence?
+    var page: Page.Seen?
+    var functions: FunctionEvidence?
+    private(set) var functionRows: [Int: FunctionEvidence.Row] = [:]
+    /// Queues of the operations of hostile users, functions and schedules, by their ids.
     var strangers: [Int: String] = [:]
     var idOf: [String: Int] = [:]
     var events: [Event] = []
@@ -105,6 +109,8 @@ struct Evidence {
             .map(String.init)
     }
 
+    func isTransfer(_ id: Int) -> Bool { rows[id].flatMap { planned[$0.name] }?.transfer != nil }
+
     /// The numbers of the events between which each attempt executed.
     var spans: [Marks.Attempt: ClosedRange<Int>] {
         var begun: [Int: (number: Int, sequence: Int)] = [:]
@@ -133,6 +139,11 @@ struct Evidence {
             for fields in try wire.receive()["operations"] as? [[String: Any]] ?? [] {
                 guard let row = Self.row(fields) else { throw Trouble("a row without what it must have: \(fields)") }
                 read = row.id
+                if row.queue == Functions.queue {
+                    functionRows[row.id] = .init(attempt: row.attempt, outcome: row.outcome ?? row.state)
+                    strangers[row.id] = row.queue
+                    continue
+                }
                 let isScheduled = (fields["labels"] as? [String: Any])?["schedule"] != nil
                 if isScheduled || person.map({ fields["user"] as? String != $0.name }) ?? false {
                     strangers[row.id] = row.queue

@@ -44,7 +44,8 @@ struct Executions {
             if ended < .infinity { ends.append((attempt.id, end.at...ended)) }
         }
         if last < first { return }
-        all.append(first...last)
+        // A transfer takes no slot.
+        if !evidence.isTransfer(attempt.id) { all.append(first...last) }
         ofQueue[queue, default: []].append(first...last)
     }
 

@@ -9,14 +9,15 @@ extension Faults {
         return try disturb("disk full", [.noRoom], begin: { Disk.fill(path) }, end: { unlink(path) })
     }
 
-    /// Fills the file system below the image: ext4 accepts data, and fails to write them to the disk later.
+    /// The room under the image goes: the file system takes what is written, and fails to bring it to the disk.
     mutating func starveDisk() throws -> Fault {
         guard let image = victims.disk.image else { return begin("nothing") }
-        let path = image + ".filler"
+        let path = image.path + ".filler"
+        let kind = "write-back errors of \(image.kind.rawValue)"
         let fault = try disturb(
-            "write-back errors of ext4", [.noRoom, .lostOutput], begin: { Disk.fill(path) }, end: { unlink(path) })
+            kind, [.noRoom, .lostOutput], begin: { Disk.fill(path) }, end: { unlink(path) })
         if isDiskWritable { return fault }
-        return try cutPower("write-back errors of ext4, mounted again")
+        return try cutPower("\(kind), mounted again")
     }
 
     /// A file system that cannot write its journal shuts itself down, at the latest when it has to write it again. Then
@@ -93,9 +94,9 @@ extension Faults {
         guard let image = victims.disk.image else { return begin("nothing") }
         let fault = begin(kind, [.interruption, .lostOutput])
         try victims.silence()
-        try Disk.cutPower(victims.state)
+        try Disk.cutPower(victims.mount, of: image)
         try victims.killAll()
-        try Disk.remount(image, at: victims.state, report: victims.work + "/e2fsck.log")
+        try Disk.remount(image, at: victims.mount, report: victims.work + "/mount.log")
         try victims.start()
         try expectSound(after: fault)
         return fault

@@ -45,7 +45,7 @@ struct Faults {
     /// Faults with their times, for a reader who looks for the cause of a violation.
     private let diary: FileHandle?
 
-    private typealias Choice = (name: String, weight: Int, fault: (inout Faults) throws -> Fault)
+    typealias Choice = (name: String, weight: Int, fault: (inout Faults) throws -> Fault)
 
     private static var processes: [Choice] {
         [
@@ -64,7 +64,8 @@ struct Faults {
 
     /// `only`: names of faults; empty for all that this run can have.
     init(
-        dice: Dice, victims: Victims, watcher: Watcher, ledger: Ledger, only: [String], sabotage: Sabotage?
+        dice: Dice, victims: Victims, watcher: Watcher, ledger: Ledger, companions: Companions, only: [String],
+        sabotage: Sabotage?
     ) {
         self.dice = dice
         self.victims = victims
@@ -72,15 +73,17 @@ struct Faults {
         self.ledger = ledger
         var possible = Self.processes
         if victims.disk.canBeFull { possible.append(("full", 12, { try $0.fillDisk() })) }
-        if victims.disk.image != nil {
-            possible += [("starve", 10, { try $0.starveDisk() }), ("power", 10, { try $0.cutPower() })]
+        if let image = victims.disk.image {
+            possible.append(("starve", 10, { try $0.starveDisk() }))
+            if image.losesPower { possible.append(("power", 10, { try $0.cutPower() })) }
         }
         if victims.shim != nil { possible += Self.preloaded }
+        possible += Self.choices(companions)
         switch sabotage {
         case .forgetting: possible.append(("forget", 60, { try $0.forget() }))
         case .twins: possible.append(("twins", 200, { try $0.startTwice() }))
         case .standstill: possible.append(("standstill", 60, { $0.standStill() }))
-        case .limits, .rates, .edges, .forging, nil: break
+        case .limits, .units, .rates, .edges, .forging, .instants, .bytes, .page, .rights, .functions, nil: break
         }
         choices = possible.filter { only.isEmpty || only.contains($0.name) }
             .flatMap { Array(repeating: $0.fault, count: $0.weight) }
@@ -163,7 +166,7 @@ struct Faults {
         return fault
     }
 
-    private mutating func pause(_ pid: pid_t?, _ name: String) -> Fault {
+    mutating func pause(_ pid: pid_t?, _ name: String) -> Fault {
         let fault = begin("stop and continue \(name)")
         guard let pid else { return begin("nothing") }
         kill(pid, SIGSTOP)

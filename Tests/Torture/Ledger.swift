@@ -44,6 +44,7 @@ final class Ledger: Sendable {
     }
 
     private let page = Mutex(Page())
+    private let whenFound = Mutex<(@Sendable (Int, String) -> Void)?>(nil)
 
     func write<T: Sendable>(_ change: (inout sending Page) -> sending T) -> T { page.withLock { change(&$0) } }
     func read<T: Sendable>(_ look: (borrowing Page) -> T) -> T { page.withLock { look($0) } }
@@ -51,7 +52,16 @@ final class Ledger: Sendable {
     var copy: Page { page.withLock { $0 } }
 
     /// Something that must not be, seen while it ran.
-    func find(_ text: String) { page.withLock { $0.findings.append(text) } }
+    func find(_ text: String) {
+        let count = page.withLock {
+            $0.findings.append(text)
+            return $0.findings.count
+        }
+        whenFound.withLock { $0 }?(count, text)
+    }
+
+    /// Called with the number and the text of each finding: something may have to be kept that is lost later.
+    func onFinding(_ keep: @escaping @Sendable (Int, String) -> Void) { whenFound.withLock { $0 = keep } }
 
     func count(_ what: String) { page.withLock { $0.calls[what, default: 0] += 1 } }
 

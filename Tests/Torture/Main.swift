@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// torture --minutes N --seed S [--clients N] [--workers N] [--work DIR]
-///     [--small-disk | --image FILE] [--shim LIBRARY] [--only FAULT,FAULT...] [--attacks all|none|ATTACK,ATTACK...]
+/// torture --minutes N --seed S [--clients N] [--workers N] [--work DIR] [--source DIR]
+///     [--small-disk | --image FILE --kind ext4|xfs|btrfs --mount OPTIONS] [--shim LIBRARY] [--only FAULT,FAULT...] [--attacks all|none|ATTACK,ATTACK...]
 ///     [--no-cgroup] [--sabotage KIND]
 ///
 /// Runs the real programs under random clients and random faults, lets everything settle, and then proves from what
@@ -28,6 +28,8 @@ struct Arguments: Sendable {
     var clients = 3
     var workers = 4
     var work = ""
+    /// Checkout with the clients that are not Swift; nil: without them.
+    var source: String?
     var disk = Disk.shared
     /// Library to preload, so that clocks can be set and disks fail.
     var shim: String?
@@ -42,6 +44,7 @@ struct Arguments: Sendable {
 
     init(_ words: ArraySlice<String>) throws {
         var words = words
+        var image = Disk.Image(path: "")
         while let word = words.popFirst() {
             if word == "--small-disk" {
                 disk = .small
@@ -58,7 +61,12 @@ struct Arguments: Sendable {
             case "--clients": clients = Int(value) ?? clients
             case "--workers": workers = Int(value) ?? workers
             case "--work": work = value
-            case "--image": disk = .image(value)
+            case "--source": source = value
+            case "--image": image.path = value
+            case "--kind":
+                guard let kind = Disk.Image.Kind(rawValue: value) else { throw Trouble("unknown file system \(value)") }
+                image.kind = kind
+            case "--mount": image.options = value
             case "--shim": shim = value
             case "--only": only = value.split(separator: ",").map(String.init)
             case "--attacks":
@@ -69,6 +77,7 @@ struct Arguments: Sendable {
             default: throw Trouble("unknown option \(word)")
             }
         }
+        if !image.path.isEmpty { disk = .image(image) }
         if work.isEmpty { work = NSTemporaryDirectory() + "opsd-torture-\(seed)-\(getpid())" }
     }
 

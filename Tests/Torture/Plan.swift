@@ -30,6 +30,8 @@ struct Planned: Sendable {
     var retryLimit = 0
     /// Child that the operation submits while it executes.
     var product: String?
+    /// File that it fetches instead of executing the marking program.
+    var transfer: PlannedTransfer?
 
     /// The exit code (nil: it ends by `signal`) of one attempt that nobody disturbs.
     func ending(attempt: Int) -> (code: Int?, signal: Int?) {
@@ -46,6 +48,9 @@ struct Planner {
     let opsctl: String
     let highestPriority: Int
     private let isForged: Bool
+    /// True if the server of the transfers is one against which no client can do anything.
+    let isTreacherous: Bool
+    private let transfers: Transfers?
     private var count = 0
     private var planned: [Planned] = []
 
@@ -65,8 +70,13 @@ struct Planner {
 
     struct NamedUnits { var category: String, names: [String], share: Int }
 
-    init(dice: Dice, prefix: String, mark: [String], opsctl: String, highestPriority: Int, isForged: Bool) {
-        self.isForged = isForged
+    init(
+        dice: Dice, prefix: String, mark: [String], opsctl: String, highestPriority: Int, transfers: Transfers?,
+        sabotage: Sabotage?
+    ) {
+        isForged = sabotage == .forging
+        isTreacherous = sabotage == .bytes
+        self.transfers = transfers
         self.opsctl = opsctl
         self.highestPriority = highestPriority
         self.dice = dice
@@ -154,12 +164,18 @@ struct Planner {
         if let limit = Self.queueLimits[queueName] { words.append("n:queue-\(queueName):\(limit):1") }
         if queue == nil { operation["queue"] = queueName }
         if group == nil { addCategories(&operation, &words, &plan) }
-        addEnding(&operation, &words, &plan)
-        addScheduling(&operation, &plan)
-        operation["grace"] = "\(dice.roll(1...4) * 100)ms"
         plan.hasCategories = operation["categories"] != nil
-        if isForged, dice.happens(20) { words.append("status=\(Attacker.mine)") }
-        operation["command"] = mark + words
+        // In the queue without a limit: the time before the start of a transfer is not told of, and counts for limits.
+        if let transfers, queueName == "default", dice.happens(10) {
+            addScheduling(&operation, &plan)
+            addTransfer(&operation, &plan, from: transfers)
+        } else {
+            addEnding(&operation, &words, &plan)
+            addScheduling(&operation, &plan)
+            operation["grace"] = "\(dice.roll(1...4) * 100)ms"
+            if isForged, dice.happens(20) { words.append("status=\(Attacker.mine)") }
+            operation["command"] = mark + words
+        }
         plan.words = words
         planned.append(plan)
         return operation

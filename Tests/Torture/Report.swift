@@ -23,6 +23,19 @@ struct Report {
             print("attackers and schedules: \(evidence.strangers.count) operations")
             for (what, count) in evidence.attacks.sorted(by: { $0.key < $1.key }) { print("  \(count) \(what)") }
         }
+        if let transfers = evidence.transfers {
+            print(
+                "transfers: \(transfers.files.count) files, \(transfers.requests) requests to the server, "
+                    + "\(transfers.fetches.count) of them with a witness")
+        }
+        if let page = evidence.page {
+            print("page: \(page.connections) connections, \(page.messages.count) messages")
+        }
+        if let functions = evidence.functions {
+            print(
+                "functions: \(functions.results.count) results, \(functions.starts) starts of the program, "
+                    + "\(functions.attached) of them found earlier calls")
+        }
         if let shim = victims.shim {
             print(
                 "shim: \(shim.failedCalls) calls on the disk failed, \(shim.clockReadings) clock readings moved, "
@@ -30,8 +43,14 @@ struct Report {
         } else {
             print("NOT TORTURED: clocks and I/O errors, for want of the preloaded library")
         }
-        if victims.disk.image == nil { print("NOT TORTURED: power cuts and write-back errors (DISK=ext4, as root)") }
-        if !victims.disk.canBeFull { print("NOT TORTURED: a full disk (DISK=small or ext4, as root)") }
+        if let image = victims.disk.image {
+            if !image.losesPower {
+                print("NOT TORTURED: power cuts: \(image.kind.rawValue) has no call for them (DISK=ext4 or xfs)")
+            }
+        } else {
+            print("NOT TORTURED: power cuts and write-back errors (DISK=ext4 or xfs, as root)")
+        }
+        if !victims.disk.canBeFull { print("NOT TORTURED: a full disk (DISK=small, ext4, xfs or btrfs, as root)") }
     }
 
     static func tell(_ checker: Checker, seed: UInt64) {
@@ -41,7 +60,7 @@ struct Report {
         ] {
             print("\(name): \(Waiting.summary(samples))")
         }
-        print("  checked \(Canaries.all.count): lies planted in this evidence are found")
+        print("  checked \(Canaries.lies(for: checker.evidence).count): lies planted in this evidence are found")
         var times: [String: Int] = [:]
         for finding in checker.findings { times[finding, default: 0] += 1 }
         var seen: Set<String> = []

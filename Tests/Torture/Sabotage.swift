@@ -9,8 +9,20 @@ enum Sabotage: String {
     case twins
     /// Queues let more execute than they may.
     case limits
+    /// Named units have more holders than their share.
+    case units
     /// More start within a time than may.
     case rates
+    /// An instant of a schedule runs twice.
+    case instants
+    /// A transfer is put together from two versions of a file.
+    case bytes
+    /// The page is told of events twice after a reconnection.
+    case page
+    /// The page is served with the rights of another user than its own.
+    case rights
+    /// A function runs twice in one attempt.
+    case functions
     /// Dependencies are lost on their way.
     case edges
     /// Nothing starts for seconds, although slots are free.

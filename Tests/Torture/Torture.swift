@@ -10,6 +10,7 @@ struct Torture {
     let watcher: Watcher
     let hostility: Hostility?
     let calendar: Calendar
+    let companions: Companions
 
     init(_ arguments: Arguments) throws {
         self.arguments = arguments
@@ -27,7 +28,8 @@ struct Torture {
         if !arguments.usesControlGroups { try victims.doWithoutControlGroups() }
         hostility = try Hostility(
             victims: victims, ledger: ledger, seed: arguments.seed, attacks: arguments.attacks)
-        calendar = Calendar(victims, ledger)
+        calendar = Calendar(victims, ledger, runsTwice: arguments.sabotage == .instants)
+        companions = try Companions(victims, ledger, arguments)
         watcher = Watcher(socket: victims.socket, mayLackStorage: victims.mayLackStorage, ledger: ledger)
     }
 
@@ -41,12 +43,23 @@ struct Torture {
                 for left in victims.endAll() { print("torture: \(left)") }
             }
         }
-        if victims.disk.image != nil { try Disk.keepHonest(victims.state) }
+        let (record, kept) = (victims.state + "/record", victims.work + "/record-of-finding-")
+        ledger.onFinding { number, text in
+            // At once, whatever becomes of the run.
+            FileHandle.standardError.write(Data("torture: after event \(watcher.count): \(text)\n".utf8))
+            // The record has room for some minutes. Later findings follow from the first ones as a rule.
+            if number > 3 { return }
+            do { try FileManager.default.copyItem(atPath: record, toPath: kept + "\(number)") } catch {
+                print("torture: the record of finding \(number) cannot be kept: \(error)")
+            }
+        }
+        if victims.disk.image != nil { try Disk.keepHonest(victims.mount) }
         try victims.start()
         try prepare()
         try calendar.prepare()
         watcher.begin()
         try hostility?.begin()
+        try companions.begin()
         let end = Date().addingTimeInterval(arguments.minutes * 60)
         let clients = DispatchGroup()
         clients.enter()
@@ -57,15 +70,15 @@ struct Torture {
         for number in 0..<arguments.clients {
             clients.enter()
             Thread.detachNewThread {
-                var client = Client(number, arguments, victims, ledger, watcher)
+                var client = Client(number, arguments, victims, ledger, watcher, companions.transfers)
                 client.run(until: end)
                 clients.leave()
             }
         }
         var faults = Faults(
             dice: Dice(seed: arguments.seed &+ 77), victims: victims, watcher: watcher, ledger: ledger,
-            only: arguments.only, sabotage: arguments.sabotage)
-        // The last seconds have no faults, so that there is some output that no fault can have lost.
+            companions: companions, only: arguments.only, sabotage: arguments.sabotage)
+        // The last seconds are undisturbed: some output must be there that no fault can have lost.
         try faults.run(until: end.addingTimeInterval(-5))
         guard clients.wait(timeout: .now() + 180) == .success else { throw Trouble("a client did not come back") }
         try settle()
@@ -97,7 +110,7 @@ struct Torture {
         }
         _ = try Wire.call(victims.socket, "SetCategory", ["name": "gpu", "capacity": Planner.unitCapacity])
         for units in Planner.namedUnits {
-            let share = arguments.sabotage == .limits ? units.share + 1 : units.share
+            let share = arguments.sabotage == .units ? units.share + 1 : units.share
             let parameters = ["name": units.category, "units": units.names, "share": share] as [String: Any]
             _ = try Wire.call(victims.socket, "SetCategory", parameters)
         }
@@ -127,6 +140,7 @@ struct Torture {
         for units in Planner.namedUnits { try insist("SetCategory", ["name": units.category, "units": units.names]) }
         try insist("SetWorkers", ["workers": arguments.workers])
         try calendar.settle()
+        companions.functions?.end()
         try waitUntilSettled()
     }
 
@@ -193,10 +207,16 @@ struct Torture {
         if !watcher.end(after: last, seconds: 60) {
             ledger.find("the watcher was not told all \(last) events within 60 s")
         }
+        if let page = companions.page, !page.end(after: last, seconds: 60) {
+            ledger.find("the page was not told all \(last) events within 60 s")
+        }
         var evidence = try Evidence(
             victims: victims, ledger: ledger, watched: watcher.copy, faults: faults, dice: Dice(seed: arguments.seed))
         evidence.readForeignBytes(victims)
         evidence.calendar = try calendar.evidence()
+        evidence.transfers = try companions.transfers?.evidence(evidence.planned)
+        evidence.functions = try companions.functions?.evidence(evidence.functionRows)
+        evidence.page = companions.page?.copy
         evidence.attacks = hostility?.tally ?? [:]
         evidence.powers = hostility?.findings ?? []
         return evidence

@@ -12,9 +12,12 @@ final class Victims: Sendable {
     let disk: Disk
     /// Nil if it could not be built.
     let shim: Shim?
-    var state: String { work + "/state" }
+    /// The disk that the faults are about, with the state directory and the files that transfers fetch.
+    var mount: String { work + "/mount" }
+    var state: String { mount + "/state" }
+    var files: String { mount + "/files" }
     /// Beside the state directory where others must reach it, for that one is closed to them.
-    var socket: String { people == nil ? work + "/state/control.sock" : work + "/control.sock" }
+    var socket: String { people == nil ? state + "/control.sock" : work + "/control.sock" }
     /// The directory of the programs that operations execute.
     var tools: String { people == nil ? programs : work + "/programs" }
     var marks: String { work + "/marks" }
@@ -26,6 +29,8 @@ final class Victims: Sendable {
         var runners: Set<pid_t> = []
         var starts = 0
         var deaths = 0
+        var isDown = false
+        var spared: Set<pid_t> = []
     }
 
     init(programs: String, people: People?, work: String, workers: Int, disk: Disk, shim library: String?) throws {
@@ -34,27 +39,24 @@ final class Victims: Sendable {
         self.work = work
         self.workers = workers
         self.disk = disk
-        for directory in [work, work + "/state", work + "/locks"]
+        for directory in [work, work + "/mount", work + "/mount/state", work + "/mount/files", work + "/locks"]
         where !FileManager.default.fileExists(atPath: directory) {
             try FileManager.default.createDirectory(
                 atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         }
         shim = try library.map { try Shim(library: $0, work: work) }
         if let people { try open(to: people) }
+        // The first power cut may come at once.
+        for directory in [mount, state, files] { try Disk.sync(directory) }
     }
 
     /// Lets the honest user execute the programs and write marks; others get no further than the socket.
     private func open(to people: People) throws {
-        chmod(work, 0o711)
+        for directory in [work, mount] { chmod(directory, 0o711) }
         try FileManager.default.createDirectory(
             atPath: tools, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
-        for program in ["torture-mark", "torture-hostile", "opsctl"] {
-            // Copied by another process: a file that is open for writing here may be inherited, and is too busy to run.
-            let copy = try Program(
-                ["/bin/cp", "\(programs)/\(program)", tools], environment: Self.environment, output: "/dev/null")
-            guard copy.wait(seconds: 60) == 0 else { throw Trouble("cannot copy \(program) to \(tools)") }
-        }
-        for (path, isDirectory) in [(locks, true), (marks, false)] {
+        for program in ["torture-mark", "torture-hostile", "opsctl"] { try provide("\(programs)/\(program)") }
+        for (path, isDirectory) in [(locks, true), (files, true), (marks, false)] {
             let mode: [FileAttributeKey: Any] = [.posixPermissions: isDirectory ? 0o700 : 0o600]
             let isThere = isDirectory || FileManager.default.createFile(atPath: path, contents: nil, attributes: mode)
             guard isThere, chown(path, people.honest.uid, people.honest.gid) == 0 else {
@@ -63,12 +65,32 @@ final class Victims: Sendable {
         }
     }
 
+    /// Copies a program, or a directory, to where the honest user finds it.
+    func provide(_ path: String) throws {
+        if people == nil { return }
+        // Copied by another process: a file that is open for writing here may be inherited, and is too busy to run.
+        let copy = try Program(["/bin/cp", "-r", path, tools], environment: Self.environment, output: "/dev/null")
+        guard copy.wait(seconds: 60) == 0 else { throw Trouble("cannot copy \(path) to \(tools)") }
+    }
+
+    /// Words before a command that have it executed as the honest user, where there is one.
+    var asHonest: [String] {
+        people.map {
+            ["/usr/bin/setpriv", "--reuid", "\($0.honest.uid)", "--regid", "\($0.honest.gid)", "--clear-groups"]
+        } ?? []
+    }
+
+    /// Process that is no part of the machine under torture.
+    func spare(_ pid: pid_t) { running.withLock { _ = $0.spared.insert(pid) } }
+
     /// True if calls may rightly be refused for want of storage.
     var mayLackStorage: Bool { disk.canBeFull || shim != nil }
 
     static var environment: [String: String] {
         var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("OPS_") }
         environment["NOTIFY_SOCKET"] = nil
+        // The server of the transfers is on the loopback interface.
+        environment["no_proxy"] = "*"
         return environment
     }
 
@@ -81,6 +103,8 @@ final class Victims: Sendable {
         running.withLock { _ = $0.runners.insert(pid_t(pid)) }
         return pid_t(pid)
     }
+    /// The executor of the transfers.
+    var transferPid: pid_t? { processes.first { $0.words.contains("/opsd-transfer --") }?.pid }
     /// The status of an opsd that has ended and was not stopped.
     var daemonDeath: Int32? {
         guard let status = running.withLock({ $0.daemon })?.wait(seconds: 0) else { return nil }
@@ -148,6 +172,7 @@ final class Victims: Sendable {
             environment: Self.environment.merging(shim?.environment ?? [:]) { $1 }, output: work + "/opsd.log")
         running.withLock {
             $0.daemon = program
+            $0.isDown = false
             $0.starts += 1
         }
         return program
@@ -185,13 +210,19 @@ final class Victims: Sendable {
         throw Trouble("opsd does not stop")
     }
 
+    /// True from the death of the machine until opsd is started again: nothing else is started meanwhile.
+    var isDown: Bool { running.withLock { $0.isDown } }
+
     /// Number of deaths of the machine so far.
     var deaths: Int { running.withLock { $0.deaths } }
 
     /// Kills opsd, its runner, operations with all their processes, and clients that are waiting, as the death of the
     /// machine would.
     func killAll() throws {
-        running.withLock { $0.deaths += 1 }
+        running.withLock {
+            $0.deaths += 1
+            $0.isDown = true
+        }
         if let daemon = running.withLock({ $0.daemon }) { daemon.signal(SIGKILL) }
         let end = Date().addingTimeInterval(20)
         while Date() < end {
@@ -221,7 +252,7 @@ final class Victims: Sendable {
     var logTail: String { Self.tail(work + "/opsd.log") }
     var runnerLogTail: String { Self.tail(state + "/runner.log") }
 
-    private static func tail(_ path: String) -> String {
+    static func tail(_ path: String) -> String {
         let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""  // no log: nothing to show
         return text.split(separator: "\n").suffix(8).joined(separator: " | ")
     }
@@ -241,7 +272,7 @@ final class Victims: Sendable {
 
     /// Processes that stand in our directory's name or carry its socket in their environment.
     var processes: [(pid: pid_t, words: String)] {
-        let own = Self.ancestry
+        let own = Self.ancestry.union(running.withLock { $0.spared })
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []  // no /proc: no Linux
         return names.compactMap(pid_t.init).filter { !own.contains($0) }.compactMap { pid in
             let words = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") ?? Data()
@@ -259,6 +290,8 @@ final class Victims: Sendable {
         for pid in running.withLock({ $0.runners }) where processes.contains(where: { $0.pid == pid }) {
             kill(pid, SIGTERM)
         }
+        // One that an earlier opsd had started looks for the directory it serves, and stays while that is there.
+        if let pid = transferPid { kill(pid, SIGTERM) }
         let end = Date().addingTimeInterval(20)
         while Date() < end {
             if processes.isEmpty { return [] }

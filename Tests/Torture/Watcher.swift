@@ -73,7 +73,7 @@ final class Watcher: Sendable {
             return ledger.find("an event without a sequence number: \(reply)")
         }
         let type = event["type"] as? String
-        let isLoad = event["queue"] as? String != Attacker.queue
+        let isLoad = ![Attacker.queue, Functions.queue].contains(event["queue"] as? String)
         let text = canonical(event)
         let expected = seen.withLock { seen in
             let expected = seen.events.count + 1

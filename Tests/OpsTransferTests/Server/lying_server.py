@@ -341,15 +341,25 @@ class Lies(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def slow(self):
-        """Honest, in small pieces with pauses, and now and then cut off: for processes that are killed meanwhile."""
+        """Honest, in pieces with pauses: for processes that are killed meanwhile.
+
+        With `witness` ID.open has a line for each answer: the times between which the client certainly took it.
+        """
         start = self.asked() or 0
         if self.headers.get("If-Range") not in (None, '"v1"'): start = 0
         fields = {"Content_Range": f"bytes {start}-{self.size - 1}/{self.size}"} if self.asked() is not None else {}
-        self.head(206 if fields else 200, Content_Length=self.size - start, ETag='"v1"', **fields)
-        step = 65_536
-        for place in range(start, self.size, step):
-            self.wfile.write(self.body[place : place + step])
-            time.sleep(0.002)
+        began = certain = last = time.time()
+        try:
+            self.head(206 if fields else 200, Content_Length=self.size - start, ETag='"v1"', **fields)
+            step = int(self.query.get("step", 65_536))
+            for place in range(start, self.size, step):
+                self.wfile.write(self.body[place : place + step])
+                # The client was there at the last write, for the answer to that would have made this one fail.
+                certain, last = last, time.time()
+                time.sleep(float(self.query.get("pause", 2)) / 1000)
+        finally:
+            if "witness" in self.query:
+                with lock, open(os.path.join(directory, self.id + ".open"), "a") as log: log.write(f"{began} {certain}\n")
 
 
 class Server(socketserver.ThreadingTCPServer):
