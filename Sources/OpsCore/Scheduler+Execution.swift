@@ -209,13 +209,19 @@ extension Scheduler {
         }
     }
 
+    /// The back-off, or longer if the attempt has ended with the wish for a longer one.
+    private func delayOfRetry(_ index: ExecutionIndex) -> Int64 {
+        let execution = executions[index]
+        let retry = policy(of: execution.operation)?.retry
+        let backoff = retry?.delay(after: execution.attemptsInRun, of: registry.attemptID(index)) ?? 0
+        guard let exit = execution.exit, exit.retryAfter > 0 else { return backoff }
+        return max(backoff, exit.retryAfter - max(0, now.monotonic - exit.at.monotonic))
+    }
+
     private mutating func retryLater(_ operation: OperationIndex, _ index: ExecutionIndex) {
         confirmStart(of: index)
         let execution = executions[index]
-        let delay =
-            execution.isRefused
-            ? 0
-            : policy(of: operation)?.retry?.delay(after: execution.attemptsInRun, of: registry.attemptID(index)) ?? 0
+        let delay = execution.isRefused ? 0 : delayOfRetry(index)
         executions.remove(index)
         table[operation].unlink()
         closeScopes(of: operation, holding: execution.holding)

@@ -101,6 +101,7 @@ extension Packer {
             packer.pack(exit.systemMicroseconds)
             packer.pack(exit.maxResidentBytes)
             packer.pack(exit.at)
+            if packer.recordsHaveLengths { packer.pack(exit.retryAfter) }
         }
     }
 
@@ -196,10 +197,12 @@ extension Unpacker {
 
     public mutating func processExit() throws(ProtocolError) -> ProcessExit {
         try record { (from: inout Unpacker) throws(ProtocolError) in
-            ProcessExit(
+            var exit = ProcessExit(
                 status: try from.exitStatus(), outOfMemory: try from.flag(), userMicroseconds: try from.number(),
                 systemMicroseconds: try from.number(), maxResidentBytes: try from.number(),
                 at: try from.clockReading())
+            if from.recordsHaveLengths, !from.isAtEnd { exit.retryAfter = try from.number() }
+            return exit
         }
     }
 

@@ -131,9 +131,11 @@ public struct ProcessExit: Hashable, Sendable {
     public var systemMicroseconds: Int64
     public var maxResidentBytes: Int64
     public var at: Moment
+    /// Shortest time until the next attempt, in nanoseconds since `at`.
+    public var retryAfter: Int64
     public init(
         status: Status, outOfMemory: Bool = false, userMicroseconds: Int64 = 0, systemMicroseconds: Int64 = 0,
-        maxResidentBytes: Int64 = 0, at: Moment
+        maxResidentBytes: Int64 = 0, at: Moment, retryAfter: Int64 = 0
     ) {
         self.status = status
         self.outOfMemory = outOfMemory
@@ -141,6 +143,7 @@ public struct ProcessExit: Hashable, Sendable {
         self.systemMicroseconds = systemMicroseconds
         self.maxResidentBytes = maxResidentBytes
         self.at = at
+        self.retryAfter = retryAfter
     }
 }
 

@@ -57,6 +57,8 @@ public struct LaunchRequest: Hashable, Sendable {
     public var outputDirectory: String
     /// Variables whose values the process reads from files, with its own rights.
     public var secrets: [Secret]
+    /// True if opsd starts another attempt after one that ends with exit status 75 (a retry makes sense).
+    public var retriesFailure: Bool
 
     /// A variable and the file with its value.
     public struct Secret: Hashable, Sendable {
@@ -74,7 +76,7 @@ public struct LaunchRequest: Hashable, Sendable {
         priority: ProcessPriority = ProcessPriority(), resourceLimits: [ResourceLimit] = [],
         controlLimits: ControlLimits = ControlLimits(), leftovers: Leftovers = .kill, grace: Int64 = Limits.usualGrace,
         logCap: Int64 = 256 << 20, executorOptions: String = "", timeLimit: Int64 = 0, niceness: Int32 = 0,
-        job: String = "", outputDirectory: String = "", secrets: [Secret] = []
+        job: String = "", outputDirectory: String = "", secrets: [Secret] = [], retriesFailure: Bool = false
     ) {
         self.attempt = attempt
         self.slot = slot
@@ -97,6 +99,7 @@ public struct LaunchRequest: Hashable, Sendable {
         self.job = job
         self.outputDirectory = outputDirectory
         self.secrets = secrets
+        self.retriesFailure = retriesFailure
     }
 }
 
@@ -131,6 +134,7 @@ extension Packer {
                 $0.pack($1.name)
                 $0.pack($1.path)
             }
+            packer.pack(request.retriesFailure)
         }
     }
 }
@@ -155,6 +159,7 @@ extension Unpacker {
             request.secrets = try from.list { (from: inout Unpacker) throws(ProtocolError) in
                 LaunchRequest.Secret(name: try from.text(), path: try from.text())
             }
+            if !from.isAtEnd { request.retriesFailure = try from.flag() }
             return request
         }
     }

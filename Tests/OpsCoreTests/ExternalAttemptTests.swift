@@ -152,6 +152,25 @@ import Testing
         }
     }
 
+    @Test(arguments: [(wish: 60, delay: 60), (wish: 0, delay: 5), (wish: 2, delay: 5)])
+    func `an attempt can ask for a longer back-off than its policy has`(wish: Int64, delay: Int64) {
+        var world = world(window: 1)
+        world.add {
+            $0.executor = "slurm"
+            $0.retry = RetryPolicy(limit: 1, backoff: 5 * World.second, jitter: 0)
+        }
+        world.turn()
+        let exit = Exit(status: .code(75), at: world.now, retryAfter: wish * World.second)
+        #expect(
+            world.after(report(.exited(first, exit, treeIsGone: true))) == [
+                "exited 1#1", "ended 1#1 failed", "retrying 1",
+            ])
+        #expect(load(world)?.inFlight == 0, "the wait takes no part of the window")
+        #expect(world.scheduler.nextDeadline.monotonic == world.now.monotonic + delay * World.second)
+        world.pass(seconds: delay)
+        #expect(world.turn() == ["started 1#2 slot -1"])
+    }
+
     @Test func `a repeated submission of the executor changes nothing and repeats the release`() {
         var world = world()
         world.add { $0.executor = "slurm" }

@@ -21,11 +21,16 @@ public struct Exit: Hashable, Sendable, Codable {
     public var outOfMemory: Bool
     public var usage: Usage
     public var at: Moment
-    public init(status: Status, outOfMemory: Bool = false, usage: Usage = Usage(), at: Moment) {
+    /// Shortest time until the next attempt, in nanoseconds since `at`.
+    public var retryAfter: Int64
+    public init(
+        status: Status, outOfMemory: Bool = false, usage: Usage = Usage(), at: Moment, retryAfter: Int64 = 0
+    ) {
         self.status = status
         self.outOfMemory = outOfMemory
         self.usage = usage
         self.at = at
+        self.retryAfter = retryAfter
     }
 }
 

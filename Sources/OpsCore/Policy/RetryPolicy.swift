@@ -1,5 +1,10 @@
 /// The delays of retries.
 extension RetryPolicy {
+    /// Returns true if an attempt of a run that ends with this exit status is followed by another one.
+    public func retries(exitStatus: Int32, ofAttempt number: Int32) -> Bool {
+        onFailed && number <= limit && (exitCodes.isEmpty || exitCodes.contains(exitStatus))
+    }
+
     /// Returns the delay after the `count`th attempt of a run. The jitter is a function of the attempt's name: no two
     /// attempts share it, and every rerun of the same events gives the same.
     func delay(after count: Int32, of attempt: AttemptID) -> Int64 {

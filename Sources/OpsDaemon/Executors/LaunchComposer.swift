@@ -66,7 +66,10 @@ final class LaunchComposer {
             let scaled = scale.value(value, of: key, inAttempt: attemptInRun)
             return key == .openFiles ? min(scaled, max(value, mostOpenFiles)) : scaled
         }
-        if policy.executor != nil { request.executorOptions = details.own.executorOptions }
+        if policy.executor != nil {
+            request.executorOptions = details.own.executorOptions
+            request.retriesFailure = policy.retry?.retries(exitStatus: 75, ofAttempt: attemptInRun) ?? false
+        }
         return request
     }
 

@@ -32,7 +32,7 @@ extension Exit {
             usage: Usage(
                 userMicroseconds: exit.userMicroseconds, systemMicroseconds: exit.systemMicroseconds,
                 maxResidentBytes: exit.maxResidentBytes),
-            at: exit.at)
+            at: exit.at, retryAfter: exit.retryAfter)
     }
 }
 
