@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <malloc.h>
 #include <string.h>
+#include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
@@ -59,6 +61,26 @@ void ops_timer_clear(int timer)
     uint64_t count;
     /* Nothing to read means that it was set to a later time meanwhile. */
     if (read(timer, &count, sizeof count) < 0) return;
+}
+
+int ops_wake_event(int is_shared) { return eventfd(0, EFD_CLOEXEC | (is_shared ? EFD_SEMAPHORE : EFD_NONBLOCK)); }
+
+void ops_wake(int event)
+{
+    uint64_t one = 1;
+    while (write(event, &one, sizeof one) < 0 && errno == EINTR) continue;
+}
+
+void ops_wait_for_wake(int event)
+{
+    uint64_t count;
+    while (read(event, &count, sizeof count) < 0 && errno == EINTR) continue;
+}
+
+void ops_start_writing(int file)
+{
+    /* Only a hint: the sync that follows reports errors. */
+    (void)sync_file_range(file, 0, 0, SYNC_FILE_RANGE_WRITE);
 }
 
 int ops_notify_send(const char *path, const void *bytes, size_t count)

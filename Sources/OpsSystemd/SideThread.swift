@@ -75,23 +75,7 @@ private final class Mailbox: Sendable {
     }
 
     /// Starts the thread, which keeps the mailbox alive as long as it runs.
-    func startThread() throws(SystemError) {
-        let this = unsafe Unmanaged.passRetained(self)
-        do throws(SystemError) {
-            try retrying("start a thread") {
-                unsafe ops_start_thread(
-                    { context in
-                        if let context = unsafe context {
-                            unsafe Unmanaged<Mailbox>.fromOpaque(context).takeRetainedValue().work()
-                        }
-                        return nil
-                    }, this.toOpaque())
-            }
-        } catch {
-            unsafe this.release()
-            throw error
-        }
-    }
+    func startThread() throws(SystemError) { try Threads.start { [self] in work() } }
 
     // MARK: Side of the loop
 

@@ -1,35 +1,10 @@
-internal import Glibc
 internal import OpsSystem
-
-/// A file to fetch.
-public struct DownloadRequest: Sendable {
-    public var address: WebAddress
-    /// Path of the file. Its directory must exist.
-    public var target: String
-    /// The checksum of the whole file, where it is known.
-    public var checksum: Checksum?
-    /// Headers that are sent only to the origin of `address`.
-    public var headers = HeadersFile.none
-    /// Bytes per second; 0: no limit.
-    public var rateLimit: Int64 = 0
-    /// Seconds without a byte after which the attempt fails.
-    public var stallLimit = 60
-    /// Rights with which the file and its partial file are opened; nil: those of the process.
-    public var rights: FileRights?
-    /// Permissions that a new file does not get.
-    public var umask: UInt32
-
-    public init(address: WebAddress, target: String) {
-        self.address = address
-        self.target = target
-        // The mask can only be read by setting it.
-        umask = UInt32(Glibc.umask(0o777))
-        _ = Glibc.umask(mode_t(umask))
-    }
-}
 
 /// One attempt to fetch a file: follows redirects, resumes the partial file of earlier attempts, starts again once if
 /// the server contradicts itself, and renames the file into place when it is complete and verified.
+///
+/// Threads make the calls on files (`FileQueue`), one job of a download at a time. Bytes that arrive meanwhile are collected
+/// in memory; when there are many, the exchange is paused.
 public final class Download {
     public enum Event: Sendable {
         /// A message for the user; the transfer continues.
@@ -40,83 +15,115 @@ public final class Download {
 
     /// Maximum number of redirects.
     static let redirectLimit = 10
+    /// Number of bytes in memory with which an exchange is paused.
+    static let memoryLimit = 131_072
 
     public let request: DownloadRequest
-    private let engine: Engine
-    private let report: (Event) -> Void
-    private let partial: PartialFile
-    private var exchange: Exchange?
+    let engine: Engine
+    let report: (Event) -> Void
+    let files: FileQueue
+    let file = SharedPartialFile()
+    var exchange: Exchange?
 
-    private var address: WebAddress
-    private var redirects = 0
+    var address: WebAddress
+    var headers: [String] = []
+    var redirects = 0
     /// True after a redirect to another origin: from then on the user's headers are not sent, not even back at the
     /// first origin.
-    private var hasLeftOrigin = false
+    var hasLeftOrigin = false
     /// The bytes that the request under way wants to continue.
-    private var resume: ResumePoint?
-    private var hasStartedAgain = false
+    var resume: ResumePoint?
+    var hasStartedAgain = false
     /// The body that is being received.
-    private var content: Answer.Content?
+    var content: Answer.Content?
     /// Action to take when the current exchange has stopped.
-    private var next: Next?
-    private var isPaused = false
+    var next: Next?
+    var isPaused = false
     /// True if the exchange under way was paused: its connection may end during the pause, which is not a failure.
-    private var hasBeenPaused = false
-    /// True if the next request waits for the end of a pause.
-    private var isWaitingToAsk = false
-    private var verification: PartialFile.Verification?
+    var hasBeenPaused = false
+    /// True if the exchange is paused until bytes in memory are on disk.
+    var isFull = false
+    /// Step that waits for the end of a pause.
+    var step: Step?
 
-    private enum Next {
+    var isOpen = false
+    /// Number of bytes on disk.
+    var written: Int64 = 0
+    /// Number of bytes on disk and in memory.
+    var position: Int64 = 0
+    /// The version that these bytes belong to; nil: they cannot be resumed.
+    var record: ResumeRecord?
+    /// Changes of the file that no job has taken.
+    var writes = FileWrites()
+    /// True if the engine will ask for the changes of this step.
+    var isCollected = false
+    /// Action to take when the job under way has ended.
+    var afterJob: (() -> Void)?
+    var isEnding = false
+
+    enum Next {
         case follow(String)
         case startAgain(String)
         case fail(Failure)
     }
 
-    /// Opens the partial file beside the target, under its lock. `report` is called from `start` and from the engine's
-    /// `step`, with `ended` exactly once unless the download is cancelled.
-    public init(
-        _ request: DownloadRequest, on engine: Engine, report: @escaping (Event) -> Void
-    ) throws(Failure) {
+    enum Step { case ask, complete }
+
+    /// `report` is called from the engine's `step`, with `ended` exactly once unless the download is cancelled.
+    public init(_ request: DownloadRequest, on engine: Engine, report: @escaping (Event) -> Void) throws(Failure) {
         self.request = request
         self.engine = engine
         self.report = report
         address = request.address
-        let target = request.target
-        if let rights = request.rights {
-            partial = try rights.attempt { () throws(Failure) in try PartialFile(target: target) }
-        } else {
-            partial = try PartialFile(target: target)
-        }
-    }
-
-    /// Calls `body` with the rights of the request.
-    private func perform<T>(_ body: () throws(SystemError) -> T) throws(SystemError) -> T {
-        guard let rights = request.rights else { return try body() }
-        return try rights.perform(body)
+        headers = request.headers.lines
+        files = try engine.fileQueue(for: request.rights)
     }
 
     /// Number of bytes on disk, and of the whole file where it is known.
-    public var progress: (done: Int64, total: Int64?) { (partial.size, content?.length ?? partial.record?.length) }
+    public var progress: (done: Int64, total: Int64?) { (written, content?.length ?? record?.length) }
 
-    /// Sends the first request.
-    public func start() { ask() }
-
-    /// Ends the transfer without a report, and keeps the partial file if a later one can resume it.
-    public func cancel() {
-        stop()
-        closePartial(keeping: true)
+    /// Opens the partial file beside the target, under its lock, and sends the first request.
+    public func start() {
+        let (file, target, path) = (file, request.target, request.headersPath)
+        let directories = files.threads.directories
+        files.run { () throws(Failure) in
+            let headers = try path.map { (path) throws(Failure) in try HeadersFile(path: path) }
+            return (headers, try file.open(target, directories))
+        } then: { [self] result in
+            switch result {
+            case .success((let headers, let state)):
+                if let headers { self.headers = headers.lines }
+                isOpen = true
+                (written, position, record) = (state.size, state.size, state.record)
+                if !handleEnd() { ask() }
+            case .failure(let failure):
+                if !handleEnd() { report(.ended(.failure(failure))) }
+            }
+        }
     }
 
-    /// Ends the transfer without a report, and removes the partial file.
-    public func discard() {
-        stop()
-        closePartial(keeping: false)
+    /// Ends the transfer without a report. Keeps the partial file if a later one can resume it and `keeping` is true, else
+    /// removes it. Then calls `done`, unless a file system does not answer.
+    public func cancel(keeping: Bool = true, then done: @escaping () -> Void = {}) {
+        stopExchange()
+        step = nil
+        close(keeping: keeping, then: done)
     }
 
-    private func stop() {
+    /// Removes the partial file of an earlier attempt, instead of `start`.
+    public func removePartialFile(then done: @escaping (Failure?) -> Void) {
+        let (file, target, directories) = (file, request.target, files.threads.directories)
+        files.run { () throws(Failure) in
+            _ = try file.open(target, directories)
+            try file.close(FileWrites(), keeping: false)
+        } then: { result in
+            if case .failure(let failure) = result { done(failure) } else { done(nil) }
+        }
+    }
+
+    func stopExchange() {
         if let exchange { engine.cancel(exchange) }
         exchange = nil
-        engine.remove(self)
     }
 
     /// Pauses or resumes the transfer. If the connection ends during a pause, the download requests the rest.
@@ -124,21 +131,37 @@ public final class Download {
         guard paused != isPaused else { return }
         isPaused = paused
         if paused { hasBeenPaused = true }
-        if let exchange { return engine.setPaused(exchange, paused) }
-        guard !paused else { return }
-        if isWaitingToAsk { ask() }
-        if verification != nil { engine.add(self) }
+        pauseExchange()
+        guard !paused, let step else { return }
+        self.step = nil
+        switch step {
+        case .ask: ask()
+        case .complete: complete()
+        }
     }
 
-    private func ask() {
-        isWaitingToAsk = isPaused
-        guard !isPaused else { return }
+    func pauseExchange() {
+        if let exchange { engine.setPaused(exchange, isPaused || isFull) }
+    }
+
+    func ask() {
+        guard !isPaused else {
+            step = .ask
+            return
+        }
+        // The bytes that the next request continues must be known to be on disk.
+        write()
+        guard !files.isBusy else {
+            afterJob = { [unowned self] in ask() }
+            return
+        }
         hasBeenPaused = false
+        isFull = false
         content = nil
         next = nil
         resume = resumePoint
         var headers = ["Accept-Encoding: identity"]
-        if !hasLeftOrigin { headers += request.headers.lines }
+        if !hasLeftOrigin { headers += self.headers }
         if let resume { headers += ["Range: bytes=\(resume.offset)-", "If-Range: \(resume.validator.text)"] }
         do throws(Failure) {
             exchange = try engine.start(
@@ -151,14 +174,14 @@ public final class Download {
     }
 
     /// A partial file can be resumed if the same address, after the same redirects, has the rest of it.
-    private var resumePoint: ResumePoint? {
-        guard let record = partial.record, partial.size > 0, !hasStartedAgain, record.address == request.address.text,
+    var resumePoint: ResumePoint? {
+        guard let record, position > 0, !hasStartedAgain, record.address == request.address.text,
             record.resource == address.resource
         else { return nil }
-        return ResumePoint(offset: partial.size - 1, validator: record.validator, length: record.length)
+        return ResumePoint(offset: position - 1, validator: record.validator, length: record.length)
     }
 
-    private func follow(_ location: String) {
+    func follow(_ location: String) {
         redirects += 1
         guard redirects <= Download.redirectLimit else {
             return finish(
@@ -174,154 +197,29 @@ public final class Download {
     }
 
     /// Requests the whole file; at most once.
-    private func startAgain(because reason: String) {
+    func startAgain(because reason: String) {
         guard !hasStartedAgain else { return finish(.failure(Failure(.wrongContent, "\(address): \(reason)"))) }
         report(.notice("\(address): \(reason); starting again"))
         hasStartedAgain = true
-        do throws(SystemError) {
-            try perform { () throws(SystemError) in try partial.startAgain(nil) }
-        } catch {
-            return finish(.failure(Failure(error)))
-        }
+        begin(.firstByte(nil), at: 0)
+        write()
         address = request.address
         redirects = 0
         hasLeftOrigin = false
         ask()
     }
 
-    private func completeBody() {
+    func completeBody() {
         guard let content else { return finish(.failure(Failure(.retryable, "\(address): no content"))) }
-        guard content.length == nil || content.length == partial.size else {
-            let sizes = "\(partial.size) of \(content.length ?? 0) bytes"
+        guard content.length == nil || content.length == position else {
+            let sizes = "\(position) of \(content.length ?? 0) bytes"
             return finish(.failure(Failure(.retryable, "\(address): the answer ended after \(sizes)")))
         }
-        guard request.checksum != nil else { return putInPlace() }
-        verification = PartialFile.Verification()
-        if !isPaused { engine.add(self) }
+        complete()
     }
 
-    private func putInPlace() {
-        do throws(SystemError) {
-            try perform { () throws(SystemError) in try partial.finish(umask: request.umask) }
-        } catch {
-            return finish(.failure(Failure(error)))
-        }
-        report(.ended(.success(partial.size)))
-    }
-
-    private func finish(_ result: Result<Int64, Failure>) {
-        if case .failure(let failure) = result { closePartial(keeping: failure.kind != .wrongContent) }
-        report(.ended(result))
-    }
-
-    private func closePartial(keeping: Bool) {
-        do throws(SystemError) {
-            try perform { () throws(SystemError) in
-                if keeping { try partial.close() } else { try partial.discard() }
-            }
-        } catch {
-            report(.notice("\(error)"))
-        }
-    }
-}
-
-extension Download: ExchangeReceiver {
-    func receive(_ head: ResponseHead) -> Bool {
-        switch head.answer(to: resume, checksumIsKnown: request.checksum != nil) {
-        case .content(let content): return begin(content)
-        case .redirect(let location): next = .follow(location)
-        case .startAgain(let reason): next = .startAgain(reason)
-        case .failure(var failure):
-            failure.message = "\(address): \(failure.message)"
-            next = .fail(failure)
-        }
-        return false
-    }
-
-    private func begin(_ content: Answer.Content) -> Bool {
-        self.content = content
-        do throws(SystemError) {
-            if resume != nil && content.start == nil {
-                report(.notice("\(address): the server does not continue; starting again"))
-            }
-            try perform { () throws(SystemError) in
-                if content.start != nil {
-                    try partial.continueFromLastByte()
-                } else {
-                    try partial.startAgain(record(of: content))
-                }
-            }
-        } catch {
-            next = .fail(Failure(error))
-            return false
-        }
-        // A pause before the first byte of the body.
-        if isPaused, let exchange { engine.setPaused(exchange, true) }
-        return true
-    }
-
-    func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        do throws(SystemError) {
-            let isSame = try perform { () throws(SystemError) in try unsafe partial.append(bytes) }
-            if !isSame {
-                next = .startAgain("the file has changed on the server, though its validator has not")
-                return false
-            }
-        } catch {
-            next = .fail(Failure(error))
-            return false
-        }
-        if let length = content?.length, partial.size > length {
-            next = .fail(Failure(.wrongContent, "\(address): more than the \(length) bytes of the file"))
-            return false
-        }
-        return true
-    }
-
-    func exchangeEnded(_ end: ExchangeEnd) {
-        exchange = nil
-        switch (end, next) {
-        case (_, .follow(let location)?): follow(location)
-        case (_, .startAgain(let reason)?): startAgain(because: reason)
-        case (_, .fail(let failure)?): finish(.failure(failure))
-        case (.failed(let failure), nil) where hasBeenPaused && failure.kind == .retryable: ask()
-        case (.failed(let failure), nil): finish(.failure(failure))
-        case (.complete, nil), (.stopped, nil): completeBody()
-        }
-    }
-
-    private func record(of content: Answer.Content) -> ResumeRecord? {
-        guard let validator = content.validator else { return nil }
-        return ResumeRecord(
-            address: request.address.text, resource: address.resource, validator: validator, length: content.length,
-            synced: 0, boot: "")
-    }
-}
-
-extension Download: EngineWork {
-    /// Reads a slice of the file for its checksum, and ends the download after the last one.
-    func doSlice() -> Bool {
-        guard !isPaused, var slice = verification, let wanted = request.checksum else { return false }
-        // In place: a copy of the digest would be copied again.
-        verification = nil
-        do throws(SystemError) {
-            guard let found = try partial.addSlice(to: &slice) else {
-                verification = slice
-                return true
-            }
-            if found == wanted {
-                putInPlace()
-            } else {
-                let reason = "the checksum is \(found), not \(wanted)"
-                if content?.start != nil {
-                    startAgain(because: reason)
-                } else {
-                    finish(.failure(Failure(.wrongContent, "\(address): \(reason)")))
-                }
-            }
-        } catch {
-            finish(.failure(Failure(error)))
-        }
-        return false
+    func finish(_ result: Result<Int64, Failure>) {
+        guard case .failure(let failure) = result else { return report(.ended(result)) }
+        close(keeping: failure.kind != .wrongContent) { [self] in report(.ended(result)) }
     }
 }

@@ -48,7 +48,7 @@ struct FetchOptions {
             }
             request.rateLimit = rate
         }
-        if let path = values["--headers-file"] { request.headers = try HeadersFile(path: path) }
+        request.headersPath = values["--headers-file"]
         return FetchOptions(request: request)
     }
 

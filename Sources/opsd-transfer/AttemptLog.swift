@@ -3,60 +3,100 @@ internal import OpsExecutor
 internal import OpsSystem
 internal import OpsSystemd
 internal import OpsTransfer
+internal import Synchronization
 
 /// The output of an attempt: a line for each thing that happened.
 final class AttemptLog {
-    private var file: Descriptor?
+    private let output: Output
+    /// For files that the user has named. They may be in a file system that does not answer.
+    private var queue: FileQueue?
 
-    /// Makes the files that the launch names. Those that the user has named are opened with the user's rights.
-    init(_ request: LaunchRequest, rights: FileRights?) throws(SystemError) {
+    /// Makes the files of opsd that the launch names.
+    init(_ request: LaunchRequest) throws(SystemError) {
         let owner = request.user.map { (uid: $0.uid, gid: $0.gid) }
         switch request.output {
-        case .null: file = nil
-        case .log(let path): file = try LogFile.create(path, owner: owner).openForAppending()
+        case .null, .paths: output = Output()
+        case .log(let path): output = Output(try LogFile.create(path, owner: owner).openForAppending())
         case .split(let stdout, let stderr):
             _ = try LogFile.create(stdout, owner: owner)
-            file = try LogFile.create(stderr, owner: owner).openForAppending()
-        case .journal(let identifier): file = try Journal.stream(identifier: identifier)
-        case .paths(let stdout, let stderr):
-            let number: Int32
-            if let rights {
-                number = try rights.perform { () throws(SystemError) in try Self.open(stdout, stderr, request) }
-            } else {
-                number = try Self.open(stdout, stderr, request)
-            }
-            file = Descriptor(owning: number)
+            output = Output(try LogFile.create(stderr, owner: owner).openForAppending())
+        case .journal(let identifier): output = Output(try Journal.stream(identifier: identifier))
         }
     }
 
-    private static func open(
-        _ stdout: String, _ stderr: String, _ request: LaunchRequest
-    ) throws(SystemError) -> Int32 {
-        let number = try open(stderr, request)
-        guard stdout != stderr else { return number }
-        // Standard output stays empty, as that of opsd-fetch.
-        do throws(SystemError) {
-            _ = Descriptor(owning: try open(stdout, request))
-        } catch {
-            _ = Descriptor(owning: number)
-            throw error
+    /// Opens the files that the user has named, with the rights of the user. Then calls `done`, with the failure if there
+    /// is one.
+    func open(
+        _ request: LaunchRequest, _ engine: Engine, _ rights: FileRights?, then done: @escaping (SystemError?) -> Void
+    ) throws(Failure) {
+        guard case .paths(let stdout, let stderr) = request.output else { return done(nil) }
+        let queue = try engine.fileQueue(for: rights)
+        self.queue = queue
+        let (output, directory, mode) = (output, request.directory, 0o666 & ~request.umask)
+        let paths = [stderr, stdout].map { TransferOrder.absolute($0, in: directory) }
+        queue.run { () throws(Failure) -> SystemError? in
+            do throws(SystemError) {
+                let file = try Self.open(paths[0], mode)
+                // Standard output stays empty, as that of opsd-fetch.
+                if paths[1] != paths[0] { _ = try Self.open(paths[1], mode) }
+                output.set(file)
+                return nil
+            } catch {
+                return error
+            }
+        } then: { result in
+            switch result {
+            case .success(let failure): done(failure)
+            case .failure(let failure): done(SystemError(failure.message, errno: EAGAIN))
+            }
         }
-        return number
     }
 
     /// A pipe without a reader is an error; opening it does not block.
-    private static func open(_ path: String, _ request: LaunchRequest) throws(SystemError) -> Int32 {
-        let path = TransferOrder.absolute(path, in: request.directory)
+    private static func open(_ path: String, _ mode: UInt32) throws(SystemError) -> Descriptor {
         let flags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
-        let number = Glibc.open(path, flags, 0o666 & ~request.umask)
+        let number = Glibc.open(path, flags, mode)
         guard number >= 0 else { throw SystemError("open \(path)", errno: errno) }
-        return number
+        return Descriptor(owning: number)
     }
 
     /// Appends a line. The transfer continues if the log cannot be written.
     func write(_ line: String) {
-        guard let number = file?.rawValue else { return }
-        let bytes = Array((line + "\n").utf8)
-        _ = Glibc.write(number, bytes, bytes.count)
+        guard let queue else { return output.write(line) }
+        let output = output
+        queue.run { () throws(Failure) in
+            output.write(line)
+        } then: { _ in
+        }
+    }
+
+    /// Calls `done` when all lines are written.
+    func finish(then done: @escaping () -> Void) {
+        guard let queue else { return done() }
+        queue.run { () throws(Failure) in
+        } then: { _ in
+            done()
+        }
+    }
+
+    /// The open file.
+    private final class Output: Sendable {
+        private let file: Mutex<Descriptor?>
+
+        init() { file = Mutex(nil) }
+        init(_ file: consuming Descriptor) { self.file = Mutex(file) }
+
+        func set(_ file: consuming Descriptor) {
+            let number = file.release()
+            self.file.withLock { $0 = Descriptor(owning: number) }
+        }
+
+        func write(_ line: String) {
+            let bytes = Array((line + "\n").utf8)
+            file.withLock { file in
+                guard let number = file?.rawValue else { return }
+                _ = Glibc.write(number, bytes, bytes.count)
+            }
+        }
     }
 }

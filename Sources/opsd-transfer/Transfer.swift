@@ -5,17 +5,21 @@ internal import OpsTransfer
 /// An attempt of an operation, until opsd has stored its end.
 ///
 /// ```
-///             a server says Retry-After: the end of a download, and not of the attempt
-///            +-----------------------+
-///            v                       |
-/// launch -> downloading -> waiting --+     downloading, waiting -> ended
+///                        a server says Retry-After: the end of a download, and not of the attempt
+///                       +-----------------------+
+///                       v                       |
+/// launch -> opening -> downloading -> waiting --+     downloading, waiting -> closing -> ended
 /// ```
 final class Transfer {
     /// State of an attempt.
     private enum State {
+        /// The log is being opened.
+        case opening
         case downloading(Download)
         /// The server has asked for a pause, during which no file or connection is open.
         case waiting(until: Int64)
+        /// The attempt ends when its files are closed, or at this instant if a file system does not answer.
+        case closing(ProcessExit.Status, until: Int64)
         case ended(ProcessExit)
     }
 
@@ -38,22 +42,22 @@ final class Transfer {
     /// Limits of the waiting that a server can cause within one attempt.
     static let longestWait: Int64 = 86_400_000_000_000
     static let mostWaits = 10
+    /// Longest time that the end of an attempt waits for a file system.
+    static let longestClose: Int64 = 3_000_000_000
 
     init(
-        _ request: LaunchRequest, rights: FileRights?, on engine: Engine, log: AttemptLog,
-        report: @escaping (ExecutorReport) -> Void
-    ) {
+        _ request: LaunchRequest, rights: FileRights?, on engine: Engine, report: @escaping (ExecutorReport) -> Void
+    ) throws(SystemError) {
         attempt = request.attempt
         self.request = request
         // The largest part of a launch, which has no effect on a transfer.
         self.request.environment = []
         self.rights = rights
         self.engine = engine
-        self.log = log
+        log = try AttemptLog(request)
         self.report = report
-        let now = Clock.read()
-        launched = LaunchedProcess(pid: 0, startTicks: 0, at: now)
-        state = .waiting(until: now.monotonic)
+        launched = LaunchedProcess(pid: 0, startTicks: 0, at: Clock.read())
+        state = .opening
     }
 
     var greetingState: ExecutorGreeting.State {
@@ -64,11 +68,25 @@ final class Transfer {
 
     // MARK: Commands
 
-    /// Starts the download, for the first time or after a pause. A failure ends the attempt.
-    func start() {
+    /// Opens the log and starts the download.
+    func launch() {
         do throws(Failure) {
-            let order = try TransferOrder(request, rights: rights)
-            let download = try Download(try order.downloadRequest(), on: engine) { [unowned self] in self.take($0) }
+            try log.open(request, engine, rights) { [weak self] error in
+                guard let self, case .opening = state else { return }
+                if let error { return report(.failed(attempt, step: error.call, errno: error.errno)) }
+                report(.launched(attempt, launched))
+                start()
+            }
+        } catch {
+            report(.launched(attempt, launched))
+            fail(error)
+        }
+    }
+
+    /// Starts a download. A failure ends the attempt.
+    private func start() {
+        do throws(Failure) {
+            let download = try download()
             state = .downloading(download)
             if isFrozen { download.setPaused(true) }
             download.start()
@@ -77,23 +95,45 @@ final class Transfer {
         }
     }
 
-    /// Ends the attempt. Its partial file stays for a later one, unless the operation is cancelled.
-    func terminate(isCancelled: Bool) {
-        guard !hasEnded else { return }
-        if isCancelled { discard() } else { close() }
-        log.write("opsd-transfer: cancelled")
-        end(.signal(Signals.terminate))
+    private func download() throws(Failure) -> Download {
+        let order = try TransferOrder(request, rights: rights)
+        return try Download(try order.downloadRequest(), on: engine) { [weak self] in self?.handle($0) }
     }
 
-    /// Removes the partial file of this attempt or, during a pause, of the download before it.
-    private func discard() {
-        if case .downloading(let download) = state { return download.discard() }
-        do throws(Failure) {
-            try Download(TransferOrder(request, rights: rights).downloadRequest(), on: engine) { _ in }.discard()
-        } catch {
-            // Another attempt fetches the file, or it is out of reach.
-            log.write("opsd-transfer: \(error.message)")
+    /// Ends the attempt. Its partial file stays for a later one, unless the operation is cancelled.
+    func terminate(isCancelled: Bool) {
+        switch state {
+        case .opening:
+            report(.launched(attempt, launched))
+            endCancelled()
+        case .downloading(let download):
+            startClosing(.signal(Signals.terminate))
+            download.cancel(keeping: !isCancelled) { [weak self] in self?.endCancelled() }
+        case .waiting: if isCancelled { removePartialFile() } else { endCancelled() }
+        case .closing, .ended: break
         }
+    }
+
+    /// Removes the partial file of the download before this pause.
+    private func removePartialFile() {
+        do throws(Failure) {
+            let download = try download()
+            startClosing(.signal(Signals.terminate))
+            download.removePartialFile { [weak self] failure in
+                // Another attempt fetches the file, or it is out of reach.
+                if let failure { self?.log.write("opsd-transfer: \(failure.message)") }
+                self?.endCancelled()
+            }
+        } catch {
+            log.write("opsd-transfer: \(error.message)")
+            endCancelled()
+        }
+    }
+
+    private func endCancelled() {
+        guard !hasEnded else { return }
+        log.write("opsd-transfer: cancelled")
+        end(.signal(Signals.terminate))
     }
 
     /// Closes files and connection without a report.
@@ -108,9 +148,13 @@ final class Transfer {
 
     // MARK: Time
 
-    /// Instant at which a wait ends; nil: nothing waits.
-    var due: Int64? {
-        if case .waiting(let until) = state, !isFrozen { until } else { nil }
+    /// Ends a wait that is over.
+    func endWait(now: Int64) {
+        switch state {
+        case .waiting(let until) where until <= now && !isFrozen: start()
+        case .closing(_, let until) where until <= now: conclude()
+        default: break
+        }
     }
 
     /// Reports the progress if it has changed. `interval`: nanoseconds until the next report.
@@ -124,16 +168,16 @@ final class Transfer {
 
     // MARK: Ends
 
-    private func take(_ event: Download.Event) {
+    private func handle(_ event: Download.Event) {
+        guard case .downloading(let download) = state else { return }
         switch event {
         case .notice(let text): log.write("opsd-transfer: \(text)")
         case .ended(.success(let size)):
-            var target = ""
-            if case .downloading(let download) = state { target = download.request.target }
             send(NotifyUpdate(progressDone: size, progressTotal: size))
-            log.write("opsd-transfer: fetched \(size) bytes into \(target)")
+            log.write("opsd-transfer: fetched \(size) bytes into \(download.request.target)")
             end(.code(0))
-        case .ended(.failure(let failure)): if !waits(after: failure) { fail(failure) }
+        case .ended(.failure(let failure)):
+            if !waits(after: failure) { fail(failure) }
         }
     }
 
@@ -157,7 +201,18 @@ final class Transfer {
         end(.code(failure.kind.exitStatus))
     }
 
+    /// Ends the attempt once its log is written.
     private func end(_ status: ProcessExit.Status) {
+        startClosing(status)
+        log.finish { [weak self] in self?.conclude() }
+    }
+
+    private func startClosing(_ status: ProcessExit.Status) {
+        state = .closing(status, until: Clock.read().monotonic + Self.longestClose)
+    }
+
+    private func conclude() {
+        guard case .closing(let status, _) = state else { return }
         let exit = ProcessExit(status: status, at: Clock.read())
         state = .ended(exit)
         report(.exited(attempt, exit, treeIsGone: true))

@@ -37,18 +37,15 @@ extension TransferExecutor {
     /// Starts an attempt; reports the state of one that is known already.
     private func launch(_ request: LaunchRequest) {
         if let known = table[request.attempt] { return reportState(of: known) }
-        let rights: FileRights?
-        let log: AttemptLog
+        let transfer: Transfer
         do throws(SystemError) {
-            rights = try users.rights(of: request.user, now: Clock.read().monotonic)
-            log = try AttemptLog(request, rights: rights)
+            let rights = try users.rights(of: request.user, now: Clock.read().monotonic)
+            transfer = try Transfer(request, rights: rights, on: engine) { [unowned self] in report($0) }
         } catch {
             return report(.failed(request.attempt, step: error.call, errno: error.errno))
         }
-        let transfer = Transfer(request, rights: rights, on: engine, log: log) { [unowned self] in report($0) }
         table[request.attempt] = transfer
-        report(.launched(request.attempt, transfer.launched))
-        transfer.start()
+        transfer.launch()
     }
 
     private func reportState(of transfer: Transfer) {

@@ -4,7 +4,8 @@ internal import OpsSystem
 internal import OpsSystemd
 internal import OpsTransfer
 
-/// Executor that fetches files. One thread and one loop serve all transfers; libcurl moves their bytes.
+/// Executor that fetches files. One thread and one loop serve all connections; libcurl moves their
+/// bytes. Calls on files are made by threads of each user.
 ///
 /// Attempts are kept only in memory, since a transfer can be repeated. After this process was killed, opsd launches the attempts
 /// that the next process does not know again, and these resume their partial files.
@@ -86,7 +87,7 @@ internal import OpsTransfer
         let now = Clock.read().monotonic
         let interval = Int64(max(1, running / Self.progressReports)) * Self.tick
         for transfer in table.values {
-            if let due = transfer.due, due <= now { transfer.start() }
+            transfer.endWait(now: now)
             transfer.reportProgress(now: now, interval: interval)
         }
         engine.releaseMemory()
@@ -102,10 +103,19 @@ internal import OpsTransfer
     /// Ends the process. Partial files stay, and opsd launches their attempts again.
     func stop() {
         for transfer in table.values { transfer.close() }
+        do throws(SystemError) {
+            try engine.finishFileWork(milliseconds: Transfer.longestClose / 1_000_000)
+        } catch {
+            Program.writeError("opsd-transfer: \(error)")
+        }
         table = [:]
         server.flush()
         loop.stop()
     }
 
-    func report(_ report: ExecutorReport) { server.report(report) }
+    func report(_ report: ExecutorReport) {
+        // Such an attempt has not begun: opsd does not acknowledge its end.
+        if case .failed(let attempt, _, _) = report { table[attempt] = nil }
+        server.report(report)
+    }
 }

@@ -28,7 +28,7 @@ struct TransferOrder {
         target = Self.absolute(to, in: request.directory)
     }
 
-    /// Returns the request for an attempt. Reads the file of headers, with the rights of the user.
+    /// Returns the request for an attempt.
     func downloadRequest() throws(Failure) -> DownloadRequest {
         guard case .string(let url)? = members["url"] else { throw Failure(.usage, "\"http\" has no \"url\"") }
         var download = DownloadRequest(address: try WebAddress(url), target: target)
@@ -42,12 +42,7 @@ struct TransferOrder {
         }
         if case .integer(let rate)? = members["limitRate"] { download.rateLimit = max(rate, 0) }
         if case .string(let file)? = members["headersFile"] {
-            let path = Self.absolute(file, in: request.directory)
-            if let rights {
-                download.headers = try rights.attempt { () throws(Failure) in try HeadersFile(path: path) }
-            } else {
-                download.headers = try HeadersFile(path: path)
-            }
+            download.headersPath = Self.absolute(file, in: request.directory)
         }
         return download
     }

@@ -70,7 +70,7 @@ import Testing
             if download.progress.done > 0 { steps += 1 }
         }
         #expect(download.progress.done < 500_000)
-        download.discard()
+        download.cancel(keeping: false)
     }
 
     @Test func `downloads wait for a connection where these are limited`() throws {
@@ -97,7 +97,7 @@ import Testing
             try engine.step()
         }
         download.cancel()
-        try engine.step()
+        try engine.finishFileWork(milliseconds: 60_000)
         #expect(events == 0 && engine.count == 0)
         #expect(try fetch.names == [".file.part", ".file.part.state"])
     }
@@ -112,6 +112,7 @@ import Testing
             try engine.wait(milliseconds: 1000)
             try engine.step()
             download.cancel()
+            try engine.finishFileWork(milliseconds: 60_000)
         }
         #expect(throws: Never.self) { try PartialFile(target: fetch.target) }
     }

@@ -20,8 +20,12 @@ import Testing
     }
 
     private func append(_ count: Int, to file: PartialFile) throws {
-        let bytes = Array(serverContent(size: count))
-        try bytes.withUnsafeBytes { bytes in _ = try file.append(bytes) }
+        _ = try file.append(Array(serverContent(size: count)))
+    }
+
+    private func finish(_ file: PartialFile) throws {
+        try file.replaceTarget(umask: 0o022)
+        try file.syncName()
     }
 
     private func write(_ bytes: some Sequence<UInt8>, to path: String, mode: Int = 0o600) {
@@ -51,7 +55,7 @@ import Testing
         let first = try PartialFile(target: target)
         let failure = try #require(throws: Failure.self) { try PartialFile(target: target) }
         #expect(failure.kind == .retryable)
-        try first.finish(umask: 0o022)
+        try finish(first)
         #expect(throws: Never.self) { try PartialFile(target: target) }
     }
 
@@ -117,7 +121,7 @@ import Testing
         let file = try PartialFile(target: target)
         try file.startAgain(nil)
         try append(10, to: file)
-        try file.finish(umask: 0o022)
+        try finish(file)
         let mode = try FileManager.default.attributesOfItem(atPath: target)[.posixPermissions] as? Int
         #expect(mode == 0o640)
         #expect(FileManager.default.contents(atPath: target) == serverContent(size: 10))
@@ -155,7 +159,7 @@ import Testing
     @Test func `directories on the way may be symbolic links of the user`() throws {
         try FileManager.default.createDirectory(atPath: folder + "/a/b", withIntermediateDirectories: true)
         try FileManager.default.createSymbolicLink(atPath: folder + "/link", withDestinationPath: "a/b/../b")
-        try PartialFile(target: folder + "/link/file").finish(umask: 0o022)
+        try finish(PartialFile(target: folder + "/link/file"))
         #expect(FileManager.default.fileExists(atPath: folder + "/a/b/file"))
         try FileManager.default.createSymbolicLink(atPath: folder + "/loop", withDestinationPath: "loop")
         #expect(throws: Failure.self) { try PartialFile(target: folder + "/loop/file") }

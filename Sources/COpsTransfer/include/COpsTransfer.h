@@ -36,14 +36,21 @@ int ops_timer(void);
 int ops_timer_set(int timer, long milliseconds);
 void ops_timer_clear(int timer);
 
+/* A counter that wakes others: readable while it is above zero. With `is_shared` each thread that waits takes one of it. */
+int ops_wake_event(int is_shared);
+void ops_wake(int event);
+/* Waits until the counter of a shared event is above zero, and takes one. Resets that of another one without waiting. */
+void ops_wait_for_wake(int event);
+
+/* Starts to write bytes of a file to its disk, without waiting for the end of it. */
+void ops_start_writing(int file);
+
 /* Sends one datagram to the address of a service manager ('@': abstract). */
 int ops_notify_send(const char *address, const void *bytes, size_t count);
 
-/* Gives this thread the effective user and groups of somebody else: files are opened, written and renamed with these
- * rights. Other threads keep theirs. Wants the privileges to do so; after a failure the thread has its own rights. */
-int ops_assume_rights(uint32_t uid, uint32_t gid, const uint32_t *groups, size_t count);
-/* Gives this thread its own rights back. Ends the process where that fails: it must not go on as somebody else. */
-void ops_resume_rights(void);
+/* Gives this thread the effective user and groups of somebody else for all of its life: files are opened, written and
+ * renamed with these rights. Other threads keep theirs. After a failure the thread must do nothing more. */
+int ops_keep_rights(uint32_t uid, uint32_t gid, const uint32_t *groups, size_t count);
 /* Frees the buffers of an OpenSSL connection, 16 KiB for the next record, which OpenSSL can keep although libcurl asks it to
  * release them. Nothing is freed while bytes of a record are left. NULL has no effect. */
 void ops_free_tls_buffers(void *connection);

@@ -1,3 +1,4 @@
+internal import COpsTransfer
 internal import Glibc
 internal import OpsSystem
 
@@ -18,6 +19,13 @@ final class PartialFile {
     private var nextCheckpoint = PartialFile.firstCheckpoint
     /// True if the next byte repeats the last one of `size`.
     private var isOverlapping = false
+    /// True if this object has created the file, and has written nothing into it.
+    private var isFresh: Bool
+    /// True if there can be a record on disk.
+    private var mayHaveRecord = true
+    /// Number of the change by which the file got the name of the target; nil: it has not got it.
+    private var change: Int?
+    private var verification: Verification?
 
     static let firstCheckpoint: Int64 = 262_144
     static let checkpointDistance: Int64 = 67_108_864
@@ -26,7 +34,8 @@ final class PartialFile {
     private var recordName: String { ".\(name).part.state" }
     private var freshRecordName: String { recordName + ".new" }
 
-    init(target: String) throws(Failure) {
+    /// Opens the partial file beside a target, under its lock.
+    init(target: String, _ directories: DirectoryCache = DirectoryCache()) throws(Failure) {
         let slash = target.lastIndex(of: "/")
         let name = slash.map { String(target[target.index(after: $0)...]) } ?? target
         guard !name.isEmpty, name != ".", name != "..", !name.utf8.contains(0) else {
@@ -35,34 +44,46 @@ final class PartialFile {
         self.name = name
         do throws(SystemError) {
             let path = slash.map { $0 == target.startIndex ? "/" : String(target[..<$0]) } ?? "."
-            directory = try TargetDirectory(path)
-            try PartialFile.checkTarget(name, in: directory)
-            guard let file = try PartialFile.openLocked(".\(name).part", in: directory) else {
+            directory = try directories.open(path)
+            try PartialFile.checkTarget(try directory.status(of: name), name, in: directory)
+            guard let opened = try PartialFile.openLocked(".\(name).part", in: directory) else {
                 throw SystemError("lock \(target): another process fetches it", errno: EAGAIN)
             }
-            self.file = file
+            isFresh = opened.isNew
+            file = Descriptor(owning: opened.number)
         } catch {
             throw Failure(error)
         }
         do throws(SystemError) {
-            try load()
+            if !isFresh { try load() }
         } catch {
             throw Failure(error)
         }
     }
 
     /// Only a regular file may be replaced.
-    private static func checkTarget(_ name: String, in directory: TargetDirectory) throws(SystemError) {
-        guard let found = try directory.status(of: name), found.st_mode & S_IFMT != S_IFREG else { return }
+    private static func checkTarget(
+        _ found: stat?, _ name: String, in directory: TargetDirectory
+    ) throws(SystemError) {
+        guard let found, found.st_mode & S_IFMT != S_IFREG else { return }
         let isDirectory = found.st_mode & S_IFMT == S_IFDIR
         throw SystemError(
             "replace \(directory.shown(name)), which is not a regular file", errno: isDirectory ? EISDIR : EINVAL)
     }
 
     /// Opens the file and locks it. Nil: another process has locked it.
-    private static func openLocked(_ name: String, in directory: TargetDirectory) throws(SystemError) -> Descriptor? {
+    private static func openLocked(
+        _ name: String, in directory: TargetDirectory
+    ) throws(SystemError) -> (number: Int32, isNew: Bool)? {
         while true {
-            guard let file = try directory.open(name, O_RDWR | O_CREAT) else { return nil }
+            var isNew = true
+            var opened = try directory.create(name)
+            if opened == nil {
+                isNew = false
+                opened = try directory.open(name, O_RDWR)
+            }
+            // It was removed between the two calls.
+            guard let file = opened.take() else { continue }
             let number = file.rawValue
             do throws(SystemError) {
                 try retrying("lock \(directory.shown(name))") { flock(number, LOCK_EX | LOCK_NB) }
@@ -73,7 +94,7 @@ final class PartialFile {
             // The process that had the lock before may have finished: then this is its target by now.
             let held = try directory.status(file, name)
             if let named = try directory.status(of: name), named.st_ino == held.st_ino, named.st_dev == held.st_dev {
-                return file
+                return (file.release(), isNew)
             }
         }
     }
@@ -98,8 +119,11 @@ final class PartialFile {
     /// Drops all bytes: the next one is the first of the file. A nil version has no strong validator.
     func startAgain(_ record: ResumeRecord?) throws(SystemError) {
         // The old record must be gone, even after a power cut, before there is a byte that it does not describe.
-        if try directory.remove(recordName) { try directory.sync() }
-        try truncate(0)
+        if mayHaveRecord, try directory.remove(recordName) { try directory.sync(directory.noteChange()) }
+        mayHaveRecord = false
+        verification = nil
+        if size > 0 || !isFresh { try truncate(0) }
+        isFresh = false
         self.record = record
         nextCheckpoint = PartialFile.firstCheckpoint
         isOverlapping = false
@@ -119,24 +143,24 @@ final class PartialFile {
     }
 
     /// Appends bytes. Returns false if the repeated byte differs from the one that is stored.
-    func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Bool {
-        var rest = unsafe bytes
+    func append(_ bytes: [UInt8]) throws(SystemError) -> Bool {
+        var done = 0
         let number = file.rawValue
-        if isOverlapping, let first = unsafe rest.first {
+        if isOverlapping, let first = bytes.first {
             var last: UInt8 = 0
             let offset = Int(size - 1)
             let count = try retrying("read \(directory.shown(partName))") { unsafe pread(number, &last, 1, offset) }
             guard count == 1, last == first else { return false }
             isOverlapping = false
-            unsafe rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst())
+            done = 1
         }
-        while unsafe !rest.isEmpty {
+        while done < bytes.count {
             let offset = Int(size)
             let count = try retrying("write \(directory.shown(partName))") {
-                unsafe pwrite(number, rest.baseAddress, rest.count, offset)
+                unsafe bytes[done...].withUnsafeBytes { unsafe pwrite(number, $0.baseAddress, $0.count, offset) }
             }
             size += Int64(count)
-            unsafe rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+            done += count
         }
         if record != nil && size >= nextCheckpoint { try checkpoint() }
         return true
@@ -150,6 +174,7 @@ final class PartialFile {
         record.synced = size
         record.boot = ResumeRecord.currentBoot()
         let fresh = freshRecordName
+        mayHaveRecord = true
         try directory.remove(fresh)
         do {
             guard let stored = try directory.open(fresh, O_WRONLY | O_CREAT | O_EXCL) else { return }
@@ -160,22 +185,25 @@ final class PartialFile {
             try retrying("sync \(directory.shown(fresh))") { fsync(number) }
         }
         try directory.rename(fresh, to: recordName)
-        try directory.sync()
+        try directory.sync(directory.noteChange())
         self.record = record
         nextCheckpoint = size + PartialFile.checkpointDistance
     }
 
-    /// A checksum of the file that is being computed.
-    struct Verification {
-        fileprivate var digest = SHA256()
-        fileprivate var offset: Int64 = 0
+    /// Checksum of the file that is being computed.
+    private struct Verification {
+        var digest = SHA256()
+        var offset: Int64 = 0
         static let sliceSize = 1_048_576
     }
 
-    /// Reads a slice of the file. Returns the checksum of all bytes after the last one.
-    func addSlice(to verification: inout Verification) throws(SystemError) -> Checksum? {
+    /// Reads the next slice of the file for its checksum. Returns the checksum after the last one.
+    func verifySlice() throws(SystemError) -> Checksum? {
+        // In place: a copy of the digest would be copied again.
+        var slice = verification ?? Verification()
+        verification = nil
         let number = file.rawValue
-        let offset = verification.offset
+        let offset = slice.offset
         let wanted = Int(min(size - offset, Int64(Verification.sliceSize)))
         if wanted > 0 {
             var buffer = [UInt8](repeating: 0, count: wanted)
@@ -183,18 +211,24 @@ final class PartialFile {
                 unsafe pread(number, &buffer, wanted, Int(offset))
             }
             guard count > 0 else { throw SystemError("read \(directory.shown(partName))", errno: EIO) }
-            verification.digest.add(count == wanted ? buffer : Array(buffer[..<count]))
-            verification.offset += Int64(count)
+            slice.digest.add(count == wanted ? buffer : Array(buffer[..<count]))
+            slice.offset += Int64(count)
         }
-        return verification.offset == size ? verification.digest.end() : nil
+        if slice.offset == size { return slice.digest.end() }
+        verification = slice
+        return nil
     }
 
-    /// Renames the synced file to the target. It gets the permissions of the file that it replaces; a new file gets
+    /// Lets the kernel write the bytes to the disk, without waiting for it: `replaceTarget` syncs them.
+    func startWriting() { ops_start_writing(file.rawValue) }
+
+    /// Syncs the file and renames it to the target. It gets the permissions of the file that it replaces; a new file gets
     /// those that `umask` allows.
-    func finish(umask: UInt32) throws(SystemError) {
-        try PartialFile.checkTarget(name, in: directory)
+    func replaceTarget(umask: UInt32) throws(SystemError) {
+        let found = try directory.status(of: name)
+        try PartialFile.checkTarget(found, name, in: directory)
         let number = file.rawValue
-        let mode = try directory.status(of: name).map { $0.st_mode & 0o777 } ?? 0o666 & ~umask
+        let mode = found.map { $0.st_mode & 0o777 } ?? 0o666 & ~umask
         try retrying("chmod \(directory.shown(partName))") { fchmod(number, mode) }
         do throws(SystemError) {
             try retrying("sync \(directory.shown(partName))") { fsync(number) }
@@ -204,11 +238,19 @@ final class PartialFile {
             throw error
         }
         try directory.rename(partName, to: name)
-        try directory.sync()
-        try directory.remove(recordName)
+        change = directory.noteChange()
+    }
+
+    /// Makes the new name of the file survive a power cut.
+    func syncName() throws(SystemError) {
+        guard let change else { return }
+        try directory.sync(change)
+        if mayHaveRecord { try directory.remove(recordName) }
     }
 
     func discard() throws(SystemError) {
+        guard change == nil else { return }
+        try directory.remove(freshRecordName)
         try directory.remove(recordName)
         try directory.remove(partName)
         record = nil
@@ -216,7 +258,7 @@ final class PartialFile {
 
     /// Keeps the partial file if a later attempt can resume it, else removes it.
     func close() throws(SystemError) {
-        guard record != nil, size > 0 else { return try discard() }
+        guard record != nil, size > 0, change == nil else { return try discard() }
         do throws(SystemError) {
             try checkpoint()
         } catch {

@@ -1,11 +1,16 @@
 internal import Glibc
 internal import OpsSystem
+internal import Synchronization
 
 /// The directory of a target, opened once, so that later renames do not change where files are written.
-final class TargetDirectory {
+final class TargetDirectory: Sendable {
     private let directory: Descriptor
+    private let device: UInt64
+    private let inode: UInt64
     /// For messages.
     let path: String
+    /// Numbers of changes that were made, and that are synced.
+    private let changes = Mutex((made: 0, synced: 0))
 
     /// Maximum number of symbolic links on the way.
     private static let linkLimit = 40
@@ -32,6 +37,18 @@ final class TargetDirectory {
         }
         // Names on the way need only be passed; this one is also synced.
         directory = try TargetDirectory.open(".", in: current.rawValue, O_RDONLY)
+        var status = stat()
+        let number = directory.rawValue
+        try retrying("examine \(path)") { unsafe fstat(number, &status) }
+        device = UInt64(status.st_dev)
+        inode = UInt64(status.st_ino)
+    }
+
+    /// Returns true if the path still leads to this directory.
+    func isCurrent() -> Bool {
+        var status = stat()
+        return unsafe stat(path.isEmpty ? "." : path, &status) == 0 && UInt64(status.st_dev) == device
+            && UInt64(status.st_ino) == inode
     }
 
     /// The names of a path, the first one last.
@@ -83,6 +100,19 @@ final class TargetDirectory {
         return file
     }
 
+    /// Creates a private file. Nil: something has this name already.
+    func create(_ name: String) throws(SystemError) -> Descriptor? {
+        let number = directory.rawValue
+        let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        do throws(SystemError) {
+            let created = try retrying("create \(shown(name))") { unsafe openat(number, name, flags, 0o600) }
+            return Descriptor(owning: created)
+        } catch {
+            if error.errno == EEXIST { return nil }
+            throw error
+        }
+    }
+
     func status(_ file: borrowing Descriptor, _ name: String) throws(SystemError) -> stat {
         var status = stat()
         let number = file.rawValue
@@ -121,11 +151,40 @@ final class TargetDirectory {
         try retrying("rename \(shown(name)) to \(other)") { unsafe renameat(number, name, number, other) }
     }
 
-    /// Syncs the directory, so that created, renamed and removed names survive a power cut.
-    func sync() throws(SystemError) {
+    /// Notes a change of names, and returns its number.
+    func noteChange() -> Int {
+        changes.withLock { changes in
+            changes.made += 1
+            return changes.made
+        }
+    }
+
+    /// Syncs the directory, so that created, renamed and removed names survive a power cut. Does nothing if a sync has
+    /// begun after the change of this number.
+    func sync(_ change: Int) throws(SystemError) {
         let number = directory.rawValue
-        try retrying("sync \(path)") { fsync(number) }
+        // A thread that has waited here often finds that the sync of another one included its change.
+        try changes.withLock { changes throws(SystemError) in
+            guard changes.synced < change else { return }
+            let made = changes.made
+            try retrying("sync \(path)") { fsync(number) }
+            changes.synced = made
+        }
     }
 
     func shown(_ name: String) -> String { path == "." ? name : path == "/" ? "/\(name)" : "\(path)/\(name)" }
+}
+
+/// The directory that was opened last for a user, as long as a file in it is open: most transfers of a user follow
+/// others into the same directory.
+final class DirectoryCache: Sendable {
+    private struct Content: Sendable { weak var last: TargetDirectory? }
+    private let content = Mutex(Content())
+
+    func open(_ path: String) throws(SystemError) -> TargetDirectory {
+        if let last = content.withLock({ $0.last }), last.path == path, last.isCurrent() { return last }
+        let directory = try TargetDirectory(path)
+        content.withLock { $0.last = directory }
+        return directory
+    }
 }

@@ -10,10 +10,14 @@ public import OpsSystem
     private let multi: UnsafeMutableRawPointer
     private let readiness: Descriptor
     private let timer: Descriptor
-    /// A timer that fires while there is work.
-    private let workTimer: Descriptor
-    /// Work without network, in order. Each step does one slice, so that no transfer delays the others.
-    private var work: [any EngineWork] = []
+    private let files: FileWork
+    /// Downloads with changes of their files in this step.
+    private var collecting: [Download] = []
+    /// Instants at which libcurl wants to be called, and for which the timer is set. The timer may be too early: it is not set
+    /// for each of libcurl's changes.
+    private var due: Int64?
+    private var timerDue: Int64?
+    private var isInStep = false
     /// By the address of libcurl's handle.
     private var exchanges: [Int: Exchange] = [:]
     private let options: Options
@@ -58,11 +62,11 @@ public import OpsSystem
         self.options = options
         readiness = Descriptor(owning: try retrying("make readiness set") { ops_readiness_set() })
         timer = Descriptor(owning: try retrying("make timer") { ops_timer() })
-        workTimer = Descriptor(owning: try retrying("make timer") { ops_timer() })
+        files = try FileWork()
         let (set, clock) = (readiness.rawValue, timer.rawValue)
         try retrying("watch timer") { ops_readiness_watch(set, clock, Int32(OPS_READABLE)) }
-        let workClock = workTimer.rawValue
-        try retrying("watch timer") { ops_readiness_watch(set, workClock, Int32(OPS_READABLE)) }
+        let results = files.results.event.rawValue
+        try retrying("watch files") { ops_readiness_watch(set, results, Int32(OPS_READABLE)) }
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         unsafe opsd_curl_multi_watch_sockets(multi, Engine.socketChanged, context)
         unsafe opsd_curl_multi_watch_timer(multi, Engine.timerChanged, context)
@@ -73,6 +77,7 @@ public import OpsSystem
     deinit {
         for exchange in exchanges.values { unsafe curl_multi_remove_handle(multi, exchange.easy) }
         unsafe curl_multi_cleanup(multi)
+        files.abandon()
     }
 
     /// Descriptor that is readable while `step` has something to do.
@@ -93,6 +98,24 @@ public import OpsSystem
 
     /// Advances all exchanges, and reports those that have ended. Does not block.
     public func step() throws(SystemError) {
+        isInStep = true
+        defer { isInStep = false }
+        try files.collect { () throws(SystemError) in
+            try advance()
+            reportEnds()
+            // The exchanges that have just been started.
+            if isDue {
+                callTimer()
+                reportEnds()
+            }
+            let downloads = collecting
+            collecting = []
+            for download in downloads { download.endStep() }
+        }
+        setTimer()
+    }
+
+    private func advance() throws(SystemError) {
         let set = readiness.rawValue
         var ready = [ops_ready](repeating: ops_ready(), count: 64)
         let count = try retrying("collect readiness") { unsafe ops_readiness_collect(set, &ready, Int32(64)) }
@@ -100,22 +123,66 @@ public import OpsSystem
         for entry in ready.prefix(Int(count)) {
             if entry.fd == timer.rawValue {
                 ops_timer_clear(entry.fd)
-                unsafe curl_multi_socket_action(multi, -1, 0, &running)
-            } else if entry.fd == workTimer.rawValue {
-                ops_timer_clear(entry.fd)
+                timerDue = nil
+            } else if entry.fd == files.results.event.rawValue {
+                files.handleResults()
             } else {
                 // libcurl's CURL_CSELECT_IN, _OUT and _ERR have the same values.
                 unsafe curl_multi_socket_action(multi, entry.fd, entry.how, &running)
             }
         }
         if count > 0 { hasFreedMemory = true }
+        if isDue { callTimer() }
+    }
+
+    private func reportEnds() {
         var code = CURLE_OK
         while let easy = unsafe opsd_curl_multi_next_ended(multi, &code) {
             let exchange = exchanges.removeValue(forKey: Int(bitPattern: easy))
             unsafe curl_multi_remove_handle(multi, easy)
             exchange?.end(code)
         }
-        doSlice()
+    }
+
+    private var isDue: Bool { due.map { $0 <= Clock.read().monotonic } ?? false }
+
+    private func callTimer() {
+        var running: Int32 = 0
+        due = nil
+        unsafe curl_multi_socket_action(multi, -1, 0, &running)
+    }
+
+    /// Sets the timer if it would fire too late.
+    private func setTimer() {
+        guard !isInStep, let due, due < timerDue ?? .max else { return }
+        timerDue = due
+        _ = ops_timer_set(timer.rawValue, Int(max(0, due - Clock.read().monotonic + 999_999) / 1_000_000))
+    }
+
+    /// Returns a new queue for calls on files of a user; nil: of the user of this process.
+    public func fileQueue(for rights: FileRights?) throws(Failure) -> FileQueue {
+        do throws(SystemError) {
+            return try files.queue(rights)
+        } catch {
+            throw Failure(error)
+        }
+    }
+
+    /// Calls `endStep` of the download at the end of this step or of the next one.
+    func collect(_ download: Download) {
+        if collecting.isEmpty { files.wakeLoop() }
+        collecting.append(download)
+    }
+
+    /// Waits until the calls on files have returned, at most this long.
+    public func finishFileWork(milliseconds: Int64) throws(SystemError) {
+        let end = Clock.read().monotonic + milliseconds * 1_000_000
+        while files.isBusy {
+            let rest = end - Clock.read().monotonic
+            guard rest > 0 else { return }
+            try wait(milliseconds: Int32(rest / 1_000_000 + 1))
+            try step()
+        }
     }
 
     /// Returns freed memory to the system: that of TLS handshakes is a quarter of what a thousand transfers would keep.
@@ -125,22 +192,6 @@ public import OpsSystem
         hasFreedMemory = false
         ops_release_memory()
     }
-
-    private func doSlice() {
-        guard !work.isEmpty else { return }
-        let first = work.removeFirst()
-        if first.doSlice() { work.append(first) }
-        if !work.isEmpty { _ = ops_timer_set(workTimer.rawValue, 0) }
-    }
-
-    /// Adds work to be done in slices.
-    func add(_ more: any EngineWork) {
-        work.append(more)
-        _ = ops_timer_set(workTimer.rawValue, 0)
-    }
-
-    /// Ends work that is not done yet.
-    func remove(_ ended: any EngineWork) { work.removeAll { $0 === ended } }
 
     func start(_ request: ExchangeRequest, _ receiver: any ExchangeReceiver) throws(Failure) -> Exchange {
         guard let easy = unsafe curl_easy_init() else { throw Failure(.retryable, "no memory for a transfer") }
@@ -186,12 +237,8 @@ public import OpsSystem
     private static let timerChanged: curl_multi_timer_callback = { _, milliseconds, context in
         guard let context = unsafe context else { return -1 }
         let engine = unsafe Unmanaged<Engine>.fromOpaque(context).takeUnretainedValue()
-        return ops_timer_set(engine.timer.rawValue, milliseconds)
+        engine.due = milliseconds < 0 ? nil : Clock.read().monotonic + Int64(milliseconds) * 1_000_000
+        engine.setTimer()
+        return 0
     }
-}
-
-/// Work of an engine that takes long and needs no network.
-protocol EngineWork: AnyObject {
-    /// Does a part that takes milliseconds. Returns true while more is left.
-    func doSlice() -> Bool
 }

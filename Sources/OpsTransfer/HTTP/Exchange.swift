@@ -62,7 +62,7 @@ enum ExchangeEnd: Hashable, Sendable {
     func receive(header line: UnsafeRawBufferPointer) -> Bool {
         // After the head these are the trailers of a chunked body.
         if head.isComplete { return true }
-        head.add(unsafe String(decoding: line, as: UTF8.self))
+        unsafe head.add(line)
         if head.isTooLarge { return false }
         guard head.isComplete else { return true }
         isStopped = !receiver.receive(head)

@@ -46,23 +46,60 @@ struct ResponseHead: Hashable, Sendable {
 
     /// Adds a line with or without its end. A status line begins a new response: those before it were interim.
     mutating func add(_ line: String) {
-        size += line.utf8.count
+        var line = line
+        line.withUTF8 { unsafe add(UnsafeRawBufferPointer($0)) }
+    }
+
+    mutating func add(_ line: UnsafeRawBufferPointer) {
+        size += line.count
         guard size <= ResponseHead.limit else {
             isTooLarge = true
             return
         }
-        let line = line.trimmed
-        if line.hasPrefix("HTTP/") {
+        let line = unsafe line.trimmed
+        if unsafe line.isEmpty {
+            isComplete = status >= 200
+        } else if unsafe line.starts(with: "HTTP/".utf8) {
             let size = self.size
             self = ResponseHead()
             self.size = size
-            status = line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-        } else if line.isEmpty {
-            isComplete = status >= 200
-        } else if let colon = line.firstIndex(of: ":") {
-            guard let name = Name(rawValue: line[..<colon].lowercased()) else { return }
-            fields.append((name, line[line.index(after: colon)...].trimmed))
+            let words = unsafe String(decoding: line, as: UTF8.self).split(separator: " ")
+            status = words.dropFirst().first.flatMap { Int($0) } ?? 0
+        } else if let colon = unsafe line.firstIndex(of: UInt8(ascii: ":")),
+            let name = unsafe Name(bytes: line[..<colon])
+        {
+            let value = unsafe UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]).trimmed
+            fields.append((name, unsafe String(decoding: value, as: UTF8.self)))
         }
+    }
+}
+
+extension ResponseHead.Name {
+    private static let all = allCases.map { ($0, Array($0.rawValue.utf8)) }
+
+    /// Nil for a header that does not matter. Upper and lower case are the same.
+    fileprivate init?(bytes: Slice<UnsafeRawBufferPointer>) {
+        for (name, text) in Self.all where unsafe text.count == bytes.count {
+            let isSame = unsafe zip(text, bytes).allSatisfy { letter, byte in
+                byte == letter || (0x41...0x5A).contains(byte) && byte | 0x20 == letter
+            }
+            if isSame {
+                self = name
+                return
+            }
+        }
+        return nil
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// The bytes without the spaces, tabs and line ends around them.
+    fileprivate var trimmed: UnsafeRawBufferPointer {
+        func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
+        var (start, end) = (0, count)
+        while unsafe start < end && isBlank(self[start]) { start += 1 }
+        while unsafe start < end && isBlank(self[end - 1]) { end -= 1 }
+        return unsafe UnsafeRawBufferPointer(rebasing: self[start..<end])
     }
 }
 
