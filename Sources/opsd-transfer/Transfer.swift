@@ -35,6 +35,8 @@ final class Transfer {
     /// Number of times and nanoseconds that the server has made this attempt wait.
     private var waits = 0
     private var waited: Int64 = 0
+    /// Wait before the next attempt that the server has asked for, in nanoseconds.
+    private var retryAfter: Int64 = 0
     /// Everything that was reported, repeated to an opsd that connects later.
     private(set) var update = NotifyUpdate()
     private var nextProgress: Int64 = 0
@@ -177,7 +179,13 @@ final class Transfer {
             log.write("opsd-transfer: fetched \(size) bytes into \(download.request.target)")
             end(.code(0))
         case .ended(.failure(let failure)):
-            if !waits(after: failure) { fail(failure) }
+            if request.retriesFailure {
+                // opsd waits instead, and meanwhile the attempt takes no part of its window.
+                retryAfter = min(failure.retryAfter.map { max($0, 1) * 1_000_000_000 } ?? 0, Self.longestWait)
+                fail(failure)
+            } else if !waits(after: failure) {
+                fail(failure)
+            }
         }
     }
 
@@ -213,7 +221,7 @@ final class Transfer {
 
     private func conclude() {
         guard case .closing(let status, _) = state else { return }
-        let exit = ProcessExit(status: status, at: Clock.read())
+        let exit = ProcessExit(status: status, at: Clock.read(), retryAfter: retryAfter)
         state = .ended(exit)
         report(.exited(attempt, exit, treeIsGone: true))
     }

@@ -176,6 +176,18 @@ import Testing
         #expect(try fetch.ranges.count == 3)
     }
 
+    @Test(arguments: [(asked: 7, wait: 7), (asked: 0, wait: 1), (asked: 999_999, wait: 86_400)])
+    func `the wait that a server asks for goes to an opsd that retries`(asked: Int, wait: Int64) throws {
+        let fetch = try Fetch()
+        let executor = try RunningExecutor()
+        try executor.connect()
+        try executor.launch(1, fetch.address("busy", "retry=\(asked)"), to: fetch.target) { $0.retriesFailure = true }
+        let reports = try executor.ends(of: 1).reports
+        guard case .exited(_, let exit, _)? = reports.last else { throw SetUpError(description: "\(reports)") }
+        #expect(exit.status == .code(75) && exit.retryAfter == wait * 1_000_000_000)
+        #expect(try fetch.ranges.count == 1)
+    }
+
     @Test func `a server that asks for more patience than a day fails the attempt`() throws {
         let fetch = try Fetch()
         let executor = try RunningExecutor()
