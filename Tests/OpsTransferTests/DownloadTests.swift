@@ -139,12 +139,18 @@ import Testing
 
     @Test(arguments: [
         "unasked-part", "gzip", "transfer-gzip", "two-lengths", "negative-length", "until-close", "huge-headers", "old",
-        "garbage",
+        "garbage", "overflowing-length", "nothing", "long-header", "flood",
     ])
     func `answers that break the rules are wrong content`(scenario: String) throws {
         let fetch = try Fetch()
         let result = try fetch.run(scenario)
         #expect(result.kind == .wrongContent, "\(result)")
+        #expect(try fetch.names == [])
+    }
+
+    @Test func `a head without its body is worth a retry`() throws {
+        let fetch = try Fetch()
+        #expect(try fetch.run("no-body").kind == .retryable)
         #expect(try fetch.names == [])
     }
 

@@ -10,6 +10,9 @@ import Testing
         ("file", "", 0, ""), ("truncates", "", 75, ""), ("status", "status=503&retry=120", 75, "retry after 120 s"),
         ("status", "status=429&retry=5", 75, "retry after 5 s"), ("status", "status=404", 69, "404"),
         ("circle", "", 69, "redirects"), ("gzip", "", 65, "gzip"), ("unasked-part", "", 65, "206"),
+        ("no-body", "", 75, "100000 bytes"), ("resets-once", "", 75, ""),
+        ("overflowing-length", "", 65, "Content-Length"), ("long-header", "", 65, "headers"),
+        ("status", "status=503&retry=-5", 75, "503"), ("leads-nowhere", "", 69, "302"),
     ])
     func `the exit status says whether a retry makes sense`(
         scenario: String, query: String, status: Int32, words: String
@@ -96,8 +99,9 @@ import Testing
         #expect(end.output.contains("every byte right"))
     }
 
-    @Test(.enabled(if: Program.isRoot, "NOT TESTED: a full disk; needs root"))
-    func `a full disk is worth a retry and leaves the target alone`() throws {
+    @Test(
+        .enabled(if: Program.isRoot, "NOT TESTED: a full disk; needs root"), arguments: ["file", "endless-chunks"])
+    func `a full disk is worth a retry and leaves the target alone`(scenario: String) throws {
         let fetch = try Fetch()
         let script = """
             mount -t tmpfs -o size=64k tmpfs "$1" || exit 99
@@ -108,7 +112,7 @@ import Testing
             """
         let end = try Program.run(
             "/usr/bin/env",
-            ["unshare", "--mount", "sh", "-c", script, "sh", fetch.folder, Program.fetch, fetch.address("file")])
+            ["unshare", "--mount", "sh", "-c", script, "sh", fetch.folder, Program.fetch, fetch.address(scenario)])
         guard end.status != 99, !end.complaint.contains("unshare:") else {
             print("NOT TESTED: a full disk; no mount in this machine: \(end.complaint)")
             return

@@ -81,7 +81,8 @@ enum ExchangeEnd: Hashable, Sendable {
 
     private func result(_ code: CURLcode) -> ExchangeEnd {
         if isStopped { return .stopped }
-        if head.isTooLarge {
+        // libcurl says "out of memory" of a header of more than 100,000 bytes.
+        if head.isTooLarge || code == CURLE_OUT_OF_MEMORY && !head.isComplete {
             return .failed(Failure(.wrongContent, "\(address): the headers of the answer are too long"))
         }
         if code == CURLE_OK {

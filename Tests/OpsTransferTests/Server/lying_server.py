@@ -290,6 +290,30 @@ class Lies(BaseHTTPRequestHandler):
     def negative_length(self):
         self.whole(Content_Length="-5")
 
+    def overflowing_length(self):
+        self.whole(Content_Length="99999999999999999999999")
+
+    def no_body(self):
+        """All headers of the file and none of its bytes, as the answer to HEAD."""
+        self.head(200, Content_Length=self.size, ETag='"v1"')
+        self.close_connection = True
+
+    def nothing(self):
+        """Neither length nor bytes."""
+        self.head(200, Connection="close")
+        self.close_connection = True
+
+    def endless_chunks(self):
+        self.head(200, Transfer_Encoding="chunked", ETag='"v1"')
+        while True: self.chunks(self.body, b"")
+
+    def long_header(self):
+        self.whole(X_Long="x" * 200_000)
+
+    def flood(self):
+        """Interim answers without end."""
+        while True: self.wfile.write(b"HTTP/1.1 103 Early Hints\r\nX-Early: hint\r\n\r\n" * 100)
+
     def endless(self):
         """More than the length says, without an end."""
         self.whole()
