@@ -12,8 +12,9 @@ final class FileWork {
     private var users: [FileRights?: User] = [:]
     /// Queues with unfinished jobs.
     private var busy: [ObjectIdentifier: FileQueue] = [:]
-    /// Threads that have to be woken at the end of the engine's step; nil: outside of a step.
-    private var unwoken: [FileThreads]?
+    /// Threads that have to be woken at the end of this step of the engine, or of the next one.
+    private var unwoken: [FileThreads] = []
+    private var isInStep = false
 
     init() throws(SystemError) { results = try FileResults() }
 
@@ -33,12 +34,13 @@ final class FileWork {
         if user.queues == 0 { user.threads.close() }
     }
 
-    /// Calls `body`, then wakes threads for the jobs that it has added.
+    /// Calls `body`, then wakes threads for the jobs that were added.
     func collect<T, E: Error>(_ body: () throws(E) -> T) throws(E) -> T {
-        unwoken = []
+        isInStep = true
         defer {
-            let threads = unwoken ?? []
-            unwoken = nil
+            isInStep = false
+            let threads = unwoken
+            unwoken = []
             for one in threads { one.wake() }
         }
         return try body()
@@ -48,15 +50,16 @@ final class FileWork {
         busy[ObjectIdentifier(queue.jobs)] = queue
         guard isNew else { return }
         queue.threads.add(queue.jobs)
-        guard unwoken != nil else { return queue.threads.wake() }
-        if unwoken?.contains(where: { $0 === queue.threads }) == false { unwoken?.append(queue.threads) }
+        guard !unwoken.contains(where: { $0 === queue.threads }) else { return }
+        if unwoken.isEmpty { wakeLoop() }
+        unwoken.append(queue.threads)
     }
 
     func ended(_ queue: FileQueue) { busy[ObjectIdentifier(queue.jobs)] = nil }
 
     /// Makes the engine do a step, unless it is in one.
     func wakeLoop() {
-        if unwoken == nil { ops_wake(results.event.rawValue) }
+        if !isInStep { ops_wake(results.event.rawValue) }
     }
 
     var isBusy: Bool { !busy.isEmpty }
