@@ -35,7 +35,7 @@ extension Scheduler {
 
     mutating func setEffective(_ operation: OperationIndex, _ priority: Int8) {
         table[operation].effective = priority
-        guard table[operation].lane != nil else { return }
+        guard table[operation].lane != nil else { return rankJob(of: operation) }
         moveInLane(operation)
         if table[operation].traits.contains(.reserving) {
             unreserve(operation)

@@ -42,6 +42,22 @@ import Testing
         #expect(load(world)?.inFlight == 0)
     }
 
+    @Test func `a new priority reaches the engine while the job waits, and not later`() {
+        var world = world()
+        world.add { $0.executor = "slurm" }
+        world.turn()
+        world.handle(report(.accepted(first, job: "4711")))
+        world.turn()
+        world.add(after: [1], priority: 7)
+        world.turn()
+        #expect(world.last.effects == [command(.submit(first, job: "4711", priority: 7))])
+        world.handle(report(.launched(first, process(world))))
+        world.turn()
+        world.add(after: [1], priority: 9)
+        world.turn()
+        #expect(world.last.effects.isEmpty)
+    }
+
     @Test func `operations of an executor take no slot of the pool`() {
         var world = world(workers: 1)
         for _ in 0..<3 { world.add { $0.executor = "slurm" } }

@@ -42,6 +42,14 @@ extension Scheduler {
         emit(.submit(registry.attemptID(index), job: executions[index].job, priority: priority), for: index)
     }
 
+    /// Passes the priority of an operation on to the engine in which its job waits. A repeated submission changes nothing else.
+    mutating func rankJob(of operation: OperationIndex) {
+        guard let index = execution(of: operation), executions[index].isInFlight, executions[index].process == nil,
+            !executions[index].isCancelling
+        else { return }
+        submit(index)
+    }
+
     /// Removes a submission of this turn that has not been sent yet.
     mutating func dropSubmission(_ index: ExecutionIndex) {
         guard let executor = executions[index].executor else { return }
