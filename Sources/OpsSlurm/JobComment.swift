@@ -1,25 +1,23 @@
 public import OpsExecutor
 
-/// Comment of a job: the instance of the executor, and the attempt. It identifies the job. The number does not: after a
+/// Comment of a job: the instance of the executor, and the attempts. It identifies the job. The number does not: after a
 /// crash Slurm may use it for the job of another user.
 public struct JobComment: Hashable, Sendable {
     public var instance: String
-    public var attempt: Attempt
+    public var batch: Batch
 
-    public init(instance: String, attempt: Attempt) {
+    public init(instance: String, batch: Batch) {
         self.instance = instance
-        self.attempt = attempt
+        self.batch = batch
     }
 
-    public var text: String { "opsd:\(instance):\(attempt.operation).\(attempt.number)" }
+    public var text: String { "opsd:\(instance):\(batch.text)" }
 
     /// Returns nil for the comment of any other job.
     public init?(_ text: some StringProtocol) {
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 3, parts[0] == "opsd", !parts[1].isEmpty, let attempt = Attempt(spoolName: parts[2]) else {
-            return nil
-        }
-        self.init(instance: String(parts[1]), attempt: attempt)
+        let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0] == "opsd", !parts[1].isEmpty, let batch = Batch(parts[2]) else { return nil }
+        self.init(instance: String(parts[1]), batch: batch)
     }
 
     /// Name of all jobs of an instance, by which they are listed.

@@ -1,7 +1,11 @@
-/// One row of a listing: a job of this instance.
+public import OpsExecutor
+
+/// One row of a listing: a job, or a task of an array, of this instance.
 public struct JobRow: Hashable, Sendable {
+    /// Number of the job; that of a task is `4711_3`.
     public var job: String
-    public var comment: JobComment
+    /// Attempts of the task.
+    public var batch: Batch
     public var user: UInt32
     public var state: JobState
     public var reason: String
@@ -13,11 +17,11 @@ public struct JobRow: Hashable, Sendable {
     public var expectedStart: Int64?
 
     public init(
-        job: String, comment: JobComment, user: UInt32, state: JobState, reason: String, waitStatus: Int, restarts: Int,
+        job: String, batch: Batch, user: UInt32, state: JobState, reason: String, waitStatus: Int, restarts: Int,
         nodes: String, expectedStart: Int64? = nil
     ) {
         self.job = job
-        self.comment = comment
+        self.batch = batch
         self.user = user
         self.state = state
         self.reason = reason
@@ -26,6 +30,9 @@ public struct JobRow: Hashable, Sendable {
         self.nodes = nodes
         self.expectedStart = expectedStart
     }
+
+    /// True if several attempts run in the job, one after another.
+    public var isShared: Bool { batch.attempts.count > 1 }
 
     /// True if the job waits for a release by its owner.
     public var isHeld: Bool { state.meaning == .pending && reason == "JobHeldUser" }
@@ -50,19 +57,21 @@ public struct JobRow: Hashable, Sendable {
 /// Listing of all jobs of an instance, taken with one command.
 public struct JobListing: Hashable, Sendable {
     public private(set) var rows: [JobRow] = []
+    /// All attempts of each array of which a task is listed, by the number of the array.
+    public private(set) var arrays: [String: Batch] = [:]
 
     /// Fields of a row, in this order. The comment is last, since its owner can put any text into it.
     private static let fields = [
-        "JobID", "UserID", "State", "Reason", "exit_code", "RestartCnt", "NodeList", "StartTime", "Comment",
+        "JobArrayID", "UserID", "State", "Reason", "exit_code", "RestartCnt", "NodeList", "StartTime", "Comment",
     ]
     /// Environment of the command: instants are seconds since 1970.
     public static let environment = ["SLURM_TIME_FORMAT=%s"]
 
     /// Command that prints only the jobs of the user who runs it: another user could put whole rows into a comment.
-    /// `--all`: also those in partitions that are hidden from this user.
+    /// `--all`: also those in partitions that are hidden from this user. `-r`: each task of an array.
     public static func command(instance: String) -> [String] {
         [
-            "squeue", "--me", "--all", "--name=\(JobComment.jobName(of: instance))", "-t", "all",
+            "squeue", "--me", "--all", "-r", "--name=\(JobComment.jobName(of: instance))", "-t", "all",
             "--Format=" + fields.map { "\($0):|" }.joined(separator: ","),
         ]
     }
@@ -76,29 +85,93 @@ public struct JobListing: Hashable, Sendable {
     }
 
     /// Parses the output of squeue. Returns nil without a line of headers for all fields: output that is lost says
-    /// nothing about jobs, and squeue omits fields that it does not know, and succeeds. Skips jobs with other comments.
+    /// nothing about jobs, and squeue leaves fields empty that it does not know, and succeeds. Skips jobs with other
+    /// comments.
     public init?(_ output: String, instance: String) {
         let lines = output.split(separator: "\n")
         guard let header = lines.first, header.last == "|",
-            header.dropLast().split(separator: "|", omittingEmptySubsequences: false).count == Self.fields.count
+            header.split(separator: "|").count == Self.fields.count
         else { return nil }
+        var comments: [Substring: JobComment] = [:]
+        var whole: [(row: JobRow, batch: Batch)] = []
         for line in lines.dropFirst() {
             let parts = line.split(
                 separator: "|", maxSplits: Self.fields.count - 1, omittingEmptySubsequences: false)
-            guard parts.count == Self.fields.count, parts[8].last == "|", let comment = JobComment(parts[8].dropLast()),
-                comment.instance == instance
-            else { continue }
+            guard parts.count == Self.fields.count, parts[8].last == "|" else { continue }
+            let text = parts[8].dropLast()
+            guard let comment = comments[text] ?? JobComment(text), comment.instance == instance else { continue }
+            comments[text] = comment
             guard let user = UInt32(parts[1]), let status = Int(parts[4]), let restarts = Int(parts[5]),
-                !parts[0].isEmpty, parts[0].allSatisfy(\.isNumber)
+                let job = JobNumber(parts[0])
             else { return nil }
             let state = JobState(parts[2])
-            rows.append(
-                JobRow(
-                    job: String(parts[0]), comment: comment, user: user, state: state, reason: String(parts[3]),
-                    waitStatus: status, restarts: restarts, nodes: String(parts[6]),
-                    expectedStart: state.meaning == .pending ? Self.instant(parts[7]) : nil))
+            var row = JobRow(
+                job: String(parts[0]), batch: comment.batch, user: user, state: state, reason: String(parts[3]),
+                waitStatus: status, restarts: restarts, nodes: String(parts[6]),
+                expectedStart: state.meaning == .pending ? Self.instant(parts[7]) : nil)
+            guard comment.batch.isArray else {
+                if job.task == nil { rows.append(row) }
+                continue
+            }
+            guard let task = job.task else {
+                whole.append((row, comment.batch))
+                continue
+            }
+            arrays[job.job] = comment.batch
+            row.batch = comment.batch.part(task)
+            if !row.batch.attempts.isEmpty { rows.append(row) }
+        }
+        addTasks(of: whole)
+    }
+
+    /// Adds rows for the tasks of arrays that ended before they were split: Slurm prints one row for all of these.
+    private mutating func addTasks(of whole: [(row: JobRow, batch: Batch)]) {
+        guard !whole.isEmpty else { return }
+        let known = Set(rows.map(\.job))
+        for (row, batch) in whole where row.state.hasEnded {
+            for task in 0..<batch.taskCount where !known.contains("\(row.job)_\(task)") {
+                var part = row
+                part.job = "\(row.job)_\(task)"
+                part.batch = batch.part(task)
+                rows.append(part)
+            }
         }
     }
+
+    /// Returns the rows of each attempt.
+    public var byAttempt: [Attempt: [JobRow]] {
+        var found: [Attempt: [JobRow]] = [:]
+        for row in rows {
+            for attempt in row.batch.attempts { found[attempt, default: []].append(row) }
+        }
+        return found
+    }
+
+    /// Returns whether a task of the array that a job is part of is listed, and the array has the attempt.
+    public func showsArray(of job: String?, with attempt: Attempt) -> Bool {
+        guard let array = job.flatMap({ JobNumber($0)?.array }) else { return false }
+        return arrays[array]?.task(of: attempt) != nil
+    }
+}
+
+/// Number of a job, such as `4711`, or of a task of an array, such as `4711_3`.
+public struct JobNumber: Hashable, Sendable {
+    public let job: String
+    public let task: Int?
+
+    /// Returns nil for any other text.
+    public init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: "_", omittingEmptySubsequences: false)
+        guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy { (48...57).contains($0) } })
+        else {
+            return nil
+        }
+        job = String(parts[0])
+        task = parts.count == 2 ? Int(parts[1]) : nil
+    }
+
+    /// Number of the array that the task is part of; nil: it is a job of its own.
+    public var array: String? { task == nil ? nil : job }
 }
 
 /// Owners of all jobs of an instance, as root sees them.

@@ -15,6 +15,8 @@ public struct JobRequest: Hashable, Sendable {
     /// Nanoseconds; 0: no limit.
     public var timeLimit: Int64 = 0
     public var niceness: Int32 = 0
+    /// Number of operations that may share a job.
+    public var pack: Int64 = 1
 
     public init() {}
 
@@ -25,9 +27,8 @@ public struct JobRequest: Hashable, Sendable {
             "--job-name=\(JobComment.jobName(of: comment.instance))", "--comment=\(comment.text)",
             "--output=\(Self.quoted(output))", "--chdir=/",
         ]
-        if let minutes { words.append("--time=\(minutes)") }
-        if niceness > 0 { words.append("--nice=\(niceness)") }
-        return words + resources + script
+        if comment.batch.isArray { words.append("--array=0-\(comment.batch.taskCount - 1)") }
+        return words + common + script
     }
 
     /// Returns the command line that tests whether such a job could ever run, which Slurm does not check for a held
@@ -36,10 +37,19 @@ public struct JobRequest: Hashable, Sendable {
         ["sbatch", "--test-only"] + (minutes.map { ["--time=\($0)"] } ?? []) + resources + script
     }
 
-    /// Time limit in whole minutes, rounded up. 0 means no limit to Slurm.
+    /// Options that are the same for all tasks of an array.
+    public var common: [String] {
+        var words: [String] = []
+        if let minutes { words.append("--time=\(minutes)") }
+        if niceness > 0 { words.append("--nice=\(niceness)") }
+        return words + resources
+    }
+
+    /// Time limit of all attempts of a job, in whole minutes, rounded up. 0 means no limit to Slurm.
     private var minutes: Int64? {
         guard timeLimit > 0 else { return nil }
-        return (timeLimit - 1) / 60_000_000_000 + 1
+        let (total, isTooLong) = timeLimit.multipliedReportingOverflow(by: max(pack, 1))
+        return isTooLong ? nil : (total - 1) / 60_000_000_000 + 1
     }
 
     private var resources: [String] {
@@ -59,5 +69,15 @@ public struct JobRequest: Hashable, Sendable {
     /// Escapes `%`: Slurm replaces %j and others in file names.
     private static func quoted(_ path: String) -> String {
         path.split(separator: "%", omittingEmptySubsequences: false).joined(separator: "%%")
+    }
+}
+
+/// Limits of a cluster.
+public enum ClusterLimits {
+    /// Returns the most tasks of an array, according to `scontrol show config`; nil: it does not say.
+    public static func mostTasks(_ configuration: String) -> Int? {
+        let line = configuration.split(separator: "\n").first { $0.hasPrefix("MaxArraySize") }
+        let value = line?.split(separator: "=").last?.split(separator: " ").first
+        return value.flatMap { Int($0) }.map { max($0 - 1, 1) }
     }
 }

@@ -20,7 +20,7 @@ extension JobTracker {
     /// Records that its processes are to be stopped, or to go on.
     public mutating func setFrozen(_ isFrozen: Bool) -> [Effect] {
         record.isFrozen = isFrozen
-        return [.store(record)]
+        return record.isShared ? [.store(record), .request] : [.store(record)]
     }
 
     /// Ends the attempt. A job that runs gets SIGTERM, and `grace` nanoseconds.
@@ -29,21 +29,22 @@ extension JobTracker {
         if case .looking = phase, !record.mayBeSubmitted { return conclude(.signal(15), now: now) }
         guard !record.isTerminated || killDeadline == nil else { return [] }
         record.isTerminated = true
+        record.grace = grace
         killDeadline = now.monotonic.clampedSum(start == nil ? 0 : grace)
-        var effects: [Effect] = [.store(record)]
-        if let job = record.job {
-            effects.append(start == nil ? .cancel(jobs: [job]) : .terminate(job: job))
-        }
-        return effects + [.list]
+        guard let job = record.job else { return [.store(record), .list] }
+        // Others go on in a job that is shared.
+        if record.isShared { return [.store(record)] + (start == nil ? conclude(.signal(15), now: now) : [.request]) }
+        return [.store(record), start == nil ? .cancel(jobs: [job]) : .terminate(job: job), .list]
     }
 
-    /// Handles the end of sbatch.
-    public mutating func submitted(_ submission: Submission, now: Moment) -> [Effect] {
+    /// Handles the end of sbatch. `isShared`: other attempts run in the same job.
+    public mutating func submitted(_ submission: Submission, isShared: Bool = false, now: Moment) -> [Effect] {
         guard phase == .submitting else { return [] }
         switch submission {
-        case .accepted(let job): return adopt(job, now: now)
+        case .accepted(let job): return adopt(job, isShared: isShared, now: now)
         case .refused(let words):
-            // Slurm's words may be wrong: whatever it has made of the submission stays held, and is cancelled.
+            // Slurm's words may be wrong: whatever it has made of the submission stays held, and is cancelled. Its fence
+            // is closed.
             return refuse(words)
         case .ambiguous:
             phase = .looking(since: now.monotonic + settings.settling)
@@ -53,27 +54,28 @@ extension JobTracker {
 
     /// Ends the attempt before a submission: Slurm says that it can never run.
     public mutating func refuse(_ words: String) -> [Effect] {
-        record.refusal = words
-        let report = ExecutorReport.refused(attempt, cause: words)
-        phase = .ended(report)
-        return [.store(record), .report(report)]
+        finish(.refused(attempt, cause: words))
     }
 
     /// Keeps a held job as that of this attempt.
-    mutating func adopt(_ job: String, now: Moment) -> [Effect] {
+    mutating func adopt(_ job: String, isShared: Bool, now: Moment) -> [Effect] {
         record.mayBeSubmitted = true
         record.job = job
+        record.isShared = isShared
         isHandedDown = false
         isReleaseWanted = false
         phase = .held(since: now.monotonic)
-        var effects: [Effect] = [.store(record), .report(.accepted(attempt, job: job))]
-        if record.isTerminated { effects += [.cancel(jobs: [job]), .list] }
-        return effects
+        let effects: [Effect] = [.store(record), .report(.accepted(attempt, job: job))]
+        guard record.isTerminated else { return effects }
+        return effects + (isShared ? conclude(.signal(15), now: now) : [.cancel(jobs: [job]), .list])
     }
 
     /// Handles deadlines that have passed.
     public mutating func timePassed(now: Moment) -> [Effect] {
-        guard !hasEnded, let deadline = killDeadline, deadline <= now.monotonic, let job = record.job else { return [] }
+        // The program on the node kills an attempt of several.
+        guard !hasEnded, !record.isShared, let deadline = killDeadline, deadline <= now.monotonic,
+            let job = record.job
+        else { return [] }
         // Once more later, if the job is still there then.
         killDeadline = now.monotonic + settings.recordGrace
         return [.cancel(jobs: [job]), .list]
@@ -90,18 +92,55 @@ extension JobTracker {
                 systemMicroseconds: exit.systemMicroseconds,
                 maxResidentBytes: exit.maxResidentBytes, at: now.past(wall: exit.at))
         }
-        let report = ExecutorReport.exited(attempt, end, treeIsGone: true)
-        phase = .ended(report)
-        return [.report(report)]
+        return finish(.exited(attempt, end, treeIsGone: true))
     }
 
     /// Ends the attempt with an outcome that Slurm has decided. If opsd has ended the attempt, reports its signal.
     mutating func conclude(_ outcome: ExternalEnd.Outcome, _ cause: String, now: Moment) -> [Effect] {
         if record.isTerminated { return conclude(.signal(start == nil ? 15 : 9), now: now) }
-        record.end = AttemptRecord.End(outcome: outcome, cause: cause, at: now.wall)
         let exit = exit.map { ProcessExit(status: $0.status, at: now.past(wall: $0.at)) }
-        let report = ExecutorReport.ended(attempt, ExternalEnd(outcome: outcome, cause: cause, exit: exit, at: now))
+        return finish(.ended(attempt, ExternalEnd(outcome: outcome, cause: cause, exit: exit, at: now)))
+    }
+
+    /// Ends the attempt. If it has not started, its fence is closed first: Slurm may have a job of it after all.
+    private mutating func finish(_ report: ExecutorReport) -> [Effect] {
+        guard start == nil, record.mayBeSubmitted else { return end(report) }
+        phase = .closing(report)
+        return [.close(fence: record.fence)]
+    }
+
+    private mutating func end(_ report: ExecutorReport) -> [Effect] {
         phase = .ended(report)
+        switch report {
+        case .refused(_, let cause): record.refusal = cause
+        case .ended(_, let end):
+            record.end = AttemptRecord.End(outcome: end.outcome, cause: end.cause, at: end.at.wall)
+        default: return [.report(report)]
+        }
         return [.store(record), .report(report)]
+    }
+
+    /// Submits an attempt once more whose job has ended before it started. Nothing but the fence proves that.
+    mutating func submitAgain() -> [Effect] {
+        phase = .closing(nil)
+        return [.close(fence: record.fence)]
+    }
+
+    /// Handles the answer to `close`. `isClosed`: false if the attempt has passed the fence.
+    public mutating func fenceClosed(_ isClosed: Bool, now: Moment) -> [Effect] {
+        guard case .closing(let report) = phase else { return [] }
+        guard isClosed else {
+            record.isReleased = true
+            phase = .released(since: now.monotonic)
+            return [.store(record)] + (record.isShared && record.isTerminated ? [.request, .list] : [.list])
+        }
+        if let report { return end(report) }
+        record.fence += 1
+        record.job = nil
+        record.isReleased = false
+        isReleaseWanted = false
+        endedSince = nil
+        phase = .looking(since: now.monotonic)
+        return [.store(record), .list]
     }
 }

@@ -19,7 +19,9 @@ extension JobTracker {
             isHandedDown = false
             phase = .released(since: now.monotonic)
             effects.append(.report(launched(start, now)))
-            if record.isTerminated, let job = record.job { effects.append(.terminate(job: job)) }
+            if record.isTerminated, let job = record.job {
+                effects.append(record.isShared ? .request : .terminate(job: job))
+            }
         }
         guard let exit, self.start != nil else { return effects }
         self.exit = exit
@@ -28,28 +30,45 @@ extension JobTracker {
                 signalSince = now.monotonic
                 effects.append(.list)
             }
-            if now.monotonic - (signalSince ?? 0) < settings.recordGrace { return effects }
+            let grace = isListedSinceSignal ? settings.recordGrace : settings.lostAfter
+            if now.monotonic - (signalSince ?? 0) < grace { return effects }
         }
         return effects + conclude(exit.status, now: now)
     }
 
-    /// Handles a listing of all jobs. `askedAt`: instant before squeue was started; `reason`: texts of rows for `why`.
-    public mutating func listed(_ all: [JobRow], askedAt: Int64, now: Moment) -> [Effect] {
-        let rows = all.filter { $0.user == user }
-        let strays = rows.filter { $0.isHeld && $0.job != record.job }.map(\.job)
+    /// Handles a listing of all jobs. `askedAt`: instant before squeue was started. `showsArray`: true if it has other
+    /// tasks of the array that the job is part of.
+    public mutating func listed(
+        _ all: [JobRow], showsArray: Bool = false, askedAt: Int64, now: Moment
+    ) -> [Effect] {
+        let own = all.filter { $0.user == user }
+        if let signalSince, askedAt >= signalSince { isListedSinceSignal = true }
+        // A job whose fence is closed cannot start the attempt.
+        let rows = own.filter { $0.batch.fence == record.fence }
+        let strays = own.filter { $0.isHeld && ($0.job != record.job || $0.batch.fence != record.fence) }.map(\.job)
         switch phase {
-        case .submitting: return []
+        case .submitting, .closing: return []
         case .ended: return strays.isEmpty ? [] : [.cancel(jobs: strays)]
         case .looking(let since): return look(rows, isComplete: askedAt >= since, now: now)
         case .held(let since):
+            let isLost = askedAt >= since && !rows.contains { $0.job == record.job }
+            if isLost, showsArray, !isHandedDown { return concludeRemovedTask(now: now) }
             return cancelling(strays, unlessAdopted: listedWhileHeld(rows, askedAt: askedAt, since: since, now: now))
         case .released(let since):
             guard let row = rows.first(where: { $0.job == record.job }) else {
-                return cancelling(strays, unlessAdopted: askedAt < since ? [] : isMissing(now: now))
+                let effects = askedAt < since ? [] : isMissing(fromArray: showsArray, now: now)
+                return cancelling(strays, unlessAdopted: effects)
             }
             return cancelling(strays, unlessAdopted: listedAfterRelease(row, askedAt: askedAt, now: now))
         }
     }
+
+    /// Ends an attempt whose task is not in its array any more: Slurm shows no tasks that were cancelled while they waited.
+    private mutating func concludeRemovedTask(now: Moment) -> [Effect] {
+        conclude(.cancelled, "Slurm job \(record.job ?? "") was cancelled in Slurm", now: now)
+    }
+
+    private var isClosing: Bool { if case .closing = phase { true } else { false } }
 
     private func cancelling(_ strays: [String], unlessAdopted effects: [Effect]) -> [Effect] {
         let others = strays.filter { $0 != record.job }
@@ -62,7 +81,8 @@ extension JobTracker {
         let candidates = rows.filter { !$0.state.hasEnded }
         if let row = candidates.first(where: { !$0.isHeld }) ?? candidates.first {
             let others = candidates.filter { $0.isHeld && $0.job != row.job }.map(\.job)
-            var effects = adopt(row.job, now: now)
+            var effects = adopt(row.job, isShared: row.isShared, now: now)
+            if hasEnded || isClosing { return effects }
             if !row.isHeld { effects += noteRelease(now: now) }
             return others.isEmpty ? effects : effects + [.cancel(jobs: others)]
         }
@@ -134,17 +154,25 @@ extension JobTracker {
     }
 
     /// Handles a listing that lacks a released job.
-    private mutating func isMissing(now: Moment) -> [Effect] {
+    private mutating func isMissing(fromArray showsArray: Bool, now: Moment) -> [Effect] {
         if let exit { return conclude(exit.status, now: now) }
         let since = endedSince ?? now.monotonic
         if endedSince == nil { endedSince = since }
         let mayRun = start != nil
         guard now.monotonic - since >= (mayRun ? settings.lostAfter : settings.recordGrace) else { return [] }
+        if !mayRun, showsArray { return concludeRemovedTask(now: now) }
+        if canSubmitAgain { return submitAgain() }
         return conclude(.interrupted, "Slurm has no record of job \(record.job ?? "")", now: now)
+    }
+
+    /// True if the attempt shares a job that can be replaced: the start of another attempt has ended it, not this one.
+    private var canSubmitAgain: Bool {
+        record.isShared && start == nil && !record.isTerminated && record.fence + 1 < settings.mostSubmissions
     }
 
     /// Ends the attempt as Slurm's state of the job says.
     private mutating func conclude(_ row: JobRow, now: Moment) -> [Effect] {
+        if canSubmitAgain, row.state.meaning != .cancelled { return submitAgain() }
         let job = "Slurm job \(row.job)"
         switch row.state.meaning {
         case .timedOut: return conclude(.timedOut, "\(job) reached its time limit", now: now)

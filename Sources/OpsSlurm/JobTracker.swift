@@ -4,11 +4,14 @@ public import OpsModel
 /// State machine of one attempt in Slurm: takes commands and facts, and returns effects without performing them.
 ///
 /// ```
-/// looking -> submitting -> held -> released -> ended
-///    ^           |           |        ^
-///    +-----------+-----------+        |   a lost reply; a held job that Slurm has forgotten
-///    +--------------------------------+   a job of this attempt that is not held
+/// looking -> submitting -> held -> released -> closing -> ended
+///    ^           |           |        ^           |
+///    +-----------+-----------+        |           |   a lost reply; a held job that Slurm has forgotten
+///    +--------------------------------+           |   a job of this attempt that is not held
+///    +--------------------------------------------+   a job of several attempts has ended before this one started
 /// ```
+/// An attempt that has not started ends only when its fence is closed: no job can start it after that.
+///
 /// Every effect that Slurm can see comes after the `store` of the record that allows for it. So a tracker that is made of the
 /// stored record continues safely after a crash at any moment.
 public struct JobTracker {
@@ -17,6 +20,10 @@ public struct JobTracker {
         case store(AttemptRecord)
         case submit
         case release(job: String)
+        /// Closes a fence, and calls `fenceClosed`.
+        case close(fence: Int)
+        /// Writes the request to the program on the node that follows from the record.
+        case request
         /// Ends jobs: held ones at once, others with SIGTERM and after Slurm's own grace with SIGKILL.
         case cancel(jobs: [String])
         /// Sends SIGTERM to a running job.
@@ -34,6 +41,8 @@ public struct JobTracker {
         public var recordGrace: Int64 = 15_000_000_000
         /// The same if the processes may still run although Slurm has lost the job.
         public var lostAfter: Int64 = 600_000_000_000
+        /// Most jobs for an attempt that shares them and does not start.
+        public var mostSubmissions = 4
         public init() {}
     }
 
@@ -44,6 +53,8 @@ public struct JobTracker {
         /// The job waits for the release. `since`: older listings may lack it.
         case held(since: Int64)
         case released(since: Int64)
+        /// The fence is being closed. The report is that of the end; nil: another job follows.
+        case closing(ExecutorReport?)
         case ended(ExecutorReport)
     }
 
@@ -65,6 +76,8 @@ public struct JobTracker {
     var endedSince: Int64?
     /// Instant at which a record with a signal was seen; Slurm's state may name another outcome.
     var signalSince: Int64?
+    /// True if Slurm has answered since.
+    var isListedSinceSignal = false
     /// State of the job for people, and the estimate of its start.
     public internal(set) var update = NotifyUpdate()
 
@@ -102,6 +115,12 @@ public struct JobTracker {
 
     /// True while a listing is needed, because the spool cannot have the missing fact.
     public var needsListing: Bool { !hasEnded && phase != .submitting }
+
+    /// Returns whether the attempt has this job, and has not ended.
+    public func keeps(_ job: String) -> Bool { !hasEnded && record.job == job }
+
+    /// Returns whether the attempt permits the release of its job.
+    public var permitsRelease: Bool { hasEnded || record.isReleased }
 
     /// State for the greeting; nil: opsd must launch the attempt again, which changes nothing here.
     public func greetingState(now: Moment) -> ExecutorGreeting.State? {

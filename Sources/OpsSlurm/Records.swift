@@ -41,7 +41,7 @@ public struct StartRecord: Hashable, Sendable {
         let text = RecordText(bytes)
         let job = text.values["job"] ?? ""
         self.init(
-            node: text.values["node"] ?? "", job: job.allSatisfy(\.isNumber) ? job : "", at: text.number("at") ?? 0)
+            node: text.values["node"] ?? "", job: JobNumber(job) == nil ? "" : job, at: text.number("at") ?? 0)
     }
 }
 
@@ -96,10 +96,16 @@ public struct AttemptRecord: Hashable, Sendable {
     public var job: String?
     /// True if the job may have started: set before the first release.
     public var isReleased = false
+    /// True if other attempts run in the same job.
+    public var isShared = false
+    /// Number of the fence that the attempt passes at its start.
+    public var fence = 0
     /// True while its processes are to be stopped, from their start on.
     public var isFrozen = false
     /// True since the first request to end the attempt.
     public var isTerminated = false
+    /// Nanoseconds between SIGTERM and SIGKILL.
+    public var grace: Int64 = 0
     /// Slurm's message, if the attempt can never run.
     public var refusal: String?
     /// End that Slurm decided.
@@ -119,8 +125,11 @@ public struct AttemptRecord: Hashable, Sendable {
         if mayBeSubmitted { lines.append(("submitted", "")) }
         if let job { lines.append(("job", job)) }
         if isReleased { lines.append(("released", "")) }
+        if isShared { lines.append(("shared", "")) }
+        if fence > 0 { lines.append(("fence", "\(fence)")) }
         if isFrozen { lines.append(("frozen", "")) }
         if isTerminated { lines.append(("terminated", "")) }
+        if grace > 0 { lines.append(("grace", "\(grace)")) }
         if let refusal { lines.append(("refused", refusal)) }
         if let end {
             lines += [("outcome", "\(end.outcome.rawValue)"), ("cause", end.cause), ("at", "\(end.at)")]
@@ -135,6 +144,9 @@ public struct AttemptRecord: Hashable, Sendable {
         isReleased = text.values["released"] != nil
         isFrozen = text.values["frozen"] != nil
         isTerminated = text.values["terminated"] != nil
+        isShared = text.values["shared"] != nil
+        fence = text.number("fence") ?? 0
+        grace = text.number("grace") ?? 0
         refusal = text.values["refused"]
         if let outcome = text.number("outcome").flatMap(ExternalEnd.Outcome.init(rawValue:)) {
             end = End(outcome: outcome, cause: text.values["cause"] ?? "", at: text.number("at") ?? 0)

@@ -10,7 +10,7 @@ public import OpsExecutor
 ///     state                   0600, of the executor: AttemptRecord
 ///     run/                    0700, of the user, who can change it at any time: all that the job reads and writes
 ///       launch                copy for the job, where the user is not that of the executor
-///       started exit out err step.log
+///       started exit out err step.log request
 ///   12.1.gone/                attempt that is being removed
 /// ```
 public struct SpoolPaths: Hashable, Sendable {
@@ -28,7 +28,8 @@ public struct SpoolPaths: Hashable, Sendable {
     /// Directory that becomes `run` once all is in it.
     public var newRun: String { directory + "/run.new" }
     public var launchOfJob: String { "\(run)/\(RunFile.launch)" }
-    public var started: String { "\(run)/\(RunFile.started)" }
+    public func started(_ fence: Int) -> String { "\(run)/\(RunFile.started(fence))" }
+    public var request: String { "\(run)/\(RunFile.request)" }
     public var exit: String { "\(run)/\(RunFile.exit)" }
     public var output: String { "\(run)/\(RunFile.output)" }
     public var errors: String { "\(run)/\(RunFile.errors)" }
@@ -38,13 +39,17 @@ public struct SpoolPaths: Hashable, Sendable {
 /// Names of files in the directory that a job writes to.
 public enum RunFile {
     public static let launch = "launch"
-    public static let started = "started"
     public static let exit = "exit"
+    /// StepRequest.
+    public static let request = "request"
     /// Standard output, and standard error unless it has a file of its own.
     public static let output = "out"
     public static let errors = "err"
     /// Output of the job before the command has its own: what Slurm and opsd-step have to say.
     public static let stepLog = "step.log"
+
+    /// Name of a fence. A link in its place is a fence that the executor has closed.
+    public static func started(_ fence: Int) -> String { fence == 0 ? "started" : "started.\(fence)" }
 }
 
 /// The launch of an attempt, as it is stored in the spool.

@@ -23,7 +23,7 @@ public enum Submission: Hashable, Sendable {
             self = .accepted(job: String(first))
         } else if let status, status != 0 {
             let lower = text.lowercased()
-            let isLost = Self.losses.contains { lower.contains($0) }
+            let isLost = Self.isLoss(text)
             // The name of the limit stands on a line before the last.
             let isLimit = Self.limits.contains { errors.lowercased().contains($0) }
             let isRefusal = status == 255 || Self.refusals.contains { lower.contains($0) }
@@ -31,6 +31,12 @@ public enum Submission: Hashable, Sendable {
         } else {
             self = .ambiguous(text.isEmpty ? "sbatch did not answer" : text)
         }
+    }
+
+    /// Returns whether an error says that Slurm's controller did not answer.
+    public static func isLoss(_ words: String) -> Bool {
+        let lower = words.lowercased()
+        return losses.contains { lower.contains($0) }
     }
 
     /// Returns the last error message without the name of the program.

@@ -35,6 +35,10 @@ struct AttemptSpool {
         try Files.move(paths.newRun, to: paths.run)
     }
 
+    func storeLaunch(_ request: LaunchRequest) throws(SystemError) {
+        try Files.replace(paths.launch, with: SpooledLaunch.bytes(request), mode: 0o600)
+    }
+
     /// Returns the bytes of the stored launch; nil: there is none. A launch that a user owns, as those of earlier releases,
     /// counts as empty: opsd, which has the launch, too, sends it again.
     static func launch(at paths: SpoolPaths) throws(SystemError) -> [UInt8]? {
@@ -53,12 +57,24 @@ struct AttemptSpool {
 
     // MARK: Files of the job
 
-    /// Returns the records that the job has written.
-    func records() throws(SystemError) -> (start: StartRecord?, exit: ExitRecord?) {
+    /// Returns the records that the job has written. `fence`: number of the fence that it passes.
+    func records(_ fence: Int) throws(SystemError) -> (start: StartRecord?, exit: ExitRecord?) {
         guard let run = try run() else { return (nil, nil) }
         // In this order: an exit without a start is none.
         let exit = try Self.bytes(RunFile.exit, in: run).flatMap { ExitRecord($0) }
-        return (try Self.bytes(RunFile.started, in: run).map { StartRecord($0) }, exit)
+        return (try Self.bytes(RunFile.started(fence), in: run).map { StartRecord($0) }, exit)
+    }
+
+    /// Closes a fence, durably: no job can pass it after that. Returns false if one has passed.
+    func close(_ fence: Int) throws(SystemError) -> Bool {
+        // Without the directory no job can create its record.
+        guard let run = try run() else { return true }
+        return try run.take(RunFile.started(fence), withLinkTo: "closed")
+    }
+
+    /// Writes the request to the program on the node.
+    func write(_ request: StepRequest) throws(SystemError) {
+        try run()?.replace(RunFile.request, with: request.bytes)
     }
 
     /// Opens the directory of the user; nil: there is none that this process can enter.

@@ -24,6 +24,7 @@ extension JobRequest {
         case ("partition", .string(let name)): partition = name
         case ("account", .string(let name)): account = name
         case ("qos", .string(let name)): qos = name
+        case ("pack", .integer(let number)): pack = number
         case ("constraint", .string(let text)): constraint = text
         case ("args", .array(let words)):
             further += words.compactMap { if case .string(let word) = $0 { word } else { nil } }

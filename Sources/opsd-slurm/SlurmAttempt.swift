@@ -1,18 +1,30 @@
 internal import OpsExecutor
 internal import OpsSlurm
+internal import OpsSystem
 
 /// An attempt with its files: the spool, and the log that opsd reads.
 final class SlurmAttempt {
-    let request: LaunchRequest
+    private(set) var request: LaunchRequest
     let spool: AttemptSpool
     var tracker: JobTracker
     /// True once opsd needs its end no more.
     var isAcknowledged = false
+    /// True if Slurm did not take an array with it.
+    var isAlone = false
+    /// True if its job has to get another rank, once it waits for resources.
+    var isRankStale = false
 
     init(_ request: LaunchRequest, spool: AttemptSpool, tracker: JobTracker) {
         self.request = request
         self.spool = spool
         self.tracker = tracker
+    }
+
+    /// Changes the rank of its job, durably.
+    func setNiceness(_ niceness: Int32) throws(SystemError) {
+        request.niceness = niceness
+        isRankStale = true
+        try spool.storeLaunch(request)
     }
 
     var attempt: Attempt { request.attempt }

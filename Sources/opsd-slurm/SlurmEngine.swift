@@ -9,8 +9,10 @@ final class SlurmEngine {
     /// Requirements that Slurm has found possible: each is tested once.
     private var possible: Set<[String]> = []
     private var users: [UInt32: Spawn.User] = [:]
-    /// Jobs to release at the end of the turn, by user.
-    private var releases: [UInt32: [String]] = [:]
+    /// Commands about jobs that are sent at the end of the turn, by user.
+    private var commands: [UInt32: [JobCommand]] = [:]
+    /// Most tasks of an array: the cluster's MaxArraySize, of which the first index is 0.
+    private(set) var mostTasks = 1000
 
     init(_ thread: SideThread) { self.thread = thread }
 
@@ -92,31 +94,40 @@ final class SlurmEngine {
         }
     }
 
-    func release(_ job: String, of uid: UInt32) { releases[uid, default: []].append(job) }
-
-    /// Releases the collected jobs. Later listings show whether that worked; the exit status of scontrol does not.
-    func sendReleases() {
-        for (uid, jobs) in releases { run(["scontrol", "release", jobs.joined(separator: ",")], as: uid) }
-        releases = [:]
-    }
-
-    /// Ends waiting and running jobs. Does not touch a job of another owner that has the same number.
-    func cancel(_ jobs: [String], of instance: String, _ uid: UInt32) {
-        run(["scancel", "--name=" + JobComment.jobName(of: instance)] + jobs, as: uid)
-    }
-
-    /// Signals only running jobs: for a waiting one scancel would try again for a minute.
-    func signal(_ number: Int32, _ job: String, of instance: String, _ uid: UInt32) {
-        let name = "--name=" + JobComment.jobName(of: instance)
-        run(["scancel", name, "-t", "RUNNING", "-s", "\(number)", "--full", job], as: uid)
-    }
-
-    private func run(_ words: [String], as uid: UInt32) {
-        let command = EngineCommand(arguments: words, user: users[uid])
+    /// Asks for the limits of the cluster.
+    func readLimits() {
+        let command = EngineCommand(arguments: ["scontrol", "show", "config"])
         thread.run {
             command.run()
-        } then: { (end: EngineCommand.End) in
-            if end.status != 0 { Program.writeError("opsd-slurm: \(words.joined(separator: " ")): \(end.errors)") }
+        } then: { [unowned self] (end: EngineCommand.End) in
+            if let most = ClusterLimits.mostTasks(end.output) { mostTasks = most }
+        }
+    }
+
+    func add(_ command: JobCommand, of uid: UInt32) { commands[uid, default: []].append(command) }
+
+    /// Sends the collected commands. Later listings show whether they worked; the exit status of scontrol does not.
+    func sendCommands(_ instance: String) {
+        for (uid, commands) in commands { send(commands, instance, as: uid) }
+        commands = [:]
+    }
+
+    /// Checks number and comment of each job immediately before.
+    private func send(_ commands: [JobCommand], _ instance: String, as uid: UInt32) {
+        let user = users[uid]
+        let check = EngineCommand(
+            arguments: JobListing.command(instance: instance), user: user, variables: JobListing.environment)
+        thread.run {
+            let end = check.run()
+            guard end.status == 0, let listing = JobListing(end.output, instance: instance) else {
+                return ["squeue: \(end.errors)"]
+            }
+            return JobCommand.lines(commands, listing, instance: instance).compactMap { words -> String? in
+                let end = EngineCommand(arguments: words, user: user).run()
+                return end.status == 0 ? nil : "\(words.joined(separator: " ")): \(end.errors)"
+            }
+        } then: { (errors: [String]) in
+            for error in errors { Program.writeError("opsd-slurm: \(error)") }
         }
     }
 }

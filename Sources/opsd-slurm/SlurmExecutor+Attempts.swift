@@ -23,7 +23,7 @@ extension SlurmExecutor {
     /// Copies opsd-step into the spool: nodes need nothing else of opsd.
     func prepareSpool() throws(SystemError) {
         try Files.makePrivateDirectory(spool, mode: 0o711)
-        let script = Array("#!/bin/sh\nexec \"$1\" \"$2\"\n".utf8)
+        let script = Array("#!/bin/sh\nexec \"$@\"\n".utf8)
         try Self.replace(scriptPath, with: script)
         let own = try Program.path()
         let folder = own.lastIndex(of: "/").map { String(own[..<$0]) } ?? ""
@@ -83,6 +83,7 @@ extension SlurmExecutor {
             let attempt: SlurmAttempt
             if let known {
                 attempt = known
+                try rank(attempt, request.niceness)
             } else {
                 if case .journal = request.output {
                     return report(.refused(request.attempt, cause: "output to the journal needs this machine"))
@@ -91,11 +92,19 @@ extension SlurmExecutor {
                 try AttemptSpool(paths: paths, user: request.user?.uid ?? Identity.uid).make(request)
                 attempt = try add(request, paths)
                 try attempt.log.make()
+                listings.awaitFurtherLaunches(now: Clock.read().monotonic)
             }
             perform(attempt.tracker.launch(now: Clock.read()), for: attempt)
         } catch {
             report(.failed(request.attempt, step: error.call, errno: error.errno))
         }
+    }
+
+    /// Passes a new priority on to a job that waits.
+    private func rank(_ attempt: SlurmAttempt, _ niceness: Int32) throws(SystemError) {
+        guard attempt.request.niceness != niceness, !attempt.tracker.hasStarted else { return }
+        try attempt.setNiceness(niceness)
+        listings.isWanted = true
     }
 
     /// Removes an attempt whose end is stored. An attempt that opsd has given up is ended first.
@@ -127,10 +136,15 @@ extension SlurmExecutor {
                     // Nothing may follow that the record does not allow for.
                     return self.attempt { () throws(SystemError) in throw error }
                 }
-            case .submit: submit(attempt)
-            case .release(let job): engine.release(job, of: attempt.uid)
-            case .cancel(let jobs): engine.cancel(jobs, of: instance, attempt.uid)
-            case .terminate(let job): engine.signal(Signals.terminate, job, of: instance, attempt.uid)
+            case .close(let fence):
+                guard let isClosed = close(fence, of: attempt) else { return }
+                perform(attempt.tracker.fenceClosed(isClosed, now: Clock.read()), for: attempt)
+            case .request: request(of: attempt)
+            case .submit: waiting.append(attempt)
+            case .release(let job): release(job, of: attempt)
+            case .cancel(let jobs):
+                for job in jobs where !isNeeded(job) { command(.cancel, job, of: attempt) }
+            case .terminate(let job): command(.signal(Signals.terminate), job, of: attempt)
             case .list: listings.isWanted = true
             case .report(let report): send(report, of: attempt)
             }
@@ -143,38 +157,19 @@ extension SlurmExecutor {
         switch report {
         case .exited, .ended, .refused: completeLog(of: attempt)
         case .launched:
-            if attempt.tracker.record.isFrozen, let job = attempt.tracker.record.job {
-                engine.signal(SIGTSTP, job, of: instance, attempt.uid)
+            if attempt.tracker.record.isFrozen, !attempt.tracker.record.isShared, let job = attempt.tracker.record.job {
+                command(.signal(SIGTSTP), job, of: attempt)
             }
         default: break
         }
         self.report(report)
     }
 
-    private func submit(_ attempt: SlurmAttempt) {
-        do throws(JSONError) {
-            let request = try JobRequest(attempt.request, furtherArguments: configuration.arguments)
-            let script = [scriptPath, stepPath, attempt.paths.directory]
-            let comment = JobComment(instance: instance, attempt: attempt.attempt)
-            engine.submit(
-                request.submission(comment, output: attempt.paths.stepLog, script: script),
-                testing: request.test(script: Array(script.prefix(1))), for: attempt.uid
-            ) { [unowned self] submission in
-                if case .ambiguous(let words) = submission { Program.writeError("opsd-slurm: sbatch: \(words)") }
-                perform(attempt.tracker.submitted(submission, now: Clock.read()), for: attempt)
-            }
-        } catch {
-            perform(attempt.tracker.refuse("the key \"slurm\": \(error)"), for: attempt)
-        }
-    }
-
-    func releaseJobs() { engine.sendReleases() }
-
     // MARK: Facts
 
     func readRecords(of attempt: SlurmAttempt) {
         do throws(SystemError) {
-            let records = try attempt.spool.records()
+            let records = try attempt.spool.records(attempt.tracker.record.fence)
             // The end waits for the log. Without its exit record a job may still write.
             let isCopied = attempt.tracker.hasStarted || records.start != nil ? try attempt.log.copy() : true
             let effects = attempt.tracker.found(

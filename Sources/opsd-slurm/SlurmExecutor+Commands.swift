@@ -35,14 +35,15 @@ extension SlurmExecutor {
     /// Signals the command, through opsd-step. One that has not started has no processes.
     private func signal(_ number: Int32, _ id: Attempt) {
         guard let attempt = table[id], attempt.tracker.hasStarted, let job = attempt.tracker.record.job else { return }
-        engine.signal(number, job, of: instance, attempt.uid)
+        if attempt.tracker.record.isShared { return request(of: attempt, signal: number) }
+        command(.signal(number), job, of: attempt)
     }
 
     private func setFrozen(_ id: Attempt, _ isFrozen: Bool) {
         // opsd repeats it after each connection.
         guard let attempt = table[id], attempt.tracker.record.isFrozen != isFrozen else { return }
         // Signalled before it is recorded: after a crash between the two it is signalled again.
-        signal(isFrozen ? SIGTSTP : SIGCONT, id)
+        if !attempt.tracker.record.isShared { signal(isFrozen ? SIGTSTP : SIGCONT, id) }
         change(id) { $0.setFrozen(isFrozen) }
     }
 

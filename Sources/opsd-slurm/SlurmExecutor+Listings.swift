@@ -16,25 +16,55 @@ struct ListingRounds {
     var found: Set<Attempt> = []
     /// False if the jobs of a user are missing.
     var isComplete = true
+    /// Instant before which no round starts, and that of the first launch that waits for it.
+    private(set) var notBefore: Int64 = .min
+    private var firstLaunch: Int64?
+
+    private static let quiet: Int64 = 100_000_000
+    private static let longestDelay: Int64 = 500_000_000
+
+    /// Delays the next round until no further launches follow: equal ones are submitted together.
+    mutating func awaitFurtherLaunches(now: Int64) {
+        let first = firstLaunch ?? now
+        firstLaunch = first
+        notBefore = min(now + Self.quiet, first + Self.longestDelay)
+    }
+
+    mutating func begin(now: Int64) {
+        isWanted = false
+        firstLaunch = nil
+        last = now
+        found = []
+        isComplete = true
+    }
+
+    /// Users who may have jobs that nobody needs, with the instant until which these are looked for.
+    private var watched: [UInt32: Int64] = [:]
+
+    mutating func watch(_ uid: UInt32, until instant: Int64) { watched[uid] = instant }
+
+    mutating func watchedUsers(now: Int64) -> Set<UInt32> {
+        watched = watched.filter { $0.value > now }
+        return Set(watched.keys)
+    }
 }
 
 /// Facts: what Slurm says of jobs.
 extension SlurmExecutor {
-    private static let shortestPause: Int64 = 1_000_000_000
+    private static let shortestPause: Int64 = 250_000_000
 
     /// Starts a round of listings if it is due.
     func listIfDue() {
         let now = Clock.read().monotonic
         guard listings.underWay == 0 else { return }
         let pause = listings.isWanted ? min(configuration.interval, Self.shortestPause) : configuration.interval
-        guard listings.last < now - pause else { return }
+        guard listings.last < now - pause else { return listings.isWanted ? wake(at: listings.last + pause + 1) : () }
+        guard listings.notBefore <= now else { return wake(at: listings.notBefore) }
         let users = Set(table.values.filter { $0.tracker.needsListing }.map(\.uid))
+            .union(listings.watchedUsers(now: now))
         guard listings.isWanted || !users.isEmpty || !unknown.isEmpty else { return }
-        listings.isWanted = false
-        listings.last = now
+        listings.begin(now: now)
         listings.sought = unknown
-        listings.found = []
-        listings.isComplete = true
         // Nobody knows the user of an attempt that is not in the table.
         guard !unknown.isEmpty, Identity.uid == 0 else { return list(users.isEmpty ? [Identity.uid] : users) }
         listings.underWay += 1
@@ -57,18 +87,37 @@ extension SlurmExecutor {
     }
 
     private func take(_ listing: JobListing, of uid: UInt32, askedAt: Int64) {
-        let rows = Dictionary(grouping: listing.rows.filter { $0.user == uid }, by: \.comment.attempt)
+        let rows = listing.byAttempt.mapValues { $0.filter { $0.user == uid } }
+        for row in listing.rows where row.isShared && row.user == uid { mates[row.job] = row.batch.attempts }
         for attempt in table.values where attempt.uid == uid {
             // Records first: they may be newer than the listing, and prevail.
             if !attempt.tracker.hasEnded { readRecords(of: attempt) }
-            let found = rows[attempt.attempt] ?? []
-            perform(attempt.tracker.listed(found, askedAt: askedAt, now: Clock.read()), for: attempt)
+            let showsArray = listing.showsArray(of: attempt.tracker.record.job, with: attempt.attempt)
+            let effects = attempt.tracker.listed(
+                rows[attempt.attempt] ?? [], showsArray: showsArray, askedAt: askedAt, now: Clock.read())
+            perform(effects, for: attempt)
+            rank(attempt, rows[attempt.attempt] ?? [])
         }
         for (id, jobs) in rows where table[id] == nil {
             if jobs.contains(where: { !$0.state.hasEnded }) { listings.found.insert(id) }
-            let ending = jobs.filter { $0.isHeld || unknown.contains(id) && !$0.state.hasEnded }
-            if !ending.isEmpty { engine.cancel(ending.map(\.job), of: instance, uid) }
+            for row in jobs where row.isHeld || unknown.contains(id) && !row.state.hasEnded {
+                if !isNeeded(row.job) { engine.add(JobCommand(kind: .cancel, job: row.job, attempt: id), of: uid) }
+            }
         }
+        // A held job of several attempts that have all ended.
+        for row in listing.rows where row.isShared && row.user == uid && row.isHeld && !isNeeded(row.job) {
+            engine.add(JobCommand(kind: .cancel, job: row.job, attempt: row.batch.attempts[0]), of: uid)
+        }
+        mates = mates.filter { $0.value.contains { table[$0] != nil } }
+    }
+
+    /// Gives a job that waits for resources the rank of its operation.
+    private func rank(_ attempt: SlurmAttempt, _ rows: [JobRow]) {
+        guard attempt.isRankStale,
+            let row = rows.first(where: { attempt.tracker.keeps($0.job) && JobCommand.Kind.rank(0).fits($0) })
+        else { return }
+        attempt.isRankStale = false
+        command(.rank(attempt.request.niceness), row.job, of: attempt)
     }
 
     /// Reports attempts that no listing has. A job that a missing listing may have proves nothing.

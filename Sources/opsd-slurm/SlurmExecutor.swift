@@ -4,8 +4,8 @@ internal import OpsSlurm
 internal import OpsSystem
 internal import OpsSystemd
 
-/// Executor that hands operations to Slurm, each as one job. It may die at any moment: what it has to know of an attempt
-/// stands in the spool before Slurm can see the effect.
+/// Executor that hands operations to Slurm as jobs, tasks of arrays, or parts of jobs. It may die at any moment: what it has
+/// to know of an attempt stands in the spool before Slurm can see the effect.
 ///
 /// The commands of Slurm run one after the other on a thread of their own; everything else is done in the loop.
 @main final class SlurmExecutor: ExecutorProgram {
@@ -23,6 +23,10 @@ internal import OpsSystemd
     /// Attempts that opsd wants to be ended and that are not in the table: Slurm may have jobs of them.
     var unknown: Set<Attempt> = []
     var listings = ListingRounds()
+    /// Attempts to submit at the end of the turn.
+    var waiting: [SlurmAttempt] = []
+    /// Attempts of each job that several share, as the last listings show them.
+    var mates: [String: [Attempt]] = [:]
     private var exitStatus: Int32 = 0
 
     private var sources: [EventSource] = []
@@ -45,6 +49,7 @@ internal import OpsSystemd
         try executor.readConfiguration()
         try executor.prepareSpool()
         try executor.recover()
+        executor.engine.readLimits()
         try executor.watch()
         return executor
     }
@@ -78,7 +83,9 @@ internal import OpsSystemd
         ]
         timer = try loop.timer(.monotonic) { [unowned self] in passTime() }
         loop.endTurn = { [unowned self] in
-            releaseJobs()
+            // Before submissions, which may take long.
+            sendCommands()
+            submitWaiting()
             server.flush()
         }
         try timer?.arm(at: Clock.read().monotonic)
@@ -101,6 +108,11 @@ internal import OpsSystemd
         attempt { () throws(SystemError) in
             try timer?.arm(at: now.monotonic + min(configuration.interval, Self.longestTick))
         }
+    }
+
+    /// Calls `passTime` earlier than usual.
+    func wake(at instant: Int64) {
+        attempt { () throws(SystemError) in try timer?.arm(at: instant) }
     }
 
     /// Calls `body`. After an error the process ends: the next one goes on from what is stored.

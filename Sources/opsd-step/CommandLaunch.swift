@@ -18,6 +18,8 @@ enum CommandLaunch {
         }
         for entry in Environment.all {
             let name = entry.prefix { $0 != "=" }
+            // Operations of an array are equal, and do not know of it.
+            if name.hasPrefix("SLURM_ARRAY_") { continue }
             if name.hasPrefix("SLURM_") || name.hasPrefix("SLURMD_") || inherited.contains(String(name)) {
                 environment.append(entry)
             }

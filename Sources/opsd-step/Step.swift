@@ -9,31 +9,48 @@ struct Step {
         SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGALRM, SIGURG, SIGXCPU, SIGCHLD,
     ]
 
+    /// Longest time until a request about an attempt of several is read, if the signal that comes with it is lost.
+    private static let pollInterval: Int64 = 1_000_000_000
+
     private let paths: SpoolPaths
+    private let fence: Int
+    /// True if other attempts run in this job.
+    private let isShared: Bool
     private let request: LaunchRequest
+    /// The last request that was obeyed.
+    private var obeyed = StepRequest()
     private var main: Int32 = 0
     private var end: EndedChild?
+    /// True once SIGTERM of Slurm was passed on.
+    private(set) var isTerminated = false
     private var endedAt: Int64 = 0
     /// Instant at which leftover processes are killed; nil: never.
     private var killAt: Int64?
 
-    init(directory: String) throws {
-        paths = SpoolPaths(directory: directory)
+    init(_ paths: SpoolPaths, fence: Int, isShared: Bool) throws(SystemError) {
+        self.paths = paths
+        self.fence = fence
+        self.isShared = isShared
         // The executor's own copy is for its user alone.
         let copy = try Files.readIfPresent(paths.launchOfJob, limit: 64 << 20)
-        guard let found = try SpooledLaunch.request(try copy ?? Files.read(paths.launch, limit: 64 << 20)) else {
-            throw SystemError("read \(paths.launch)", errno: SystemError.invalid)
+        do {
+            guard let found = try SpooledLaunch.request(try copy ?? Files.read(paths.launch, limit: 64 << 20)) else {
+                throw SystemError("read \(paths.launch)", errno: SystemError.invalid)
+            }
+            request = found
+        } catch let error as SystemError {
+            throw error
+        } catch {
+            throw SystemError("read \(paths.launch): \(error)", errno: SystemError.invalid)
         }
-        request = found
     }
 
     /// Returns the exit status for Slurm.
-    consuming func run() throws(SystemError) -> Int32 {
+    mutating func run() throws(SystemError) -> Int32 {
         var waited = Self.set(Self.signals)
         guard sigprocmask(SIG_BLOCK, &waited, nil) == 0 else { throw SystemError("block signals", errno: errno) }
-        let start = StartRecord(
-            node: Environment["SLURMD_NODENAME"] ?? "", job: Environment["SLURM_JOB_ID"] ?? "", at: Clock.read().wall)
-        guard try Fence.pass(paths, start) else {
+        let start = StartRecord(node: Environment["SLURMD_NODENAME"] ?? "", job: Self.job, at: Clock.read().wall)
+        guard try Fence.pass(fence, paths, start) else {
             Program.writeError("opsd-step: this attempt has started before; it is not started again")
             return StartRecord.refusedStatus
         }
@@ -43,8 +60,17 @@ struct Step {
         } catch {
             return try refuse(error)
         }
+        if isShared { try obeyRequest() }
         while try !collect() { try wait(for: &waited) }
         return try writeExit()
+    }
+
+    /// Number of the job, or of the task of an array, which has a number of its own besides.
+    private static var job: String {
+        if let array = Environment["SLURM_ARRAY_JOB_ID"], let task = Environment["SLURM_ARRAY_TASK_ID"] {
+            return "\(array)_\(task)"
+        }
+        return Environment["SLURM_JOB_ID"] ?? ""
     }
 
     private static func set(_ numbers: [Int32]) -> sigset_t {
@@ -80,21 +106,39 @@ struct Step {
 
     /// Waits for the next signal, and passes it on.
     private mutating func wait(for signals: inout sigset_t) throws(SystemError) {
-        var timeout = timespec(tv_sec: 3600, tv_nsec: 0)
-        if let killAt {
-            let left = max(killAt - Clock.read().monotonic, 0)
-            timeout = timespec(tv_sec: Int(left / 1_000_000_000), tv_nsec: Int(left % 1_000_000_000))
-        }
+        let longest = isShared ? Self.pollInterval : 3_600_000_000_000
+        let left = min(max((killAt ?? .max) - Clock.read().monotonic, 0), longest)
+        var timeout = timespec(tv_sec: Int(left / 1_000_000_000), tv_nsec: Int(left % 1_000_000_000))
         let number = sigtimedwait(&signals, nil, &timeout)
-        if number > 0, number != SIGCHLD {
+        if isShared, number != SIGCHLD { try obeyRequest() }
+        // SIGURG comes with a request.
+        if number > 0, number != SIGCHLD, !isShared || number != SIGURG {
             // The step itself must not stop: it says when the command ends.
             try Self.signal(number == SIGTSTP ? Signals.stop : number)
-            if number == Signals.terminate { try Self.signal(Signals.resume) }
+            if number == Signals.terminate {
+                isTerminated = true
+                try Self.signal(Signals.resume)
+            }
         } else if number < 0, let killAt, killAt <= Clock.read().monotonic {
             try Self.signal(Signals.kill)
             // Processes that fork meanwhile are found by the next round.
             self.killAt = Clock.read().monotonic + 100_000_000
         }
+    }
+
+    /// Obeys what is new in the request of the executor about this attempt.
+    private mutating func obeyRequest() throws(SystemError) {
+        guard let bytes = try Files.readIfPresent(paths.request, limit: 4096) else { return }
+        let new = StepRequest(bytes)
+        guard new != obeyed else { return }
+        let old = obeyed
+        obeyed = new
+        if new.signalledAt != old.signalledAt, let number = new.signal { try Self.signal(number) }
+        if new.isFrozen != old.isFrozen { try Self.signal(new.isFrozen ? Signals.stop : Signals.resume) }
+        guard let grace = new.grace, grace != old.grace else { return }
+        try Self.signal(Signals.terminate)
+        try Self.signal(Signals.resume)
+        killAt = Clock.read().monotonic.clampedSum(grace)
     }
 
     /// Sends a signal to all descendants: orphans among them are children of this process.

@@ -23,7 +23,7 @@ import Testing
         #expect(rows.map(\.expectedStart) == [nil, nil, 1_795_495_320_000_000_000])
         #expect(rows[0].isHeld)
         #expect(rows[0].text == "PENDING (JobHeldUser)")
-        #expect(rows[1].comment.attempt == Attempt(operation: 13, number: 2))
+        #expect(rows[1].batch.attempts == [Attempt(operation: 13, number: 2)])
         #expect(rows[1].waitStatus == 768)
         #expect(rows[1].state.meaning == .failed)
         #expect(rows[1].nodes == "n[1-2]")
@@ -33,6 +33,9 @@ import Testing
         let text =
             "JOBID|STATE|REASON|EXIT_CODE|RESTART_COUNT|NODELIST|COMMENT|\n4711|PENDING|JobHeldUser|0|0||opsd:ab12:12.1|\n"
         #expect(JobListing(text, instance: "ab12") == nil)
+        // As Slurm prints a field that it does not know.
+        let empty = "JOBID|UID|STATE|REASON|EXIT_CODE|RESTART_COUNT|NODELIST|START_TIME||\n"
+        #expect(JobListing(empty, instance: "ab12") == nil)
         #expect(JobListing(Self.header, instance: "ab12")?.rows.isEmpty == true)
     }
 
@@ -83,7 +86,7 @@ import Testing
         request.timeLimit = 90_000_000_000
         request.niceness = 3
         let words = request.submission(
-            JobComment(instance: "i", attempt: Attempt(operation: 12, number: 1)), output: "/s/50%/log",
+            JobComment(instance: "i", batch: Batch([Attempt(operation: 12, number: 1)])), output: "/s/50%/log",
             script: ["/s/step.sh", "/s/12.1"])
         #expect(words.contains("--hold"))
         #expect(words.contains("--comment=opsd:i:12.1"))

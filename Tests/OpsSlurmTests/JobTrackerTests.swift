@@ -19,7 +19,7 @@ import Testing
         _ job: String, _ state: String, _ reason: String = "None", wait: Int = 0, user: UInt32 = 7
     ) -> JobRow {
         JobRow(
-            job: job, comment: JobComment(instance: "i", attempt: attempt), user: user, state: JobState(state),
+            job: job, batch: Batch([attempt]), user: user, state: JobState(state),
             reason: reason, waitStatus: wait, restarts: 0, nodes: "n1")
     }
 
@@ -47,6 +47,15 @@ import Testing
 
     private static func reports(_ effects: [JobTracker.Effect]) -> [ExecutorReport] {
         effects.compactMap { if case .report(let report) = $0 { report } else { nil } }
+    }
+
+    /// Closes the fence of an attempt that has not started, and returns the reports after that.
+    private static func closed(
+        _ tracker: inout JobTracker, _ effects: [JobTracker.Effect], at seconds: Int64
+    ) -> [ExecutorReport] {
+        #expect(effects.last == .close(fence: 0))
+        #expect(reports(effects).isEmpty)
+        return reports(tracker.fenceClosed(true, now: at(seconds)))
     }
 
     @Test func `an attempt is looked for, submitted, stored, checked and released in this order`() {
@@ -107,7 +116,8 @@ import Testing
     @Test func `a job that opsd knows and nobody else is not submitted again`() {
         var tracker = Self.tracker(job: "4711")
         #expect(tracker.launch(now: Self.at(0)) == [.list])
-        guard case .ended(_, let end)? = Self.reports(Self.list(&tracker, [], at: 1)).first else {
+        let effects = Self.list(&tracker, [], at: 1)
+        guard case .ended(_, let end)? = Self.closed(&tracker, effects, at: 1).first else {
             Issue.record("it has not ended")
             return
         }
@@ -162,6 +172,21 @@ import Testing
         #expect(found.exit?.status == .signal(15))
     }
 
+    @Test func `the end of a command by a signal waits until Slurm answers`() {
+        var tracker = Self.started()
+        let end = ExitRecord(status: .signal(15), at: Self.at(6).wall)
+        #expect(tracker.found(start: nil, exit: end, now: Self.at(7)) == [.list])
+        #expect(tracker.found(start: nil, exit: end, now: Self.at(300)).isEmpty)
+        guard
+            case .ended(_, let found)? = Self.reports(Self.list(&tracker, [Self.row("4711", "NODE_FAIL")], at: 301))
+                .first
+        else {
+            Issue.record("it has not ended")
+            return
+        }
+        #expect(found.outcome == .interrupted)
+    }
+
     @Test func `a failed node does not end an attempt before lost-after`() {
         var tracker = Self.started()
         #expect(Self.list(&tracker, [Self.row("4711", "NODE_FAIL")], at: 10).isEmpty)
@@ -200,7 +225,7 @@ import Testing
         var tracker = Self.released()
         let effects = Self.list(&tracker, [Self.row("4711", "PENDING", "BadConstraints")], at: 2)
         #expect(effects.first == .cancel(jobs: ["4711"]))
-        guard case .refused(_, let cause)? = Self.reports(effects).first else {
+        guard case .refused(_, let cause)? = Self.closed(&tracker, effects, at: 2).first else {
             Issue.record("it was not refused")
             return
         }
@@ -222,8 +247,9 @@ import Testing
         _ = Self.list(&tracker, [], at: 0)
         _ = tracker.terminate(grace: 0, now: Self.at(1))
         #expect(tracker.submitted(.accepted(job: "4711"), now: Self.at(2)).contains(.cancel(jobs: ["4711"])))
+        let effects = Self.list(&tracker, [Self.row("4711", "CANCELLED", "JobHeldUser")], at: 3)
         #expect(
-            Self.reports(Self.list(&tracker, [Self.row("4711", "CANCELLED", "JobHeldUser")], at: 3))
+            Self.closed(&tracker, effects, at: 3)
                 == [.exited(Self.attempt, ProcessExit(status: .signal(15), at: Self.at(3)), treeIsGone: true)])
     }
 }

@@ -82,7 +82,7 @@ import Testing
         #expect(try attempt.run(["SLURM_JOB_ID": "4711", "SLURMD_NODENAME": "n1"]) == 3)
         #expect(try attempt.exit() == .code(3))
         #expect(try attempt.text(attempt.paths.output) == "1 2 4711\n\(attempt.directory)\nwrong\n")
-        let start = StartRecord(Array(try Data(contentsOf: URL(fileURLWithPath: attempt.paths.started))))
+        let start = StartRecord(Array(try Data(contentsOf: URL(fileURLWithPath: attempt.paths.started(0)))))
         #expect(start.job == "4711")
         #expect(start.node == "n1")
     }

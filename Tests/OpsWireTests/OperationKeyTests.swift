@@ -208,9 +208,11 @@ import Testing
             taken: [
                 "{}", #"{"cpus": 4, "memory": "8G", "gpus": 1, "nodes": 2, "tasks": 2, "partition": "p"}"#,
                 #"{"account": "a", "qos": "q", "constraint": "c", "args": ["--gres=gpu:1", "--exclusive"]}"#,
+                #"{"pack": 20}"#,
             ],
             refused: [
-                (#"{"cpus": 0}"#, "slurm.cpus"), (#"{"memory": "1K"}"#, "slurm.memory"),
+                (#"{"cpus": 0}"#, "slurm.cpus"), (#"{"pack": 0}"#, "slurm.pack"), (#"{"pack": 1001}"#, "slurm.pack"),
+                (#"{"memory": "1K"}"#, "slurm.memory"),
                 (#"{"partition": "-p"}"#, "slurm.partition"), (#"{"time": "1h"}"#, "slurm.time"),
                 (#"{"args": ["--comment=x"]}"#, "slurm.args[0]"), (#"{"args": ["--comm=x"]}"#, "slurm.args[0]"),
                 (#"{"args": ["--hold"]}"#, "slurm.args[0]"), (#"{"args": ["-H"]}"#, "slurm.args[0]"),

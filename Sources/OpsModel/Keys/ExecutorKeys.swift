@@ -31,6 +31,11 @@ extension KeyEntry {
                 .init("qos", .text(maxBytes: 200), default: "that of Slurm", "The quality of service."),
                 .init("constraint", .text(maxBytes: 200), default: "none", "Features that the nodes must have."),
                 .init(
+                    "pack", .integer(1...1000), default: "1",
+                    "Most operations that may share a job, in which they run one after another. Operations with equal "
+                        + "resources that start at the same time are put together; each has its own log and outcome. "
+                        + "The time limit of the job is that of all its operations together."),
+                .init(
                     "args", .list(.text(maxBytes: 1000), 0...100), default: "none",
                     "Other long options of sbatch, one in each text: `--gres=gpu:1`. Options that opsd sets "
                         + "itself are refused."),

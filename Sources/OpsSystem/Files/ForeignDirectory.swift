@@ -5,7 +5,7 @@ internal import Glibc
 /// Only ordinary files of that user are opened, whose bytes the user could read as well: no link, no pipe, no other name of a
 /// file elsewhere, nothing in a file system that is mounted there. Nothing that the user puts there can block the reader.
 public struct ForeignDirectory: ~Copyable {
-    private let reference: Descriptor
+    let reference: Descriptor
     private let user: UInt32
 
     /// Opens a directory in one of this process; nil: there is none.

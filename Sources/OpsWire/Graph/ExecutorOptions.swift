@@ -10,6 +10,8 @@ public struct SlurmOptions: Equatable, Sendable {
     public var account: String?
     public var qos: String?
     public var constraint: String?
+    /// Maximum number of operations that share a job.
+    public var pack: Int64?
     /// Other options of sbatch.
     public var args: [String] = []
     public init() {}
@@ -31,7 +33,8 @@ public struct HTTPOptions: Equatable, Sendable {
 
 extension SlurmOptions {
     private static let keys = [
-        "cpus", "memory", "gpus", "nodes", "tasks", "partition", "account", "qos", "constraint", "args",
+        "cpus", "memory", "gpus", "nodes", "tasks", "partition", "account", "qos", "constraint", "pack",
+        "args",
     ]
 
     init(from scanner: inout JSONScanner) throws(JSONError) {
@@ -47,6 +50,7 @@ extension SlurmOptions {
             case "account": account = try Self.word(&scanner)
             case "qos": qos = try Self.word(&scanner)
             case "constraint": constraint = try Self.word(&scanner)
+            case "pack": pack = try scanner.integer(in: 1...1000)
             default:
                 args = []
                 try scanner.elements(atMost: 100) { (scanner) throws(JSONError) in
@@ -79,6 +83,7 @@ extension SlurmOptions {
         if let account { writer.member("account", account) }
         if let qos { writer.member("qos", qos) }
         if let constraint { writer.member("constraint", constraint) }
+        if let pack { writer.member("pack", pack) }
         if !args.isEmpty { writer.member("args", args) }
         writer.endObject()
     }

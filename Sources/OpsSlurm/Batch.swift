@@ -1,0 +1,112 @@
+public import OpsExecutor
+
+/// Attempts that are submitted with one command. Each task runs `pack` of them, one after another; several tasks are an array.
+public struct Batch: Hashable, Sendable {
+    public let attempts: [Attempt]
+    /// Number of attempts of each task; the last task may have fewer.
+    public let pack: Int
+    /// Number of the fence that the attempts pass: 0 first, the next after each fence that the executor has closed.
+    public let fence: Int
+
+    /// Most bytes of the text, which Slurm prints for each task.
+    private static let longestText = 400
+
+    public init(_ attempts: [Attempt], pack: Int = 1, fence: Int = 0) {
+        self.attempts = attempts
+        self.pack = max(pack, 1)
+        self.fence = fence
+    }
+
+    public var taskCount: Int { (attempts.count + pack - 1) / pack }
+    public var isArray: Bool { taskCount > 1 }
+
+    /// Returns the attempts of a task, in the order in which they run.
+    public func attempts(ofTask task: Int) -> [Attempt] {
+        guard task >= 0, task < taskCount else { return [] }
+        return Array(attempts[task * pack..<min(attempts.count, (task + 1) * pack)])
+    }
+
+    /// Returns the attempts of a task as a batch of their own.
+    func part(_ task: Int) -> Batch { Batch(attempts(ofTask: task), pack: pack, fence: fence) }
+
+    public func task(of attempt: Attempt) -> Int? { attempts.firstIndex(of: attempt).map { $0 / pack } }
+
+    /// Returns the job of an attempt. `id`: number that sbatch has printed.
+    public func job(_ id: String, of attempt: Attempt) -> String {
+        guard isArray, let task = task(of: attempt) else { return id }
+        return "\(id)_\(task)"
+    }
+
+    // MARK: Text
+
+    /// Text such as `12-19.1,31.2:p4:f1`: attempts 12.1 to 19.1 and 31.2, four in each task, that pass the second fence.
+    public var text: String {
+        var ranges: [(first: Attempt, count: Int64)] = []
+        for attempt in attempts {
+            if let last = ranges.last, last.first.number == attempt.number,
+                last.first.operation + last.count == attempt.operation
+            {
+                ranges[ranges.count - 1].count += 1
+            } else {
+                ranges.append((attempt, 1))
+            }
+        }
+        let words = ranges.map { first, count in
+            count == 1
+                ? first.spoolName : "\(first.operation)-\(first.operation + count - 1).\(first.number)"
+        }
+        return words.joined(separator: ",") + (pack > 1 ? ":p\(pack)" : "") + (fence > 0 ? ":f\(fence)" : "")
+    }
+
+    /// Returns nil for any text that is not exactly that of a batch.
+    public init?(_ text: some StringProtocol) {
+        let fields = text.split(separator: ":", omittingEmptySubsequences: false)
+        var attempts: [Attempt] = []
+        for word in String(fields[0]).split(separator: ",", omittingEmptySubsequences: false) {
+            guard let range = Self.range(word), attempts.count + range.count <= Self.most else { return nil }
+            attempts += range
+        }
+        var pack = 1
+        var fence = 0
+        for field in fields.dropFirst() {
+            guard let number = Int(field.dropFirst()) else { return nil }
+            switch field.first {
+            case "p": pack = number
+            case "f": fence = number
+            default: return nil
+            }
+        }
+        self.init(attempts, pack: pack, fence: fence)
+        guard self.text == text else { return nil }
+    }
+
+    /// Most attempts of a batch. Anyone can write a comment that names more.
+    private static let most = 100_000
+
+    private static func range(_ word: some StringProtocol) -> [Attempt]? {
+        if let attempt = Attempt(spoolName: word) { return [attempt] }
+        let parts = word.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, let first = Int64(parts[0]), let last = Attempt(spoolName: parts[1]), first > 0,
+            first < last.operation, last.operation - first < most
+        else { return nil }
+        return (first...last.operation).map { Attempt(operation: $0, number: last.number) }
+    }
+
+    // MARK: Partition
+
+    /// Splits attempts with equal requests into batches with at most `mostTasks` tasks each.
+    public static func split(_ attempts: [Attempt], pack: Int, fence: Int, mostTasks: Int) -> [Batch] {
+        var batches: [Batch] = []
+        var rest = attempts[...]
+        while !rest.isEmpty {
+            let pack = max(pack, 1)
+            var count = min(rest.count, max(mostTasks, 1) * pack)
+            while count > pack, Batch(Array(rest.prefix(count)), pack: pack).text.utf8.count > longestText {
+                count = max(pack, count / pack / 2 * pack)
+            }
+            batches.append(Batch(Array(rest.prefix(count)), pack: pack, fence: fence))
+            rest = rest.dropFirst(count)
+        }
+        return batches
+    }
+}

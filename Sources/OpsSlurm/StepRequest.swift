@@ -1,0 +1,34 @@
+/// Request to the program on the node, about one of several attempts that share a job: Slurm signals the whole job.
+public struct StepRequest: Hashable, Sendable {
+    /// Nanoseconds between SIGTERM and SIGKILL; nil: the command may run.
+    public var grace: Int64?
+    public var isFrozen = false
+    /// Signal to send once.
+    public var signal: Int32?
+    /// Wall instant in nanoseconds that tells two signals apart.
+    public var signalledAt: Int64 = 0
+
+    public init() {}
+
+    /// The request that follows from the state of an attempt.
+    public init(_ record: AttemptRecord) {
+        grace = record.isTerminated ? record.grace : nil
+        isFrozen = record.isFrozen
+    }
+
+    public var bytes: [UInt8] {
+        var lines: [(name: String, value: String)] = []
+        if let grace { lines.append(("terminate", "\(grace)")) }
+        if isFrozen { lines.append(("frozen", "")) }
+        if let signal { lines += [("signal", "\(signal)"), ("at", "\(signalledAt)")] }
+        return RecordText.bytes(lines)
+    }
+
+    public init(_ bytes: [UInt8]) {
+        let text = RecordText(bytes)
+        grace = text.number("terminate")
+        isFrozen = text.values["frozen"] != nil
+        signal = text.number("signal")
+        signalledAt = text.number("at") ?? 0
+    }
+}

@@ -1,0 +1,97 @@
+import OpsExecutor
+import OpsModel
+import OpsSlurm
+import Testing
+
+/// Attempts that are submitted together: arrays, and jobs of several attempts.
+@Suite struct BatchTests {
+    private static func attempts(_ operations: ClosedRange<Int64>, number: Int32 = 1) -> [Attempt] {
+        operations.map { Attempt(operation: $0, number: number) }
+    }
+
+    @Test func `a batch survives being written and read`() throws {
+        let batches = [
+            (Batch(Self.attempts(12...12)), "12.1"), (Batch(Self.attempts(12...19)), "12-19.1"),
+            (Batch(Self.attempts(12...13) + Self.attempts(31...31, number: 2)), "12-13.1,31.2"),
+            (Batch(Self.attempts(1...9), pack: 4, fence: 1), "1-9.1:p4:f1"),
+        ]
+        for (batch, text) in batches {
+            #expect(batch.text == text)
+            #expect(Batch(text) == batch)
+            #expect(JobComment("opsd:ab:\(text)")?.batch == batch)
+        }
+    }
+
+    @Test(arguments: [
+        "", "12", "12-.1", "12-11.1", "12-12.1", "12.1,", "12-19.1:p1", "12.1:f0", "12.1:f1:p2", "12.1:x2", "12.1,13.1",
+        "1-9999999.1", "0-3.1", "-1.1",
+    ])
+    func `texts that are no batch are refused`(text: String) { #expect(Batch(text) == nil) }
+
+    @Test func `each attempt has its task`() {
+        let batch = Batch(Self.attempts(1...9), pack: 4)
+        #expect(batch.taskCount == 3)
+        #expect(batch.attempts(ofTask: 2) == Self.attempts(9...9))
+        #expect(batch.attempts(ofTask: 3).isEmpty)
+        #expect(batch.job("4711", of: Attempt(operation: 6, number: 1)) == "4711_1")
+        #expect(Batch(Self.attempts(1...4), pack: 4).job("4711", of: Attempt(operation: 3, number: 1)) == "4711")
+    }
+
+    @Test func `attempts are split by the largest array and by the length of the comment`() {
+        let split = Batch.split(Self.attempts(1...10), pack: 2, fence: 0, mostTasks: 3)
+        #expect(split.map(\.attempts.count) == [6, 4])
+        let scattered = (1...500).map { Attempt(operation: $0 * 1_000_000, number: 1) }
+        let parts = Batch.split(scattered, pack: 1, fence: 0, mostTasks: 1000)
+        #expect(parts.flatMap(\.attempts) == scattered)
+        #expect(parts.allSatisfy { $0.text.utf8.count <= 400 })
+        #expect(parts.count < 50)
+    }
+
+    @Test func `rows of tasks are those of their attempts`() throws {
+        let header = "JOBID|UID|STATE|REASON|EXIT_CODE|RESTART_COUNT|NODELIST|START_TIME|COMMENT|\n"
+        let text = """
+            \(header)\
+            7_0|1000|RUNNING|None|0|0|n1|1795495255|opsd:ab:12-15.1|
+            7_3|1000|PENDING|JobHeldUser|0|0||N/A|opsd:ab:12-15.1|
+            7_9|1000|PENDING|JobHeldUser|0|0||N/A|opsd:ab:12-15.1|
+            8|1000|CANCELLED|JobHeldUser|0|0||N/A|opsd:ab:20-21.1|
+            9|1000|PENDING|JobHeldUser|0|0||N/A|opsd:ab:30-32.1:p3|
+            10_0|1000|PENDING|JobHeldUser|0|0||N/A|opsd:ab:40.1|
+            """
+        let listing = try #require(JobListing(text, instance: "ab"))
+        let rows = listing.byAttempt
+        #expect(rows[Attempt(operation: 12, number: 1)]?.map(\.job) == ["7_0"])
+        #expect(rows[Attempt(operation: 15, number: 1)]?.map(\.job) == ["7_3"])
+        #expect(rows[Attempt(operation: 13, number: 1)] == nil)
+        // Slurm did not split the array before somebody cancelled it.
+        #expect(rows[Attempt(operation: 21, number: 1)]?.map(\.job) == ["8_1"])
+        #expect(rows[Attempt(operation: 31, number: 1)]?.map(\.isShared) == [true])
+        #expect(rows[Attempt(operation: 40, number: 1)] == nil, "no array of opsd has one attempt")
+        #expect(listing.showsArray(of: "7_1", with: Attempt(operation: 13, number: 1)))
+        #expect(!listing.showsArray(of: "7_1", with: Attempt(operation: 20, number: 1)))
+        #expect(!listing.showsArray(of: "9", with: Attempt(operation: 30, number: 1)))
+    }
+
+    @Test func `an array has options for all tasks, and the time of all attempts of one`() {
+        var request = JobRequest()
+        request.timeLimit = 60_000_000_000
+        request.pack = 4
+        let comment = JobComment(instance: "i", batch: Batch(Self.attempts(1...9), pack: 4))
+        let words = request.submission(comment, output: "/dev/null", script: ["/s"])
+        #expect(words.contains("--array=0-2"))
+        #expect(words.contains("--time=4"))
+        #expect(words.contains("--comment=opsd:i:1-9.1:p4"))
+        #expect(ClusterLimits.mostTasks("A = 1\nMaxArraySize            = 1001\nB = 2\n") == 1000)
+        #expect(ClusterLimits.mostTasks("") == nil)
+    }
+
+    @Test func `requests to the node survive being written and read`() {
+        var request = StepRequest()
+        #expect(StepRequest(request.bytes) == request)
+        request.grace = 5
+        request.isFrozen = true
+        request.signal = 10
+        request.signalledAt = 7
+        #expect(StepRequest(request.bytes) == request)
+    }
+}

@@ -1,0 +1,157 @@
+import OpsExecutor
+import OpsModel
+import OpsSlurm
+import Testing
+
+/// The steps of attempts that share a job or an array, and the fence that proves that an attempt has not started.
+@Suite struct SharedJobTests {
+    private static let attempt = Attempt(operation: 12, number: 1)
+    private static let second: Int64 = 1_000_000_000
+    private static func at(_ seconds: Int64) -> Moment {
+        Moment(monotonic: 1000 * second + seconds * second, wall: 5000 * second + seconds * second)
+    }
+
+    private static func row(
+        _ job: String, _ state: String, _ reason: String = "None", fence: Int = 0, isShared: Bool = true
+    ) -> JobRow {
+        let mates = isShared ? [Attempt(operation: 13, number: 1)] : []
+        return JobRow(
+            job: job, batch: Batch([attempt] + mates, pack: 2, fence: fence), user: 7, state: JobState(state),
+            reason: reason, waitStatus: 0, restarts: 0, nodes: "n1")
+    }
+
+    private static func list(
+        _ tracker: inout JobTracker, _ rows: [JobRow], showsArray: Bool = false, at seconds: Int64
+    ) -> [JobTracker.Effect] {
+        tracker.listed(rows, showsArray: showsArray, askedAt: at(seconds).monotonic, now: at(seconds))
+    }
+
+    /// A tracker whose job is released.
+    private static func released(_ job: String = "4711", isShared: Bool = true) -> JobTracker {
+        var tracker = JobTracker(
+            attempt, user: 7, record: nil, jobOfOpsd: "", settings: .init(), now: at(0))
+        _ = list(&tracker, [], at: 0)
+        _ = tracker.submitted(.accepted(job: job), isShared: isShared, now: at(0))
+        _ = tracker.release()
+        _ = list(&tracker, [row(job, "PENDING", "JobHeldUser", isShared: isShared)], at: 1)
+        return tracker
+    }
+
+    private static func reports(_ effects: [JobTracker.Effect]) -> [ExecutorReport] {
+        effects.compactMap { if case .report(let report) = $0 { report } else { nil } }
+    }
+
+    @Test func `an attempt that has not started ends only when its fence is closed`() {
+        var tracker = Self.released(isShared: false)
+        _ = Self.list(&tracker, [], at: 10)
+        #expect(Self.list(&tracker, [], at: 30) == [.close(fence: 0)])
+        #expect(!tracker.hasEnded)
+        // The job has started at the last moment.
+        let effects = tracker.fenceClosed(false, now: Self.at(31))
+        #expect(Self.reports(effects).isEmpty)
+        let start = StartRecord(node: "n1", job: "4711", at: Self.at(30).wall)
+        let launched = Self.reports(tracker.found(start: start, exit: nil, now: Self.at(32)))
+        #expect(launched.count == 1)
+        // It may run, although Slurm has forgotten it.
+        #expect(Self.list(&tracker, [], at: 300).isEmpty)
+    }
+
+    @Test func `a refused submission closes the fence, since the words may be wrong`() {
+        var tracker = JobTracker(
+            Self.attempt, user: 7, record: nil, jobOfOpsd: "", settings: .init(), now: Self.at(0))
+        _ = Self.list(&tracker, [], at: 0)
+        #expect(tracker.submitted(.refused("no"), now: Self.at(1)) == [.close(fence: 0)])
+        #expect(Self.reports(tracker.fenceClosed(true, now: Self.at(1))) == [.refused(Self.attempt, cause: "no")])
+    }
+
+    @Test func `an attempt whose shared job ended before its start is submitted once more behind a new fence`() {
+        var tracker = Self.released()
+        let failed = Self.row("4711", "NODE_FAIL")
+        _ = Self.list(&tracker, [failed], at: 10)
+        #expect(Self.list(&tracker, [failed], at: 30) == [.close(fence: 0)])
+        let effects = tracker.fenceClosed(true, now: Self.at(31))
+        #expect(Self.reports(effects).isEmpty)
+        #expect(tracker.record.fence == 1)
+        #expect(tracker.record.job == nil)
+        // The first job is held after a crash of the controller: it cannot start the attempt, and is cancelled.
+        let reborn = Self.row("4711", "PENDING", "JobHeldUser")
+        #expect(Self.list(&tracker, [reborn], at: 32).contains(.submit))
+        _ = tracker.submitted(.accepted(job: "4720"), isShared: false, now: Self.at(33))
+        let held = Self.row("4720", "PENDING", "JobHeldUser", fence: 1)
+        #expect(Self.list(&tracker, [reborn, held], at: 34) == [.cancel(jobs: ["4711"])])
+    }
+
+    @Test func `an attempt is submitted four times at most`() {
+        var tracker = Self.released()
+        var jobs = 1
+        for round in 0..<20 where !tracker.hasEnded {
+            let job = "\(4711 + round)"
+            let failed = Self.row(job, "NODE_FAIL", fence: tracker.record.fence)
+            _ = Self.list(&tracker, [failed], at: Int64(100 * round + 10))
+            guard Self.list(&tracker, [failed], at: Int64(100 * round + 40)).contains(.close(fence: round)) else {
+                break
+            }
+            _ = tracker.fenceClosed(true, now: Self.at(Int64(100 * round + 41)))
+            guard !tracker.hasEnded else { break }
+            _ = Self.list(&tracker, [], at: Int64(100 * round + 42))
+            _ = tracker.submitted(
+                .accepted(job: "\(4712 + round)"), isShared: true, now: Self.at(Int64(100 * round + 43)))
+            jobs += 1
+            _ = tracker.release()
+            let next = Self.row("\(4712 + round)", "PENDING", "JobHeldUser", fence: tracker.record.fence)
+            _ = Self.list(&tracker, [next], at: Int64(100 * round + 44))
+        }
+        #expect(jobs == 4)
+        #expect(tracker.hasEnded)
+    }
+
+    @Test func `a cancel of one attempt leaves a shared job alone`() {
+        var tracker = Self.released()
+        let effects = tracker.terminate(grace: 5 * Self.second, now: Self.at(5))
+        #expect(effects.last == .close(fence: 0))
+        #expect(!effects.contains { if case .cancel = $0 { true } else { false } })
+        #expect(Self.reports(tracker.fenceClosed(true, now: Self.at(5))).count == 1)
+
+        var running = Self.released()
+        let start = StartRecord(node: "n1", job: "4711", at: Self.at(2).wall)
+        _ = running.found(start: start, exit: nil, now: Self.at(3))
+        let requests = running.terminate(grace: 5 * Self.second, now: Self.at(5))
+        #expect(requests.last == .request)
+        #expect(StepRequest(running.record).grace == 5 * Self.second)
+        #expect(running.timePassed(now: Self.at(100)).isEmpty)
+    }
+
+    @Test func `a shared job that was cancelled in Slurm cancels the attempts that wait in it`() {
+        var tracker = Self.released()
+        let cancelled = Self.row("4711", "CANCELLED")
+        _ = Self.list(&tracker, [cancelled], at: 10)
+        #expect(Self.list(&tracker, [cancelled], at: 30) == [.close(fence: 0)])
+        guard case .ended(_, let end)? = Self.reports(tracker.fenceClosed(true, now: Self.at(31))).first else {
+            Issue.record("it has not ended")
+            return
+        }
+        #expect(end.outcome == .cancelled)
+    }
+
+    @Test func `a waiting task that is missing from its array was cancelled, and one of an unknown array is lost`() {
+        for (showsArray, outcome) in [(true, ExternalEnd.Outcome.cancelled), (false, .interrupted)] {
+            var tracker = Self.released("4711_3", isShared: false)
+            _ = Self.list(&tracker, [], showsArray: showsArray, at: 10)
+            #expect(Self.list(&tracker, [], showsArray: showsArray, at: 30) == [.close(fence: 0)])
+            guard case .ended(_, let end)? = Self.reports(tracker.fenceClosed(true, now: Self.at(31))).first else {
+                Issue.record("it has not ended")
+                return
+            }
+            #expect(end.outcome == outcome)
+        }
+    }
+
+    @Test func `a job is not released before all of its attempts are stored`() {
+        var tracker = JobTracker(
+            Self.attempt, user: 7, record: nil, jobOfOpsd: "", settings: .init(), now: Self.at(0))
+        _ = Self.list(&tracker, [], at: 0)
+        _ = tracker.submitted(.accepted(job: "4711"), isShared: true, now: Self.at(0))
+        #expect(!tracker.permitsRelease)
+        #expect(Self.released().permitsRelease)
+    }
+}
