@@ -15,7 +15,7 @@ SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
-.PHONY: help setup run test test-python test-metrics test-schema test-hosts test-web test-slurm build install man boot deb format lint bench simulate torture canaries mutants fuzz calendar-oracles transfer-torture bench-schedules bench-transfer clean
+.PHONY: help setup run test test-python test-metrics test-schema test-hosts test-web test-slurm slurm-torture bench-slurm build install man boot deb format lint bench simulate torture canaries mutants fuzz calendar-oracles transfer-torture bench-schedules bench-transfer clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +76,13 @@ test-web: setup ## check the page in Chromium: every view and action, hostile cl
 test-slurm: setup ## run operations as jobs of a real Slurm on the loopback interface, and kill its controller
 	@for product in opsd opsd-runner opsctl opsd-slurm opsd-step; do swift build --explicit-target-dependency-import-check error --product $$product || exit 1; done
 	scripts/clean-run scripts/test-slurm .build/debug
+
+slurm-torture: setup ## torture operations on a real Slurm for MINUTES=n with SEED=s
+	@for product in opsd opsd-runner opsctl opsd-slurm opsd-step; do swift build --product $$product || exit 1; done
+	scripts/clean-run scripts/slurm-torture .build/debug $$(( $(MINUTES) * 60 )) $(SEED)
+
+bench-slurm: build ## measure operations on a real Slurm beside sbatch
+	scripts/bench-slurm $(BIN)
 
 install: build ## install into $(DESTDIR)$(PREFIX)
 	scripts/install "$(BIN)" "$(DESTDIR)" "$(PREFIX)" "$(SYSTEMD_UNIT_DIR)"
