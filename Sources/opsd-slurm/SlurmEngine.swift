@@ -42,19 +42,27 @@ final class SlurmEngine {
         let isKnown = possible.contains(test)
         let question = EngineCommand(arguments: test, user: users[uid])
         thread.run {
-            if !isKnown {
-                let answer = question.run()
-                if answer.status != 0 {
-                    let reply = Submission(status: answer.status, output: "", errors: answer.errors)
-                    if case .refused = reply { return reply }
-                }
-            }
+            if !isKnown, let refusal = Self.refusal(of: question) { return refusal }
             let end = submission.run()
             return Submission(status: end.status, output: end.output, errors: end.errors)
         } then: { [unowned self] (reply: Submission) in
             if case .accepted = reply { possible.insert(test) }
             take(reply)
         }
+    }
+
+    /// Returns Slurm's refusal of a job that can never run. Slurm gives the same answer while a node is down that the job
+    /// needs, so all nodes must answer before and after it.
+    private static func refusal(of question: EngineCommand) -> Submission? {
+        let nodes = EngineCommand(arguments: NodeStates.command, user: question.user)
+        for isLast in [false, true] {
+            let answer = question.run()
+            guard answer.status != 0 else { return nil }
+            let reply = Submission(status: answer.status, output: "", errors: answer.errors)
+            guard case .refused = reply, NodeStates.areAllUp(nodes.run().output) else { return nil }
+            if isLast { return reply }
+        }
+        return nil
     }
 
     /// Lists the jobs of one user; nil: Slurm does not answer.

@@ -27,6 +27,12 @@ import Testing
         #expect(try cluster.calls("sbatch --hold").isEmpty)
     }
 
+    @Test func `a request that no node can fulfil now is submitted`() throws {
+        let cluster = try SlurmCluster()
+        try cluster.write("down*\n", to: "nodes")
+        #expect(try cluster.finish(try cluster.submit("--", "true"))["outcome"] as? String == "succeeded")
+    }
+
     @Test(arguments: ["lost-reply", "lost-job", "timeout"])
     func `an sbatch that lies leads to one start`(lie: String) throws {
         let cluster = try SlurmCluster()

@@ -85,6 +85,11 @@ import Testing
         #expect(ClusterLimits.mostTasks("") == nil)
     }
 
+    @Test func `only nodes that answer are up`() {
+        #expect(NodeStates.areAllUp("idle\nmix \n"))
+        for text in ["", "idle\ndown*\n", "idle*\n", "drain\n", "unk*\n"] { #expect(!NodeStates.areAllUp(text)) }
+    }
+
     @Test func `requests to the node survive being written and read`() {
         var request = StepRequest()
         #expect(StepRequest(request.bytes) == request)
