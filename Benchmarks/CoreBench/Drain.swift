@@ -41,7 +41,7 @@ struct Driven {
             let attempts = launched
             launched.removeAll(keepingCapacity: true)
             for attempt in attempts {
-                handle(.exited(attempt, Exit(status: .code(0), at: now), treeIsGone: true))
+                handle(.exited(attempt, ProcessExit(status: .code(0), at: now), treeIsGone: true))
             }
             ended += attempts.count
             endTurn()

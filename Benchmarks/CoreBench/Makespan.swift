@@ -54,7 +54,7 @@ struct Makespan {
             guard let next = running.indices.min(by: { running[$0].end < running[$1].end }) else { return clock }
             let ended = running.remove(at: next)
             clock = ended.end
-            let exit = Exit(status: .code(0), at: moment)
+            let exit = ProcessExit(status: .code(0), at: moment)
             _ = scheduler.handle(.exited(ended.attempt, exit, treeIsGone: true), at: moment)
         }
     }

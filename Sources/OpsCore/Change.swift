@@ -19,12 +19,12 @@ public enum Change: Sendable, Codable {
     case assumedStarted(AttemptID, run: Int32, slot: Int32, at: Moment)
     /// An assumed start has happened in this slot, or no runner can report it any more.
     case startConfirmed(AttemptID, SlotStart)
-    case launched(AttemptID, Process)
+    case launched(AttemptID, LaunchedProcess)
     /// An executor has submitted the attempt as this job, which does not start before this is on disk.
     case accepted(AttemptID, job: String)
     /// The job of an attempt has started. Its timeout counts from this instant.
     case jobStarted(AttemptID, at: Moment)
-    case exited(AttemptID, Exit)
+    case exited(AttemptID, ProcessExit)
     /// No process of a `notify` attempt is left: its slot is free, but it still counts for its queue and its group.
     case slotFreed(AttemptID)
     /// An attempt has ended with this outcome, whether or not another one follows.

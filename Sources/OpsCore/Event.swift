@@ -35,10 +35,10 @@ public enum Event: Sendable, Codable {
     case setExecutors([ExecutorSettings])
 
     // Facts
-    case launched(AttemptID, Process)
+    case launched(AttemptID, LaunchedProcess)
     case launchFailed(AttemptID, step: String, errno: Int32)
     /// The main process has ended. `treeIsGone`: so has every other process of the attempt.
-    case exited(AttemptID, Exit, treeIsGone: Bool)
+    case exited(AttemptID, ProcessExit, treeIsGone: Bool)
     /// No process of the attempt is left.
     case gone(AttemptID)
     case updated(AttemptID, OperationUpdate)

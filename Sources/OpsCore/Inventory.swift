@@ -1,20 +1,9 @@
 /// The state of a runner on connection.
 public struct Inventory: Hashable, Sendable, Codable {
-    public enum Entry: Hashable, Sendable, Codable {
-        case running(Process)
-        /// The main process has ended; other processes of the tree are alive.
-        case exited(Exit)
-        case gone(Exit)
-        case failed(step: String, errno: Int32)
-        /// The attempt was submitted as this job, which has not started.
-        case accepted(job: String)
-        case refused(String)
-        case ended(ExternalEnd)
-    }
     /// Id of the runner. A runner that executes itself again keeps its id.
     public var runner: String
     public var boot: String
-    public var entries: [AttemptID: Entry]
+    public var entries: [AttemptID: AttemptState]
     /// Updates of `entries` until now. An earlier opsd may have received them and ended before it stored them.
     public var updates: [AttemptID: OperationUpdate]
     /// True if the runner is ending: a launch that is not in `entries` will never start.
@@ -26,7 +15,8 @@ public struct Inventory: Hashable, Sendable, Codable {
     /// True if staged launches may wait for the success of others.
     public var acceptsWaiting: Bool
     public init(
-        runner: String, boot: String, entries: [AttemptID: Entry] = [:], updates: [AttemptID: OperationUpdate] = [:],
+        runner: String, boot: String, entries: [AttemptID: AttemptState] = [:],
+        updates: [AttemptID: OperationUpdate] = [:],
         isEnding: Bool = false, slotStarts: [AttemptID: SlotStart] = [:], acceptsStaging: Bool = false,
         acceptsWaiting: Bool = false
     ) {

@@ -9,7 +9,7 @@ extension Scheduler {
         return index
     }
 
-    mutating func launched(_ attempt: AttemptID, _ process: Process) {
+    mutating func launched(_ attempt: AttemptID, _ process: LaunchedProcess) {
         guard let index = confirmedExecution(of: attempt), executions[index].process == nil else { return }
         executions[index].process = process
         confirmStart(of: index)
@@ -24,7 +24,7 @@ extension Scheduler {
         endAttempt(index)
     }
 
-    mutating func exited(_ attempt: AttemptID, _ exit: Exit, treeIsGone: Bool) {
+    mutating func exited(_ attempt: AttemptID, _ exit: ProcessExit, treeIsGone: Bool) {
         guard let index = confirmedExecution(of: attempt) else {
             if treeIsGone { emit(.acknowledge(attempt)) }
             return

@@ -43,7 +43,7 @@ extension Scheduler {
             end(index, executions[index].resolution ?? Resolution(outcome: .failed, cause: .refused(cause)), &walk)
         case .ended(let attempt, let end):
             guard let index = registry.execution(of: attempt) else { return }
-            let decided = Resolution(outcome: end.outcome, cause: .engine(end.cause))
+            let decided = Resolution(outcome: Outcome(end.outcome), cause: .engine(end.cause))
             self.end(index, executions[index].resolution ?? decided, &walk)
         case .conditionsAnswered(let id, _, .isFalse(let index, _)),
             .conditionsAnswered(let id, _, .isUnknown(let index, _)):

@@ -97,9 +97,9 @@ public struct Snapshot: Sendable, Codable {
         public var runner: String
         public var boot: String
         public var startedAt: Moment
-        public var process: Process?
+        public var process: LaunchedProcess?
         /// Exit of its main process. A `notify` attempt may continue after it.
-        public var exit: Exit?
+        public var exit: ProcessExit?
         /// Resolution that was decided while processes of the attempt were alive.
         public var resolution: Resolution?
         /// True if its processes were to be terminated although its resolution was decided before.
@@ -112,8 +112,9 @@ public struct Snapshot: Sendable, Codable {
         /// True if `attemptEnded` is stored: only its children are unfinished.
         public var isOver = false
         public init(
-            attempt: AttemptID, slot: Int32?, runner: String, boot: String, startedAt: Moment, process: Process? = nil,
-            exit: Exit? = nil, resolution: Resolution? = nil, timeoutRemaining: Int64? = nil
+            attempt: AttemptID, slot: Int32?, runner: String, boot: String, startedAt: Moment,
+            process: LaunchedProcess? = nil,
+            exit: ProcessExit? = nil, resolution: Resolution? = nil, timeoutRemaining: Int64? = nil
         ) {
             self.attempt = attempt
             self.slot = slot

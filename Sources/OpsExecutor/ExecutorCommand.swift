@@ -1,3 +1,5 @@
+public import OpsSystem
+
 /// Commands of opsd to an executor. Each may be repeated: the second time changes nothing.
 public enum ExecutorCommand: Hashable, Sendable {
     case hello(version: UInt16)
@@ -7,29 +9,29 @@ public enum ExecutorCommand: Hashable, Sendable {
     /// Sends SIGTERM to the whole tree, after thawing it, and SIGKILL after `grace` nanoseconds. `isCancelled`: the
     /// operation has been cancelled, so no later attempt continues this one, and its partial results can be removed. An
     /// older opsd does not send it.
-    case terminate(Attempt, grace: Int64, isCancelled: Bool = false)
-    case freeze(Attempt)
-    case thaw(Attempt)
+    case terminate(AttemptID, grace: Int64, isCancelled: Bool = false)
+    case freeze(AttemptID)
+    case thaw(AttemptID)
     /// Kills the processes that an earlier runner left of this attempt. Answered by `gone` once none is alive.
     /// `socket`: OPS_SOCKET of its processes. `uid`: the user of these processes; nil from an older opsd.
-    case killStaleTree(Attempt, socket: String, uid: UInt32?)
+    case killStaleTree(AttemptID, socket: String, uid: UInt32?)
     /// Says that the end of an attempt is stored: the runner may forget it.
-    case acknowledge(Attempt)
+    case acknowledge(AttemptID)
     /// Ends every tree, each with `grace` nanoseconds, and then the runner.
     case stop(grace: Int64)
     /// Replaces the program of the runner by the installed one. Processes, attempts and instance stay.
     case reexecute
     /// Stages a launch: it starts after those staged before it, in the slot of an attempt that has succeeded, for one of
     /// the tokens that came with `hello`, and once all attempts of `after` have succeeded. `stagedStarted` reports it.
-    case stage(LaunchRequest, after: [Attempt])
+    case stage(LaunchRequest, after: [AttemptID])
     /// Removes all staged launches. Answered by `stagingRevoked`.
     case revokeStaged
     /// Asks whether the runner responds. Answered by `pong`.
     case ping
     /// Sends a signal to every process of an attempt.
-    case signal(Attempt, number: Int32)
+    case signal(AttemptID, number: Int32)
     /// Says that the job of an accepted attempt is stored: the job may start. Never sent to the runner.
-    case release(Attempt)
+    case release(AttemptID)
 }
 
 extension ExecutorCommand: LaunchMessage {

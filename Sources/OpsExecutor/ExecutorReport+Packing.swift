@@ -37,10 +37,9 @@ extension ExecutorReport: LaunchMessage {
             case .updated(let attempt, let update):
                 packer.pack(attempt)
                 packer.pack(update)
-            case .stagedStarted(let attempt, let slot, let at):
+            case .stagedStarted(let attempt, let start):
                 packer.pack(attempt)
-                packer.pack(slot)
-                packer.pack(at)
+                packer.pack(start)
             case .stagingRevoked, .pong: break
             case .accepted(let attempt, let text), .refused(let attempt, let text):
                 packer.pack(attempt)
@@ -60,8 +59,8 @@ extension ExecutorReport: LaunchMessage {
         case 3: self = .failed(try from.attempt(), step: try from.text(), errno: try from.number())
         case 4: self = .exited(try from.attempt(), try from.processExit(), treeIsGone: try from.flag())
         case 5: self = .gone(try from.attempt())
-        case 6: self = .updated(try from.attempt(), try from.notifyUpdate())
-        case 7: self = .stagedStarted(try from.attempt(), slot: try from.number(), at: try from.clockReading())
+        case 6: self = .updated(try from.attempt(), try from.operationUpdate())
+        case 7: self = .stagedStarted(try from.attempt(), try from.slotStart())
         case 8: self = .stagingRevoked
         case 9: self = .pong
         case 10: self = .accepted(try from.attempt(), job: try from.text())
@@ -76,6 +75,11 @@ extension Packer {
     public mutating func pack(_ reading: Moment) {
         pack(reading.monotonic)
         pack(reading.wall)
+    }
+
+    public mutating func pack(_ start: SlotStart) {
+        pack(start.slot)
+        pack(start.at)
     }
 
     public mutating func pack(_ process: LaunchedProcess) {
@@ -97,9 +101,9 @@ extension Packer {
                 packer.pack(number)
             }
             packer.pack(exit.outOfMemory)
-            packer.pack(exit.userMicroseconds)
-            packer.pack(exit.systemMicroseconds)
-            packer.pack(exit.maxResidentBytes)
+            packer.pack(exit.usage.userMicroseconds)
+            packer.pack(exit.usage.systemMicroseconds)
+            packer.pack(exit.usage.maxResidentBytes)
             packer.pack(exit.at)
             if packer.recordsHaveLengths { packer.pack(exit.retryAfter) }
         }
@@ -114,7 +118,7 @@ extension Packer {
         }
     }
 
-    public mutating func pack(_ update: NotifyUpdate) {
+    public mutating func pack(_ update: OperationUpdate) {
         packRecord { packer in
             packer.pack(update.status) { $0.pack($1) }
             packer.pack(update.progressDone) { $0.pack($1) }
@@ -128,7 +132,7 @@ extension Packer {
         }
     }
 
-    public mutating func pack(_ state: ExecutorGreeting.State) {
+    public mutating func pack(_ state: AttemptState) {
         switch state {
         case .running(let process):
             pack(UInt8(1))
@@ -176,8 +180,7 @@ extension Packer {
         pack(greeting.slotStarts) { packer, start in
             packer.packRecord {
                 $0.pack(start.attempt)
-                $0.pack(start.slot)
-                $0.pack(start.at)
+                $0.pack(start.start)
             }
         }
         pack(greeting.stagesDependents)
@@ -189,6 +192,10 @@ extension Unpacker {
         Moment(monotonic: try number(), wall: try number())
     }
 
+    public mutating func slotStart() throws(ProtocolError) -> SlotStart {
+        SlotStart(slot: try number(), at: try clockReading())
+    }
+
     public mutating func launchedProcess() throws(ProtocolError) -> LaunchedProcess {
         try record { (from: inout Unpacker) throws(ProtocolError) in
             LaunchedProcess(pid: try from.number(), startTicks: try from.number(), at: try from.clockReading())
@@ -198,8 +205,10 @@ extension Unpacker {
     public mutating func processExit() throws(ProtocolError) -> ProcessExit {
         try record { (from: inout Unpacker) throws(ProtocolError) in
             var exit = ProcessExit(
-                status: try from.exitStatus(), outOfMemory: try from.flag(), userMicroseconds: try from.number(),
-                systemMicroseconds: try from.number(), maxResidentBytes: try from.number(),
+                status: try from.exitStatus(), outOfMemory: try from.flag(),
+                usage: ProcessUsage(
+                    userMicroseconds: try from.number(), systemMicroseconds: try from.number(),
+                    maxResidentBytes: try from.number()),
                 at: try from.clockReading())
             if from.recordsHaveLengths, !from.isAtEnd { exit.retryAfter = try from.number() }
             return exit
@@ -223,10 +232,10 @@ extension Unpacker {
         }
     }
 
-    public mutating func notifyUpdate() throws(ProtocolError) -> NotifyUpdate {
+    public mutating func operationUpdate() throws(ProtocolError) -> OperationUpdate {
         func text(_ from: inout Unpacker) throws(ProtocolError) -> String { try from.text() }
         return try record { (from: inout Unpacker) throws(ProtocolError) in
-            var update = NotifyUpdate(
+            var update = OperationUpdate(
                 status: try from.optional(text), progressDone: try from.optionalNumber(),
                 progressTotal: try from.optionalNumber(), result: try from.optional(text),
                 finished: try from.optionalNumber(), extendTimeout: try from.optionalNumber())
@@ -241,7 +250,7 @@ extension Unpacker {
         var greeting = ExecutorGreeting(
             version: try number(), instance: try text(), boot: try text(), pid: try number(),
             entries: try records { (from: inout Unpacker) throws(ProtocolError) in
-                ExecutorGreeting.Entry(try from.attempt(), try from.greetingState())
+                ExecutorGreeting.Entry(try from.attempt(), try from.attemptState())
             },
             capabilities: try record { (from: inout Unpacker) throws(ProtocolError) in
                 ExecutorCapabilities(hasControlGroups: try from.flag(), controllers: Set(try from.texts()))
@@ -250,13 +259,13 @@ extension Unpacker {
         if !isAtEnd { greeting.isEnding = try flag() }
         if isAtEnd { return greeting }
         greeting.slotStarts = try records { (from: inout Unpacker) throws(ProtocolError) in
-            ExecutorGreeting.SlotStart(try from.attempt(), slot: try from.number(), at: try from.clockReading())
+            ExecutorGreeting.StartedAttempt(try from.attempt(), try from.slotStart())
         }
         if !isAtEnd { greeting.stagesDependents = try flag() }
         return greeting
     }
 
-    public mutating func greetingState() throws(ProtocolError) -> ExecutorGreeting.State {
+    public mutating func attemptState() throws(ProtocolError) -> AttemptState {
         switch try number(UInt8.self) {
         case 1: return .running(try launchedProcess())
         case 2: return .exited(try processExit())

@@ -1,8 +1,8 @@
 public import OpsSystem
 
 extension Packer {
-    public mutating func pack(_ attempt: Attempt) {
-        pack(attempt.operation)
+    public mutating func pack(_ attempt: AttemptID) {
+        pack(attempt.operation.rawValue)
         pack(attempt.number)
     }
 
@@ -80,8 +80,8 @@ extension Packer {
 }
 
 extension Unpacker {
-    public mutating func attempt() throws(ProtocolError) -> Attempt {
-        Attempt(operation: try number(), number: try number())
+    public mutating func attempt() throws(ProtocolError) -> AttemptID {
+        AttemptID(OperationID(try number()), try number())
     }
 
     /// Reads a list of texts without making a `String` of each.

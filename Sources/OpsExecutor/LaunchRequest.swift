@@ -1,29 +1,8 @@
 public import OpsSystem
 
-/// Identification of one start of an operation's process.
-public struct Attempt: Hashable, Comparable, Sendable {
-    public var operation: Int64
-    public var number: Int32
-    public init(operation: Int64, number: Int32) {
-        self.operation = operation
-        self.number = number
-    }
-
-    /// True if this is a helper process of opsd (a condition or an observer), not an attempt of an operation. Attempts
-    /// are numbered from 1 upwards, helper processes from -1 downwards.
-    public var isHelper: Bool { number < 0 }
-
-    /// Variable that tells the processes of a helper from those of its operation: the number without its sign.
-    public static let helperVariable = "OPS_HELPER"
-
-    public static func < (a: Attempt, b: Attempt) -> Bool {
-        (a.operation, a.number) < (b.operation, b.number)
-    }
-}
-
 /// Description of a process to be started for an attempt.
 public struct LaunchRequest: Hashable, Sendable {
-    public var attempt: Attempt
+    public var attempt: AttemptID
     /// Slot that the attempt occupies until its end; -1: none.
     public var slot: Int32
     /// Program and arguments. A program without a slash is searched in the PATH of `environment`.
@@ -71,7 +50,8 @@ public struct LaunchRequest: Hashable, Sendable {
     }
 
     public init(
-        attempt: Attempt, slot: Int32 = 0, arguments: [String], environment: CStringArray = [], directory: String = "/",
+        attempt: AttemptID, slot: Int32 = 0, arguments: [String], environment: CStringArray = [],
+        directory: String = "/",
         umask: UInt32 = 0o022, stdin: String = "/dev/null", output: Output = .null, user: User? = nil,
         priority: ProcessPriority = ProcessPriority(), resourceLimits: [ResourceLimit] = [],
         controlLimits: ControlLimits = ControlLimits(), leftovers: Leftovers = .kill, grace: Int64 = Limits.usualGrace,

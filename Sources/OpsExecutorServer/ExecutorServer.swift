@@ -59,7 +59,7 @@ public final class ExecutorServer {
     /// Answers the greeting of opsd: updates of attempts, and the states of all known attempts. An opsd of an
     /// incompatible version gets an empty greeting.
     public func greet(
-        _ version: UInt16, instance: String, updates: [(Attempt, NotifyUpdate)], entries: [ExecutorGreeting.Entry]
+        _ version: UInt16, instance: String, updates: [(AttemptID, OperationUpdate)], entries: [ExecutorGreeting.Entry]
     ) {
         guard let connection else { return }
         let isUnderstood = LaunchProtocol.understands(version)

@@ -17,21 +17,21 @@ public final class Runner {
     let boot: String
     let groups: ControlGroupHierarchy?
     /// Attempts that opsd has not acknowledged.
-    var table: [Attempt: AttemptRecord] = [:]
+    var table: [AttemptID: AttemptRecord] = [:]
     /// Attempts by the pid of their main process, until it was waited for.
-    var mains: [Int32: Attempt] = [:]
+    var mains: [Int32: AttemptID] = [:]
     /// Processes of other users whose programs do not run yet.
-    var startups: [Attempt: Startup] = [:]
+    var startups: [AttemptID: Startup] = [:]
     var descendants = DescendantTracker()
     var logs = LogTrimmer()
     var logSampler = LogSampler()
     var outputDirectories = OutputDirectories()
     /// Trees of an earlier runner that are being killed.
-    var staleTrees: [Attempt: StaleTree] = [:]
+    var staleTrees: [AttemptID: StaleTree] = [:]
     var connection: DaemonConnection?
     var staged = StagedLaunches()
     /// Attempts with updates that were not reported yet.
-    var updatedAttempts: Set<Attempt> = []
+    var updatedAttempts: Set<AttemptID> = []
     /// Attempts that get a SIGTERM at the end of this turn, all in one pass over the processes of the machine.
     var terminating: [AttemptRecord] = []
     var shutdown: Shutdown?

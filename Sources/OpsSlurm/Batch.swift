@@ -1,8 +1,8 @@
-public import OpsExecutor
+public import OpsModel
 
 /// Attempts that are submitted with one command. Each task runs `pack` of them, one after another; several tasks are an array.
 public struct Batch: Hashable, Sendable {
-    public let attempts: [Attempt]
+    public let attempts: [AttemptID]
     /// Number of attempts of each task; the last task may have fewer.
     public let pack: Int
     /// Number of the fence that the attempts pass: 0 first, the next after each fence that the executor has closed.
@@ -11,7 +11,7 @@ public struct Batch: Hashable, Sendable {
     /// Most bytes of the text, which Slurm prints for each task.
     private static let longestText = 400
 
-    public init(_ attempts: [Attempt], pack: Int = 1, fence: Int = 0) {
+    public init(_ attempts: [AttemptID], pack: Int = 1, fence: Int = 0) {
         self.attempts = attempts
         self.pack = max(pack, 1)
         self.fence = fence
@@ -21,7 +21,7 @@ public struct Batch: Hashable, Sendable {
     public var isArray: Bool { taskCount > 1 }
 
     /// Returns the attempts of a task, in the order in which they run.
-    public func attempts(ofTask task: Int) -> [Attempt] {
+    public func attempts(ofTask task: Int) -> [AttemptID] {
         guard task >= 0, task < taskCount else { return [] }
         return Array(attempts[task * pack..<min(attempts.count, (task + 1) * pack)])
     }
@@ -29,10 +29,10 @@ public struct Batch: Hashable, Sendable {
     /// Returns the attempts of a task as a batch of their own.
     func part(_ task: Int) -> Batch { Batch(attempts(ofTask: task), pack: pack, fence: fence) }
 
-    public func task(of attempt: Attempt) -> Int? { attempts.firstIndex(of: attempt).map { $0 / pack } }
+    public func task(of attempt: AttemptID) -> Int? { attempts.firstIndex(of: attempt).map { $0 / pack } }
 
     /// Returns the job of an attempt. `id`: number that sbatch has printed.
-    public func job(_ id: String, of attempt: Attempt) -> String {
+    public func job(_ id: String, of attempt: AttemptID) -> String {
         guard isArray, let task = task(of: attempt) else { return id }
         return "\(id)_\(task)"
     }
@@ -41,10 +41,10 @@ public struct Batch: Hashable, Sendable {
 
     /// Text such as `12-19.1,31.2:p4:f1`: attempts 12.1 to 19.1 and 31.2, four in each task, that pass the second fence.
     public var text: String {
-        var ranges: [(first: Attempt, count: Int64)] = []
+        var ranges: [(first: AttemptID, count: Int64)] = []
         for attempt in attempts {
             if let last = ranges.last, last.first.number == attempt.number,
-                last.first.operation + last.count == attempt.operation
+                last.first.operation.rawValue + last.count == attempt.operation.rawValue
             {
                 ranges[ranges.count - 1].count += 1
             } else {
@@ -53,7 +53,8 @@ public struct Batch: Hashable, Sendable {
         }
         let words = ranges.map { first, count in
             count == 1
-                ? first.spoolName : "\(first.operation)-\(first.operation + count - 1).\(first.number)"
+                ? first.spoolName
+                : "\(first.operation.rawValue)-\(first.operation.rawValue + count - 1).\(first.number)"
         }
         return words.joined(separator: ",") + (pack > 1 ? ":p\(pack)" : "") + (fence > 0 ? ":f\(fence)" : "")
     }
@@ -61,7 +62,7 @@ public struct Batch: Hashable, Sendable {
     /// Returns nil for any text that is not exactly that of a batch.
     public init?(_ text: some StringProtocol) {
         let fields = text.split(separator: ":", omittingEmptySubsequences: false)
-        var attempts: [Attempt] = []
+        var attempts: [AttemptID] = []
         for word in String(fields[0]).split(separator: ",", omittingEmptySubsequences: false) {
             guard let range = Self.range(word), attempts.count + range.count <= Self.most else { return nil }
             attempts += range
@@ -83,19 +84,19 @@ public struct Batch: Hashable, Sendable {
     /// Most attempts of a batch. Anyone can write a comment that names more.
     private static let most = 100_000
 
-    private static func range(_ word: some StringProtocol) -> [Attempt]? {
-        if let attempt = Attempt(spoolName: word) { return [attempt] }
+    private static func range(_ word: some StringProtocol) -> [AttemptID]? {
+        if let attempt = AttemptID(spoolName: word) { return [attempt] }
         let parts = word.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 2, let first = Int64(parts[0]), let last = Attempt(spoolName: parts[1]), first > 0,
-            first < last.operation, last.operation - first < most
+        guard parts.count == 2, let first = Int64(parts[0]), let last = AttemptID(spoolName: parts[1]), first > 0,
+            first < last.operation.rawValue, last.operation.rawValue - first < most
         else { return nil }
-        return (first...last.operation).map { Attempt(operation: $0, number: last.number) }
+        return (first...last.operation.rawValue).map { AttemptID(OperationID($0), last.number) }
     }
 
     // MARK: Partition
 
     /// Splits attempts with equal requests into batches with at most `mostTasks` tasks each.
-    public static func split(_ attempts: [Attempt], pack: Int, fence: Int, mostTasks: Int) -> [Batch] {
+    public static func split(_ attempts: [AttemptID], pack: Int, fence: Int, mostTasks: Int) -> [Batch] {
         var batches: [Batch] = []
         var rest = attempts[...]
         while !rest.isEmpty {

@@ -1,4 +1,4 @@
-public import OpsExecutor
+public import OpsModel
 
 /// Comment of a job: the instance of the executor, and the attempts. It identifies the job. The number does not: after a
 /// crash Slurm may use it for the job of another user.
@@ -24,15 +24,15 @@ public struct JobComment: Hashable, Sendable {
     public static func jobName(of instance: String) -> String { "opsd-\(instance)" }
 }
 
-extension Attempt {
+extension AttemptID {
     /// Name of its directory in the spool, such as `12.1`.
-    public var spoolName: String { "\(operation).\(number)" }
+    public var spoolName: String { "\(operation.rawValue).\(number)" }
 
     /// Returns nil for a text that is not exactly the name of an attempt.
     public init?(spoolName name: some StringProtocol) {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let operation = Int64(parts[0]), let number = Int32(parts[1]) else { return nil }
-        self.init(operation: operation, number: number)
+        self.init(OperationID(operation), number)
         guard operation > 0, number > 0, spoolName == name else { return nil }
     }
 }

@@ -1,4 +1,4 @@
-public import OpsExecutor
+public import OpsModel
 
 /// One row of a listing: a job, or a task of an array, of this instance.
 public struct JobRow: Hashable, Sendable {
@@ -139,8 +139,8 @@ public struct JobListing: Hashable, Sendable {
     }
 
     /// Returns the rows of each attempt.
-    public var byAttempt: [Attempt: [JobRow]] {
-        var found: [Attempt: [JobRow]] = [:]
+    public var byAttempt: [AttemptID: [JobRow]] {
+        var found: [AttemptID: [JobRow]] = [:]
         for row in rows {
             for attempt in row.batch.attempts { found[attempt, default: []].append(row) }
         }
@@ -148,7 +148,7 @@ public struct JobListing: Hashable, Sendable {
     }
 
     /// Returns whether a task of the array that a job is part of is listed, and the array has the attempt.
-    public func showsArray(of job: String?, with attempt: Attempt) -> Bool {
+    public func showsArray(of job: String?, with attempt: AttemptID) -> Bool {
         guard let array = job.flatMap({ JobNumber($0)?.array }) else { return false }
         return arrays[array]?.task(of: attempt) != nil
     }

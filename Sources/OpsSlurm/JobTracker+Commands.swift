@@ -87,10 +87,7 @@ extension JobTracker {
     mutating func conclude(_ status: ProcessExit.Status, now: Moment) -> [Effect] {
         var end = ProcessExit(status: status, at: now)
         if let exit {
-            end = ProcessExit(
-                status: exit.status, userMicroseconds: exit.userMicroseconds,
-                systemMicroseconds: exit.systemMicroseconds,
-                maxResidentBytes: exit.maxResidentBytes, at: now.past(wall: exit.at))
+            end = ProcessExit(status: exit.status, usage: exit.usage, at: now.past(wall: exit.at))
         }
         return finish(.exited(attempt, end, treeIsGone: true))
     }

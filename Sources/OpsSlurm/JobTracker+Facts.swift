@@ -131,7 +131,7 @@ extension JobTracker {
         }
         // The controller has forgotten the release. Once the command has started, another release could only do harm.
         if row.isHeld { return start == nil && !record.isTerminated ? [.release(job: row.job)] : [] }
-        let update = NotifyUpdate(status: row.text, expectedStart: row.expectedStart)
+        let update = OperationUpdate(status: row.text, expectedStart: row.expectedStart)
         guard update != self.update else { return [] }
         self.update = update
         return [.report(.updated(attempt, update))]

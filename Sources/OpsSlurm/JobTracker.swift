@@ -58,7 +58,7 @@ public struct JobTracker {
         case ended(ExecutorReport)
     }
 
-    public let attempt: Attempt
+    public let attempt: AttemptID
     /// Owner of its jobs.
     public let user: UInt32
     let settings: Settings
@@ -79,11 +79,11 @@ public struct JobTracker {
     /// True if Slurm has answered since.
     var isListedSinceSignal = false
     /// State of the job for people, and the estimate of its start.
-    public internal(set) var update = NotifyUpdate()
+    public internal(set) var update = OperationUpdate()
 
     /// Makes the tracker of a launch. `record`: nil for an attempt that the spool does not have.
     public init(
-        _ attempt: Attempt, user: UInt32, record: AttemptRecord?, jobOfOpsd: String, settings: Settings, now: Moment
+        _ attempt: AttemptID, user: UInt32, record: AttemptRecord?, jobOfOpsd: String, settings: Settings, now: Moment
     ) {
         self.attempt = attempt
         self.user = user
@@ -123,7 +123,7 @@ public struct JobTracker {
     public var permitsRelease: Bool { hasEnded || record.isReleased }
 
     /// State for the greeting; nil: opsd must launch the attempt again, which changes nothing here.
-    public func greetingState(now: Moment) -> ExecutorGreeting.State? {
+    public func attemptState(now: Moment) -> AttemptState? {
         switch presentState(now: now) {
         case .accepted(_, let job): .accepted(job: job)
         case .launched(_, let process): .running(process)

@@ -1,4 +1,4 @@
-public import OpsExecutor
+public import OpsModel
 
 /// Lines `name value`, the form of all records in the spool. Unknown names are skipped.
 struct RecordText {
@@ -48,14 +48,13 @@ public struct StartRecord: Hashable, Sendable {
 /// End of a command and its processes, as the node saw it.
 public struct ExitRecord: Hashable, Sendable {
     public var status: ProcessExit.Status
-    public var userMicroseconds: Int64 = 0
-    public var systemMicroseconds: Int64 = 0
-    public var maxResidentBytes: Int64 = 0
+    public var usage: ProcessUsage
     /// Wall instant in nanoseconds.
     public var at: Int64
 
-    public init(status: ProcessExit.Status, at: Int64) {
+    public init(status: ProcessExit.Status, usage: ProcessUsage = ProcessUsage(), at: Int64) {
         self.status = status
+        self.usage = usage
         self.at = at
     }
 
@@ -66,8 +65,8 @@ public struct ExitRecord: Hashable, Sendable {
             case .signal(let number): (name: "signal", value: "\(number)")
             }
         return RecordText.bytes([
-            end, ("user", "\(userMicroseconds)"), ("system", "\(systemMicroseconds)"),
-            ("memory", "\(maxResidentBytes)"), ("at", "\(at)"),
+            end, ("user", "\(usage.userMicroseconds)"), ("system", "\(usage.systemMicroseconds)"),
+            ("memory", "\(usage.maxResidentBytes)"), ("at", "\(at)"),
         ])
     }
 
@@ -82,9 +81,9 @@ public struct ExitRecord: Hashable, Sendable {
         } else {
             return nil
         }
-        userMicroseconds = text.number("user") ?? 0
-        systemMicroseconds = text.number("system") ?? 0
-        maxResidentBytes = text.number("memory") ?? 0
+        usage = ProcessUsage(
+            userMicroseconds: text.number("user") ?? 0, systemMicroseconds: text.number("system") ?? 0,
+            maxResidentBytes: text.number("memory") ?? 0)
     }
 }
 

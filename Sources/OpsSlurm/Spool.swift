@@ -1,4 +1,5 @@
 public import OpsExecutor
+public import OpsModel
 
 /// Paths of an attempt in the spool, a directory that the compute nodes share.
 ///
@@ -16,7 +17,7 @@ public import OpsExecutor
 public struct SpoolPaths: Hashable, Sendable {
     public let directory: String
 
-    public init(attempt: Attempt, in instanceDirectory: String) {
+    public init(attempt: AttemptID, in instanceDirectory: String) {
         directory = "\(instanceDirectory)/\(attempt.spoolName)"
     }
 

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import OpsExecutor
 internal import OpsSlurm
+internal import OpsSystem
 
 /// A command about one job of an attempt. It is sent only while a listing shows that the job is still that of the attempt:
 /// after a crash Slurm may have given its number to another one.
@@ -28,7 +29,7 @@ struct JobCommand: Hashable, Sendable {
 
     var kind: Kind
     var job: String
-    var attempt: Attempt
+    var attempt: AttemptID
 
     /// Returns the command lines for all commands that fit a listing.
     static func lines(_ commands: [JobCommand], _ listing: JobListing, instance: String) -> [[String]] {

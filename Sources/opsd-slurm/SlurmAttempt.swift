@@ -27,7 +27,7 @@ final class SlurmAttempt {
         try spool.storeLaunch(request)
     }
 
-    var attempt: Attempt { request.attempt }
+    var attempt: AttemptID { request.attempt }
     var uid: UInt32 { tracker.user }
     var paths: SpoolPaths { spool.paths }
     var log: AttemptLog { AttemptLog(request: request, spool: spool) }

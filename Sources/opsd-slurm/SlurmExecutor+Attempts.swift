@@ -42,7 +42,7 @@ extension SlurmExecutor {
     func recover() throws(SystemError) {
         for name in try Files.list(spool) {
             if SpoolRemoval.isRemoved(name) { removal.removeLater("\(spool)/\(name)") }
-            guard let attempt = Attempt(spoolName: name) else { continue }
+            guard let attempt = AttemptID(spoolName: name) else { continue }
             let paths = SpoolPaths(attempt: attempt, in: spool)
             guard let bytes = try AttemptSpool.launch(at: paths) else {
                 // It was being made, and no job can know of it.
@@ -108,7 +108,7 @@ extension SlurmExecutor {
     }
 
     /// Removes an attempt whose end is stored. An attempt that opsd has given up is ended first.
-    func forget(_ id: Attempt) {
+    func forget(_ id: AttemptID) {
         guard let attempt = table[id] else { return }
         attempt.isAcknowledged = true
         guard attempt.tracker.hasEnded else {

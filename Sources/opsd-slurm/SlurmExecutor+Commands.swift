@@ -33,13 +33,13 @@ extension SlurmExecutor {
     }
 
     /// Signals the command, through opsd-step. One that has not started has no processes.
-    private func signal(_ number: Int32, _ id: Attempt) {
+    private func signal(_ number: Int32, _ id: AttemptID) {
         guard let attempt = table[id], attempt.tracker.hasStarted, let job = attempt.tracker.record.job else { return }
         if attempt.tracker.record.isShared { return request(of: attempt, signal: number) }
         command(.signal(number), job, of: attempt)
     }
 
-    private func setFrozen(_ id: Attempt, _ isFrozen: Bool) {
+    private func setFrozen(_ id: AttemptID, _ isFrozen: Bool) {
         // opsd repeats it after each connection.
         guard let attempt = table[id], attempt.tracker.record.isFrozen != isFrozen else { return }
         // Signalled before it is recorded: after a crash between the two it is signalled again.
@@ -47,7 +47,7 @@ extension SlurmExecutor {
         change(id) { $0.setFrozen(isFrozen) }
     }
 
-    private func change(_ id: Attempt, _ step: (inout JobTracker) -> [JobTracker.Effect]) {
+    private func change(_ id: AttemptID, _ step: (inout JobTracker) -> [JobTracker.Effect]) {
         guard let attempt = table[id] else { return }
         perform(step(&attempt.tracker), for: attempt)
     }
@@ -68,7 +68,7 @@ extension SlurmExecutor {
             version, instance: instance,
             updates: known.filter { !$0.tracker.update.isEmpty }.map { ($0.attempt, $0.tracker.update) },
             entries: known.compactMap { attempt in
-                attempt.tracker.greetingState(now: now).map { .init(attempt.attempt, $0) }
+                attempt.tracker.attemptState(now: now).map { .init(attempt.attempt, $0) }
             })
     }
 }

@@ -11,9 +11,9 @@ struct ListingRounds {
     /// True if an attempt waits for the next round.
     var isWanted = false
     /// Attempts that are not in the table and that this round is to find.
-    var sought: Set<Attempt> = []
+    var sought: Set<AttemptID> = []
     /// Attempts of these that have a job.
-    var found: Set<Attempt> = []
+    var found: Set<AttemptID> = []
     /// False if the jobs of a user are missing.
     var isComplete = true
     /// Instant before which no round starts, and that of the first launch that waits for it.

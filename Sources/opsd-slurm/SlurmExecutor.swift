@@ -19,14 +19,14 @@ internal import OpsSystemd
     let instance: String
     var configuration = SlurmSettings()
     /// Attempts that opsd has not acknowledged.
-    var table: [Attempt: SlurmAttempt] = [:]
+    var table: [AttemptID: SlurmAttempt] = [:]
     /// Attempts that opsd wants to be ended and that are not in the table: Slurm may have jobs of them.
-    var unknown: Set<Attempt> = []
+    var unknown: Set<AttemptID> = []
     var listings = ListingRounds()
     /// Attempts to submit at the end of the turn.
     var waiting: [SlurmAttempt] = []
     /// Attempts of each job that several share, as the last listings show them.
-    var mates: [String: [Attempt]] = [:]
+    var mates: [String: [AttemptID]] = [:]
     private var exitStatus: Int32 = 0
 
     private var sources: [EventSource] = []

@@ -7,7 +7,7 @@ internal import OpsSystem
 struct JobTask {
     private let spool: String
     private let batch: Batch
-    private let attempts: [Attempt]
+    private let attempts: [AttemptID]
 
     /// Finds the attempts of this task. Slurm gives the number of the task of an array.
     init(spool: String, batch text: String) throws(SystemError) {

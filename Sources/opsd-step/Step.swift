@@ -158,15 +158,7 @@ struct Step {
 
     private func writeExit() throws(SystemError) -> Int32 {
         guard let end else { return StartRecord.refusedStatus }
-        let status: ProcessExit.Status =
-            switch end.status {
-            case .code(let code): .code(code)
-            case .signal(let number): .signal(number)
-            }
-        var record = ExitRecord(status: status, at: endedAt)
-        record.userMicroseconds = end.userMicroseconds
-        record.systemMicroseconds = end.systemMicroseconds
-        record.maxResidentBytes = end.maxResidentBytes
+        let record = ExitRecord(status: end.status, usage: end.usage, at: endedAt)
         try Files.replace(paths.exit, with: record.bytes, mode: 0o600)
         switch end.status {
         case .code(let code): return code

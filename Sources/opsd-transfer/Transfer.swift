@@ -23,7 +23,7 @@ final class Transfer {
         case ended(ProcessExit)
     }
 
-    let attempt: Attempt
+    let attempt: AttemptID
     let launched: LaunchedProcess
     private var request: LaunchRequest
     private let rights: FileRights?
@@ -38,7 +38,7 @@ final class Transfer {
     /// Wait before the next attempt that the server has asked for, in nanoseconds.
     private var retryAfter: Int64 = 0
     /// Everything that was reported, repeated to an opsd that connects later.
-    private(set) var update = NotifyUpdate()
+    private(set) var update = OperationUpdate()
     private var nextProgress: Int64 = 0
 
     /// Limits of the waiting that a server can cause within one attempt.
@@ -62,7 +62,7 @@ final class Transfer {
         state = .opening
     }
 
-    var greetingState: ExecutorGreeting.State {
+    var attemptState: AttemptState {
         if case .ended(let exit) = state { .gone(exit) } else { .running(launched) }
     }
 
@@ -165,7 +165,7 @@ final class Transfer {
         let progress = download.progress
         guard progress.done != update.progressDone ?? 0 else { return }
         nextProgress = now + interval
-        send(NotifyUpdate(progressDone: progress.done, progressTotal: progress.total))
+        send(OperationUpdate(progressDone: progress.done, progressTotal: progress.total))
     }
 
     // MARK: Ends
@@ -175,7 +175,7 @@ final class Transfer {
         switch event {
         case .notice(let text): log.write("opsd-transfer: \(text)")
         case .ended(.success(let size)):
-            send(NotifyUpdate(progressDone: size, progressTotal: size))
+            send(OperationUpdate(progressDone: size, progressTotal: size))
             log.write("opsd-transfer: fetched \(size) bytes into \(download.request.target)")
             end(.code(0))
         case .ended(.failure(let failure)):
@@ -199,13 +199,13 @@ final class Transfer {
         waited += wait
         state = .waiting(until: Clock.read().monotonic + wait)
         log.write("opsd-transfer: \(failure.message)")
-        send(NotifyUpdate(status: failure.message))
+        send(OperationUpdate(status: failure.message))
         return true
     }
 
     private func fail(_ failure: Failure) {
         log.write("opsd-transfer: \(failure.message)")
-        send(NotifyUpdate(status: failure.message))
+        send(OperationUpdate(status: failure.message))
         end(.code(failure.kind.exitStatus))
     }
 
@@ -226,7 +226,7 @@ final class Transfer {
         report(.exited(attempt, exit, treeIsGone: true))
     }
 
-    private func send(_ news: NotifyUpdate) {
+    private func send(_ news: OperationUpdate) {
         if let status = news.status { update.status = status }
         if let done = news.progressDone {
             update.progressDone = done

@@ -31,7 +31,7 @@ extension TransferExecutor {
         server.greet(
             version, instance: instance,
             updates: known.filter { !$0.update.isEmpty }.map { ($0.attempt, $0.update) },
-            entries: known.map { .init($0.attempt, $0.greetingState) })
+            entries: known.map { .init($0.attempt, $0.attemptState) })
     }
 
     /// Starts an attempt; reports the state of one that is known already.
@@ -51,20 +51,20 @@ extension TransferExecutor {
     private func reportState(of transfer: Transfer) {
         report(.launched(transfer.attempt, transfer.launched))
         if !transfer.update.isEmpty { report(.updated(transfer.attempt, transfer.update)) }
-        if case .gone(let exit) = transfer.greetingState {
+        if case .gone(let exit) = transfer.attemptState {
             report(.exited(transfer.attempt, exit, treeIsGone: true))
         }
     }
 
     /// Ends an attempt. An unknown one is reported as cancelled.
-    private func terminate(_ attempt: Attempt, isCancelled: Bool) {
+    private func terminate(_ attempt: AttemptID, isCancelled: Bool) {
         if let transfer = table[attempt] { return transfer.terminate(isCancelled: isCancelled) }
         let end = ExternalEnd(outcome: .cancelled, cause: "the transfer was not under way", at: Clock.read())
         report(.ended(attempt, end))
     }
 
     /// Removes an attempt whose end is stored, or that opsd has given up.
-    private func forget(_ attempt: Attempt) {
+    private func forget(_ attempt: AttemptID) {
         table.removeValue(forKey: attempt)?.close()
     }
 }

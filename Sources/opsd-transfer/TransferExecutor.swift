@@ -17,7 +17,7 @@ internal import OpsTransfer
     let engine: Engine
     let instance: String
     /// Attempts that opsd has not acknowledged.
-    var table: [Attempt: Transfer] = [:]
+    var table: [AttemptID: Transfer] = [:]
     /// Number of transfers that have not ended.
     var running: Int { table.values.count { !$0.hasEnded } }
     var users = UserRights()

@@ -39,7 +39,7 @@ struct Engine {
     }
 
     struct Job {
-        var attempt: Attempt
+        var attempt: AttemptID
         var number: Int
         var phase: Phase
         var words: [String]
@@ -65,7 +65,7 @@ struct Engine {
             else { continue }
             jobs.append(
                 Job(
-                    attempt: Attempt(operation: operation, number: attempt), number: number, phase: phase,
+                    attempt: AttemptID(OperationID(operation), attempt), number: number, phase: phase,
                     words: Array(words.dropFirst(4))))
             nextNumber = max(nextNumber, number + 1)
         }
@@ -73,7 +73,7 @@ struct Engine {
 
     private func store() throws {
         let lines = jobs.map { job in
-            "\(job.attempt.operation) \(job.attempt.number) \(job.number) \(job.phase.rawValue) "
+            "\(job.attempt.operation.rawValue) \(job.attempt.number) \(job.number) \(job.phase.rawValue) "
                 + job.words.joined(separator: " ") + "\n"
         }
         try Files.replace(path, with: Array(lines.joined().utf8), mode: 0o600)
@@ -130,7 +130,7 @@ struct Engine {
         }
     }
 
-    private func position(of attempt: Attempt) -> Int? { jobs.firstIndex { $0.attempt == attempt } }
+    private func position(of attempt: AttemptID) -> Int? { jobs.firstIndex { $0.attempt == attempt } }
 
     private mutating func launch(_ request: LaunchRequest) throws -> [ExecutorReport] {
         if let position = position(of: request.attempt) { return [report(of: jobs[position])] }
@@ -142,10 +142,10 @@ struct Engine {
         return [report(of: jobs[jobs.count - 1])]
     }
 
-    private mutating func release(_ attempt: Attempt) throws -> [ExecutorReport] {
+    private mutating func release(_ attempt: AttemptID) throws -> [ExecutorReport] {
         guard let position = position(of: attempt), jobs[position].phase == .held else { return [] }
         if jobs[position].words.first == "queue" {
-            return [.updated(attempt, NotifyUpdate(status: "PENDING (Priority)"))]
+            return [.updated(attempt, OperationUpdate(status: "PENDING (Priority)"))]
         }
         jobs[position].phase = .running
         let launched = report(of: jobs[position])
@@ -160,7 +160,7 @@ struct Engine {
 
     // MARK: Reports
 
-    private func state(of job: Job) -> ExecutorGreeting.State {
+    private func state(of job: Job) -> AttemptState {
         switch report(of: job) {
         case .accepted(_, let job): .accepted(job: job)
         case .refused(_, let cause): .refused(cause: cause)

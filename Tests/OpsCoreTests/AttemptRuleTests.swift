@@ -29,7 +29,7 @@ import Testing
         case .exit1: world.handle(world.exit(1, 1))
         case .exit7: world.handle(world.exit(1, 7))
         case .signal:
-            world.handle(.exited(world.attempt(1), Exit(status: .signal(9), at: world.now), treeIsGone: true))
+            world.handle(.exited(world.attempt(1), ProcessExit(status: .signal(9), at: world.now), treeIsGone: true))
         case .timeout, .deadline:
             world.pass(seconds: 1)
             world.turn()
@@ -190,7 +190,7 @@ import Testing
             #expect(world.last.effects == [acknowledged])
         }
         #expect(world.after(.updated(AttemptID(1, 1), OperationUpdate(status: "x"))) == [])
-        #expect(world.after(.launched(AttemptID(1, 1), Process(pid: 1, startTicks: 1, at: world.now))) == [])
+        #expect(world.after(.launched(AttemptID(1, 1), LaunchedProcess(pid: 1, startTicks: 1, at: world.now))) == [])
     }
 
     @Test func `a group has no attempt that could be reported`() {

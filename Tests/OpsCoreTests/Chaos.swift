@@ -194,9 +194,9 @@ struct Chaos {
         case 0: handle(.gone(attempt))
         case 1: handle(.launchFailed(attempt, step: "exec", errno: 2))
         case 2: handle(.updated(attempt, OperationUpdate(finished: Int32(next(2)))))
-        case 3: handle(.exited(attempt, Exit(status: .code(Int32(next(2))), at: world.now), treeIsGone: false))
+        case 3: handle(.exited(attempt, ProcessExit(status: .code(Int32(next(2))), at: world.now), treeIsGone: false))
         case 4: handle(.updated(attempt, OperationUpdate(extendTimeout: 10 * World.second)))
-        default: handle(.exited(attempt, Exit(status: .code(Int32(next(2))), at: world.now), treeIsGone: true))
+        default: handle(.exited(attempt, ProcessExit(status: .code(Int32(next(2))), at: world.now), treeIsGone: true))
         }
     }
 
@@ -220,7 +220,7 @@ struct Chaos {
             asked = []
             for one in world.scheduler.executing where one.attempt > 0 {
                 let attempt = AttemptID(one.id, one.attempt)
-                handle(.exited(attempt, Exit(status: .code(0), at: world.now), treeIsGone: true))
+                handle(.exited(attempt, ProcessExit(status: .code(0), at: world.now), treeIsGone: true))
                 handle(.updated(attempt, OperationUpdate(finished: 0)))
             }
             world.pass(seconds: 10)

@@ -12,7 +12,7 @@ import Testing
         return world
     }
 
-    private func connection(_ entries: [AttemptID: Inventory.Entry] = [:], ending: Bool = false) -> Event {
+    private func connection(_ entries: [AttemptID: AttemptState] = [:], ending: Bool = false) -> Event {
         .runnerConnected(Inventory(runner: "s1", boot: "", entries: entries, isEnding: ending))
     }
 
@@ -20,9 +20,9 @@ import Testing
     private func command(_ effect: Effect) -> Effect { .external("slurm", effect) }
     private let first = AttemptID(1, 1)
 
-    private func process(_ world: World) -> Process { Process(pid: 0, startTicks: 0, at: world.now) }
+    private func process(_ world: World) -> LaunchedProcess { LaunchedProcess(pid: 0, startTicks: 0, at: world.now) }
     private func exit(_ world: World, _ code: Int32 = 0) -> Event {
-        report(.exited(first, Exit(status: .code(code), at: world.now), treeIsGone: true))
+        report(.exited(first, ProcessExit(status: .code(code), at: world.now), treeIsGone: true))
     }
 
     private func load(_ world: World) -> ExecutorLoad? { world.scheduler.executorLoads.first }
@@ -176,7 +176,7 @@ import Testing
             $0.retry = RetryPolicy(limit: 1, backoff: 5 * World.second, jitter: 0)
         }
         world.turn()
-        let exit = Exit(status: .code(75), at: world.now, retryAfter: wish * World.second)
+        let exit = ProcessExit(status: .code(75), at: world.now, retryAfter: wish * World.second)
         #expect(
             world.after(report(.exited(first, exit, treeIsGone: true))) == [
                 "exited 1#1", "ended 1#1 failed", "retrying 1",
@@ -237,7 +237,7 @@ import Testing
         world.turn()
         #expect(world.after(report(connection([first: .accepted(job: "7")]))) == ["accepted 1#1 7"])
         #expect(world.last.effects == [command(.release(first))])
-        let running = Inventory.Entry.running(process(world))
+        let running = AttemptState.running(process(world))
         #expect(world.after(report(connection([first: running]))) == ["job started 1#1", "launched 1#1"])
         let end = ExternalEnd(outcome: .timedOut, cause: "TIMEOUT", at: world.now)
         #expect(
@@ -320,11 +320,11 @@ import Testing
             Snapshot.Running(attempt: AttemptID($0, 1), slot: nil, runner: "", boot: "", startedAt: start)
         }
         snapshot.running[0].job = "4711"
-        snapshot.running[1].process = Process(pid: 0, startTicks: 0, at: start)
+        snapshot.running[1].process = LaunchedProcess(pid: 0, startTicks: 0, at: start)
         var world = World(snapshot)
         #expect(load(world)?.inFlight == 2)
         world.pass(seconds: 1)
-        world.after(report(connection([AttemptID(2, 1): .running(Process(pid: 0, startTicks: 0, at: start))])))
+        world.after(report(connection([AttemptID(2, 1): .running(LaunchedProcess(pid: 0, startTicks: 0, at: start))])))
         #expect(
             world.last.effects == [
                 command(.submit(first, job: "4711", priority: 0)), command(.thaw(AttemptID(2, 1))),

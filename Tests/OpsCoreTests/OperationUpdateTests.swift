@@ -89,7 +89,7 @@ import Testing
     /// The result was sent to an opsd that died before it stored it, or while there was no opsd.
     @Test func `a reported result counts before the exit status`() {
         var world = daemonized(.kill)
-        let exit = Exit(status: .code(0), at: world.now)
+        let exit = ProcessExit(status: .code(0), at: world.now)
         world.after(.runnerLost)
         let words = OperationUpdate(result: "kept", finished: 0)
         let changes = world.after(
@@ -110,7 +110,7 @@ import Testing
         }
         world.turn()
         world.after(.runnerLost)
-        let exit = Exit(status: .code(0), at: world.now)
+        let exit = ProcessExit(status: .code(0), at: world.now)
         let changes = world.after(
             .runnerConnected(
                 Inventory(

@@ -225,7 +225,7 @@ import Testing
         #expect(world.after(world.exit(3, 1)).last == "finished 3 failed exit 1")
     }
 
-    private func failure(_ world: World) -> Exit { Exit(status: .code(1), at: world.now) }
+    private func failure(_ world: World) -> ProcessExit { ProcessExit(status: .code(1), at: world.now) }
 
     @Test func `a change of a queue answers for one queue`() {
         var world = World()

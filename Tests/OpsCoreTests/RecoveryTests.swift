@@ -22,7 +22,7 @@ import Testing
         return snapshot
     }
 
-    func connect(_ world: inout World, runner: String = "r1", boot: String = "b1", _ entry: Inventory.Entry? = nil)
+    func connect(_ world: inout World, runner: String = "r1", boot: String = "b1", _ entry: AttemptState? = nil)
         -> [String]
     {
         let entries = entry.map { [AttemptID(1, 1): $0] } ?? [:]
@@ -31,7 +31,7 @@ import Testing
 
     @Test func `an operation that the runner lists goes on`() {
         var world = World(snapshot(), connected: false)
-        let process = Process(pid: 7, startTicks: 1, at: world.now)
+        let process = LaunchedProcess(pid: 7, startTicks: 1, at: world.now)
         #expect(connect(&world, .running(process)) == ["launched 1#1"])
         #expect(
             world.after(world.exit(1)) == [
@@ -87,7 +87,7 @@ import Testing
                 $0.running[0].resolution = Resolution(outcome: .succeeded, cause: .reported(status: 0))
                 $0.running[0].isCancelled = isCancelled
             }, connected: false)
-        _ = connect(&world, .running(Process(pid: 7, startTicks: 1, at: world.now)))
+        _ = connect(&world, .running(LaunchedProcess(pid: 7, startTicks: 1, at: world.now)))
         let isTerminated = world.last.effects.contains(.terminate(AttemptID(1, 1), grace: 10 * World.second))
         #expect(isTerminated == isCancelled)
     }
@@ -100,7 +100,7 @@ import Testing
 
     @Test func `an exit during the absence of opsd counts`() {
         var world = World(snapshot(), connected: false)
-        let exit = Exit(status: .code(3), at: world.now)
+        let exit = ProcessExit(status: .code(3), at: world.now)
         #expect(
             connect(&world, .gone(exit)) == [
                 "exited 1#1", "ended 1#1 failed", "finished 1 failed exit 3", "finished 2 skipped root 1 failed",
@@ -134,9 +134,9 @@ import Testing
         var world = World(
             snapshot {
                 $0.running[0].resolution = Resolution(outcome: .cancelled, cause: .cancelledBy("root", reason: nil))
-                $0.running[0].process = Process(pid: 7, startTicks: 1, at: Moment(monotonic: 0, wall: 0))
+                $0.running[0].process = LaunchedProcess(pid: 7, startTicks: 1, at: Moment(monotonic: 0, wall: 0))
             }, connected: false)
-        _ = connect(&world, .running(Process(pid: 7, startTicks: 1, at: world.now)))
+        _ = connect(&world, .running(LaunchedProcess(pid: 7, startTicks: 1, at: world.now)))
         #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: 10 * World.second)])
         #expect(world.after(world.exit(1)).last == "finished 2 skipped root 1 cancelled")
     }
@@ -180,7 +180,7 @@ import Testing
         world.add()
         world.add()
         world.turn()
-        let process = Process(pid: 7, startTicks: 1, at: world.now)
+        let process = LaunchedProcess(pid: 7, startTicks: 1, at: world.now)
         let inventory = Inventory(
             runner: "r1", boot: "b1", entries: [AttemptID(1, 1): .running(process)], isEnding: true)
         #expect(world.after(.runnerConnected(inventory)) == ["launched 1#1", "ended 2#1 failed", "retrying 2"])
@@ -223,8 +223,8 @@ import Testing
 
     @Test func `unknown attempts in the inventory are ended or acknowledged`() {
         var world = World(connected: false)
-        let process = Process(pid: 7, startTicks: 1, at: world.now)
-        let exit = Exit(status: .code(0), at: world.now)
+        let process = LaunchedProcess(pid: 7, startTicks: 1, at: world.now)
+        let exit = ProcessExit(status: .code(0), at: world.now)
         world.after(
             .runnerConnected(
                 Inventory(

@@ -178,9 +178,9 @@ import Testing
         .withHand(Snapshot.Row(id: 2, graph: GraphID(1), state: .ready))
     }
 
-    private func gone(_ world: World) -> Inventory.Entry { .gone(Exit(status: .code(0), at: world.now)) }
-    private func running(_ world: World) -> Inventory.Entry {
-        .running(Process(pid: 7, startTicks: 1, at: world.now))
+    private func gone(_ world: World) -> AttemptState { .gone(ProcessExit(status: .code(0), at: world.now)) }
+    private func running(_ world: World) -> AttemptState {
+        .running(LaunchedProcess(pid: 7, startTicks: 1, at: world.now))
     }
 
     @Test func `a staged launch that the runner lists had started`() {
@@ -224,7 +224,7 @@ import Testing
     @Test func `an operation whose process is reported had started`() {
         var world = World(workers: 1, snapshot(), connected: false)
         #expect(
-            world.after(.exited(attempt(2), Exit(status: .code(0), at: world.now), treeIsGone: true))
+            world.after(.exited(attempt(2), ProcessExit(status: .code(0), at: world.now), treeIsGone: true))
                 == ["confirmed 2#1 slot 1", "exited 2#1", "ended 2#1 succeeded", "finished 2 succeeded"])
     }
 

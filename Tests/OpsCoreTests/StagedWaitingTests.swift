@@ -192,11 +192,11 @@ import Testing
         return snapshot
     }
 
-    private func gone(_ world: World, _ code: Int32 = 0) -> Inventory.Entry {
-        .gone(Exit(status: .code(code), at: world.now))
+    private func gone(_ world: World, _ code: Int32 = 0) -> AttemptState {
+        .gone(ProcessExit(status: .code(code), at: world.now))
     }
-    private func running(_ world: World) -> Inventory.Entry {
-        .running(Process(pid: 7, startTicks: 1, at: world.now))
+    private func running(_ world: World) -> AttemptState {
+        .running(LaunchedProcess(pid: 7, startTicks: 1, at: world.now))
     }
 
     @Test func `a staged launch that the runner lists started after its predecessor`() {

@@ -59,7 +59,7 @@ import Testing
             Snapshot.Running(attempt: attempt, slot: 0, runner: "r1", boot: "b1", startedAt: start)
         ]
         var world = World(snapshot, connected: false)
-        let process = Process(pid: 7, startTicks: 1, at: world.now)
+        let process = LaunchedProcess(pid: 7, startTicks: 1, at: world.now)
         world.after(
             .runnerConnected(Inventory(runner: "r1", boot: "b1", entries: [attempt: .running(process)])))
         #expect(world.last.effects == [.freeze(attempt)])

@@ -48,7 +48,7 @@ import Testing
         .cancel(ids.map { OperationID($0) }, by: "ann", reason: nil, force: force)
     }
 
-    private func end(_ outcome: Outcome) -> ExternalEnd { ExternalEnd(outcome: outcome, cause: "", at: world.now) }
+    private var end: ExternalEnd { ExternalEnd(outcome: .interrupted, cause: "", at: world.now) }
 
     // MARK: Ends of attempts
 
@@ -71,7 +71,7 @@ import Testing
         #expect(weight(.gone(attempt)) == failure)
         #expect(weight(.launchFailed(attempt, step: "exec", errno: 2)) == failure)
         #expect(weight(.refused(attempt, "no")) == failure)
-        #expect(weight(.ended(attempt, end(.succeeded))) == success && weight(.ended(attempt, end(.failed))) == failure)
+        #expect(weight(.ended(attempt, end)) == failure)
         for (status, weighs) in [(0, success), (1, failure)] as [(Int32, Int)] {
             #expect(weight(.updated(attempt, OperationUpdate(finished: status))) == weighs)
             #expect(weight(.finish(1, failed: status != 0, message: nil, by: "ann")) == weighs)
@@ -79,7 +79,7 @@ import Testing
         #expect(weight(.updated(attempt, OperationUpdate(status: "half"))) == 0)
         #expect(weight(.finish(2, failed: true, message: nil, by: "ann")) == 0, "it does not execute")
         let past = AttemptID(1, 9)
-        for event in [.gone(past), .refused(past, ""), .ended(past, end(.failed))] as [Event] {
+        for event in [.gone(past), .refused(past, ""), .ended(past, end)] as [Event] {
             #expect(weight(event) == 0, "an attempt that is over ends nothing")
         }
         #expect(weight(.external("x", .refused(attempt, "no"))) == failure)
@@ -100,7 +100,7 @@ import Testing
         world.after(cancel([1]))
         let attempt = world.attempt(1)
         for event in [
-            world.exit(1, 0), .gone(attempt), .refused(attempt, ""), .ended(attempt, end(.succeeded)),
+            world.exit(1, 0), .gone(attempt), .refused(attempt, ""), .ended(attempt, end),
             .launchFailed(attempt, step: "", errno: 1),
         ] {
             #expect(weight(event) == Self.waiting)
@@ -122,12 +122,12 @@ import Testing
         _ = wait(for: 1)
         world.after(world.launch(1))
         let (met, never) = (Self.waiting, 2 * Self.waiting)
-        let exits = [0, 1].map { Exit(status: .code($0), at: world.now) }
-        let entries: [(Inventory.Entry?, runner: Int, executor: Int)] = [
+        let exits = [0, 1].map { ProcessExit(status: .code($0), at: world.now) }
+        let entries: [(AttemptState?, runner: Int, executor: Int)] = [
             (.exited(exits[0]), met, met), (.exited(exits[1]), never, never), (.gone(exits[0]), met, met),
             (.gone(exits[1]), never, never), (.failed(step: "exec", errno: 2), never, never),
-            (.running(Process(pid: 1, startTicks: 1, at: world.now)), 0, 0), (.accepted(job: "5"), 0, 0),
-            (.refused("no"), 0, never), (.ended(end(.succeeded)), 0, met), (.ended(end(.failed)), 0, never),
+            (.running(LaunchedProcess(pid: 1, startTicks: 1, at: world.now)), 0, 0), (.accepted(job: "5"), 0, 0),
+            (.refused(cause: "no"), 0, never), (.ended(end), 0, never),
             (nil, never, 0),
         ]
         for (entry, runner, executor) in entries {
@@ -142,7 +142,7 @@ import Testing
     @Test mutating func `attempts of another boot have been interrupted`() {
         _ = wait(for: 1)
         var inventory = Inventory(runner: "r1", boot: "b1")
-        inventory.entries[world.attempt(1)] = .running(Process(pid: 1, startTicks: 1, at: world.now))
+        inventory.entries[world.attempt(1)] = .running(LaunchedProcess(pid: 1, startTicks: 1, at: world.now))
         world.after(.runnerConnected(inventory))
         inventory.boot = "b2"
         #expect(weight(.runnerConnected(inventory)) == 2 * Self.waiting)

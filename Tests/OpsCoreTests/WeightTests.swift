@@ -121,7 +121,7 @@ import Testing
         world.turn()
         for id in 1...8 as ClosedRange<Int64> { _ = add(10, to: &world, after: id, when: .finished) }
         var inventory = Inventory(runner: "r1", boot: "b1")
-        let exit = Exit(status: .code(0), at: world.now)
+        let exit = ProcessExit(status: .code(0), at: world.now)
         for id in world.executing { inventory.entries[world.attempt(id)] = .gone(exit) }
         #expect(weight(.runnerConnected(inventory), world) > Self.limit)
         #expect(weight(.runnerConnected(Inventory(runner: "r1", boot: "b1")), world) == 0)

@@ -47,11 +47,11 @@ struct World {
     func attempt(_ id: Int64) -> AttemptID { AttemptID(OperationID(id), attempts[id] ?? 1) }
 
     func launch(_ id: Int64) -> Event {
-        .launched(attempt(id), Process(pid: Int32(id), startTicks: UInt64(id), at: now))
+        .launched(attempt(id), LaunchedProcess(pid: Int32(id), startTicks: UInt64(id), at: now))
     }
 
     func exit(_ id: Int64, _ code: Int32 = 0, gone: Bool = true) -> Event {
-        .exited(attempt(id), Exit(status: .code(code), at: now), treeIsGone: gone)
+        .exited(attempt(id), ProcessExit(status: .code(code), at: now), treeIsGone: gone)
     }
 
     /// Submits one operation, and returns its id.

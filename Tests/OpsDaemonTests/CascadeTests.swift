@@ -27,7 +27,7 @@ import Testing
     }
 
     private var exit: Event {
-        .exited(AttemptID(OperationID(1), 1), Exit(status: .code(0), at: .now()), treeIsGone: true)
+        .exited(AttemptID(OperationID(1), 1), ProcessExit(status: .code(0), at: .now()), treeIsGone: true)
     }
 
     private func finished(_ client: Client) throws -> Int { try client.call(StatusRequest()).counts.finished }
@@ -58,7 +58,7 @@ import Testing
         let second = OperationID(Int64(many) + 2)
         try fixture.turn { daemon.turns.core?.state(of: second) == .executing }
         daemon.turns.record(exit)
-        daemon.turns.record(.exited(AttemptID(second, 1), Exit(status: .code(0), at: .now()), treeIsGone: true))
+        daemon.turns.record(.exited(AttemptID(second, 1), ProcessExit(status: .code(0), at: .now()), treeIsGone: true))
         _ = try other.submit(#"[{"command":["true"],"held":true}]"#)
         #expect(daemon.turns.longTurn == nil)
         #expect(try finished(client) == many + 2)
@@ -86,7 +86,7 @@ import Testing
         try fixture.turn { daemon.turns.outage == nil }
         #expect(try finished(client) == 0)
         var inventory = Inventory(runner: "r", boot: "boot")
-        inventory.entries[AttemptID(OperationID(1), 1)] = .gone(Exit(status: .code(0), at: .now()))
+        inventory.entries[AttemptID(OperationID(1), 1)] = .gone(ProcessExit(status: .code(0), at: .now()))
         daemon.turns.record(.runnerConnected(inventory))
         #expect(daemon.turns.longTurn != nil)
         try fixture.turn { daemon.turns.longTurn == nil }

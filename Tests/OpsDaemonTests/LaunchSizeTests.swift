@@ -55,7 +55,7 @@ import Testing
         let large = try scene.submit(after: 1600)
         let other = try scene.submit(after: 3)
         try scene.listen(untilEnd: large)
-        #expect(scene.runner.launches.map(\.attempt.operation) == [other])
+        #expect(scene.runner.launches.map(\.attempt.operation.rawValue) == [other])
         #expect(scene.runner.launches.first?.environment.value(of: "OPS_RESULT_3")?.utf8.count == 4096)
         let row = try scene.operation(large)
         #expect(row.outcome == .failed)
@@ -80,7 +80,7 @@ import Testing
         let fixture = try Fixture()
         let runner = StandInRunner(fixture)
         try runner.greet()
-        var request = LaunchRequest(attempt: Attempt(operation: 1, number: 1), arguments: ["true"])
+        var request = LaunchRequest(attempt: AttemptID(OperationID(1), 1), arguments: ["true"])
         request.arguments += Array(repeating: String(repeating: "x", count: 1 << 20), count: 65)
         #expect(throws: SystemError.self) { try fixture.daemon.runner.send(launch: request) }
         request.arguments = ["false"]

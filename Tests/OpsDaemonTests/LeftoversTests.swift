@@ -18,7 +18,7 @@ import Testing
         try runner.listen()
         let attempt = try #require(runner.launches.first?.attempt)
         let exit = ProcessExit(
-            status: .code(1), userMicroseconds: 0, systemMicroseconds: 0, maxResidentBytes: 0, at: Clock.read())
+            status: .code(1), at: Clock.read())
         try runner.tell(.exited(attempt, exit, treeIsGone: leftovers == "kill"))
         try fixture.turn { fixture.daemon.turns.core?.counts.executing == 0 }
         try runner.listen()

@@ -98,7 +98,7 @@ import Testing
         try fixture.turn { daemon.turns.longTurn != nil }
         // A report, a submission and a query after it on the same connection.
         daemon.turns.record(
-            .exited(AttemptID(OperationID(1), 1), Exit(status: .code(0), at: .now()), treeIsGone: true))
+            .exited(AttemptID(OperationID(1), 1), ProcessExit(status: .code(0), at: .now()), treeIsGone: true))
         let one = Call.frame(Client.submission(#"[{"command":["true"],"held":true}]"#))
         try small.send(one + Call.frame(StatusRequest()))
         #expect(try client.receive()?.result(SubmitReply.self).first == 2)

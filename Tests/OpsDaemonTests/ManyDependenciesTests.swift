@@ -27,7 +27,7 @@ import Testing
         try runner.greet()
         _ = try client.call(ResumeRequest.with { $0.selection = .with { $0.refs = ["\(last.rawValue)"] } })
         for _ in 0..<500 where runner.launches.isEmpty { try runner.listen() }
-        #expect(runner.launches.map(\.attempt.operation) == [last.rawValue])
+        #expect(runner.launches.map(\.attempt.operation) == [last])
     }
 
     @Test func `it is explained in few words`() throws {

@@ -42,7 +42,7 @@ import Testing
         try runner.listen()
     }
 
-    private func attempt(_ operation: Int64) -> Attempt { Attempt(operation: operation, number: 1) }
+    private func attempt(_ operation: Int64) -> AttemptID { AttemptID(OperationID(operation), 1) }
 
     private func launches(_ operation: Int64) -> Bool { runner.launches.contains { $0.attempt == attempt(operation) } }
 
@@ -83,7 +83,7 @@ import Testing
         ExecutorReport.exited(attempt(1), exit, treeIsGone: true).append(to: &bytes, for: 3)
         try runner.tell(bytes)
         try runner.listen()
-        let staged = runner.orders.compactMap { command -> (Attempt, [Attempt])? in
+        let staged = runner.orders.compactMap { command -> (AttemptID, [AttemptID])? in
             if case .stage(let request, let after) = command { (request.attempt, after) } else { nil }
         }
         #expect(staged.map(\.0) == [attempt(3)])

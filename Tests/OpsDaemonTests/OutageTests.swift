@@ -53,7 +53,7 @@ import Testing
         #expect(bad.outcome == .failed)
         #expect(bad.cause?.hasPrefix("cannot start") == true, "\(bad.cause ?? "no cause")")
         try runner.listen()
-        #expect(runner.launches.map(\.attempt.operation) == [2])
+        #expect(runner.launches.map(\.attempt.operation.rawValue) == [2])
     }
 
     /// After an outage the scheduler asks for the observer again, although it still runs.
@@ -67,7 +67,7 @@ import Testing
         try fixture.turn { daemon.turns.core?.state(of: OperationID(1)) == .executing }
         try runner.listen()
         let exit = ProcessExit(
-            status: .code(0), userMicroseconds: 0, systemMicroseconds: 0, maxResidentBytes: 0, at: Clock.read())
+            status: .code(0), at: Clock.read())
         try runner.tell(.exited(try #require(runner.launches.first).attempt, exit, treeIsGone: true))
         try fixture.turn { daemon.turns.core?.contains(OperationID(1)) == false }
         try runner.listen()
@@ -103,7 +103,7 @@ import Testing
         try runner.greet(knowing: [ExecutorGreeting.Entry(helper, .running(running))])
         #expect(runner.orders.contains { if case .terminate(helper, _, _) = $0 { true } else { false } })
         let exit = ProcessExit(
-            status: .signal(15), userMicroseconds: 0, systemMicroseconds: 0, maxResidentBytes: 0, at: Clock.read())
+            status: .signal(15), at: Clock.read())
         try runner.tell(.exited(helper, exit, treeIsGone: true))
         try fixture.turn { results == [.signal(15)] }
     }

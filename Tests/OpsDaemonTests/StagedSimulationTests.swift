@@ -36,12 +36,12 @@ import Testing
             """
         #expect(try fixture.connect().submit(chain).count == 3)
         try runner.listen()
-        let attempts = (1...3).map { Attempt(operation: $0, number: 1) }
+        let attempts = (1...3).map { AttemptID(OperationID($0), 1) }
         #expect(runner.launches.map(\.attempt) == [attempts[0]])
         try runner.tell(.exited(attempts[0], exit, treeIsGone: true))
         try runner.listen()
         #expect(runner.launches.map(\.attempt) == [attempts[0], attempts[1]])
-        let given = runner.orders.compactMap { order -> (Attempt, [Attempt])? in
+        let given = runner.orders.compactMap { order -> (AttemptID, [AttemptID])? in
             if case .stage(let request, let after) = order { (request.attempt, after) } else { nil }
         }
         #expect(given.map(\.0) == [attempts[2]])

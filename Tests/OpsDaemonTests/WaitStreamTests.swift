@@ -63,7 +63,7 @@ import Testing
         try waiting.send(WaitRequest.with { $0.selection.graph = "g1" })
         try fixture.turn { daemon.publisher.nextNumber == 1 }
         func exit(_ id: Int64, _ attempt: Int32, _ code: Int32) {
-            let exit = Exit(status: .code(code), at: .now())
+            let exit = ProcessExit(status: .code(code), at: .now())
             daemon.turns.record(.exited(AttemptID(OperationID(id), attempt), exit, treeIsGone: true))
         }
         exit(1, 1, 1)

@@ -40,8 +40,8 @@ import Testing
         policy.retry = RetryPolicy(limit: 3, exitCodes: [1, 70_000])
         policy.conditions = [ConditionPolicy(otherwise: .wait), ConditionPolicy()]
         #expect(try copy([Policy(), policy, policy]) == [Policy(), policy, policy])
-        let entries: [AttemptID: Inventory.Entry] = [
-            AttemptID(OperationID(1), 1): .refused("no"), AttemptID(OperationID(2), 7): .accepted(job: "é"),
+        let entries: [AttemptID: AttemptState] = [
+            AttemptID(OperationID(1), 1): .refused(cause: "no"), AttemptID(OperationID(2), 7): .accepted(job: "é"),
         ]
         #expect(try copy(Inventory(runner: "r", boot: "b", entries: entries)).entries == entries)
         #expect(try copy([nil, OperationID(4), nil] as [OperationID?]) == [nil, OperationID(4), nil])

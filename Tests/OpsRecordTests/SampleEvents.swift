@@ -50,12 +50,12 @@ enum SampleEvents {
     }
 
     private static let use = CategoryUse(name: "gpu", mode: .exclusive, units: 2)
-    private static let process = Process(pid: 5, startTicks: .max, at: at)
+    private static let process = LaunchedProcess(pid: 5, startTicks: .max, at: at)
     private static let fact = FinishedFact(
         outcome: .skipped, root: OperationID(1), hasStarted: true, rootOutcome: .failed)
-    private static let exit = Exit(
+    private static let exit = ProcessExit(
         status: .signal(9), outOfMemory: true,
-        usage: Usage(userMicroseconds: 1, systemMicroseconds: 2, maxResidentBytes: 3), at: at)
+        usage: ProcessUsage(userMicroseconds: 1, systemMicroseconds: 2, maxResidentBytes: 3), at: at)
     private static let update = OperationUpdate(
         status: "going", progressDone: 1, progressTotal: 2, result: "{}", finished: 0, extendTimeout: 4,
         hasOutputs: true)

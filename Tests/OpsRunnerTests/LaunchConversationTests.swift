@@ -49,7 +49,7 @@ import Testing
 
     private func request(_ operation: Int64, slot: Int32, _ script: String) -> LaunchRequest {
         LaunchRequest(
-            attempt: Attempt(operation: operation, number: 1), slot: slot, arguments: ["/bin/sh", "-c", script],
+            attempt: AttemptID(OperationID(operation), 1), slot: slot, arguments: ["/bin/sh", "-c", script],
             environment: [
                 "PATH=/usr/bin:/bin", "OPS_ID=\(operation)", "OPS_ATTEMPT=1", "OPS_SOCKET=/run/opsd/control.sock",
             ])
@@ -75,7 +75,7 @@ import Testing
         try conversation.section("the end")
         try conversation.send([.terminate(long.attempt, grace: 5_000_000_000)])
         _ = try runner.awaitExit(long.attempt)
-        let known = [3, 4, 5, 6, 9].map { ExecutorCommand.acknowledge(Attempt(operation: $0, number: 1)) }
+        let known = [3, 4, 5, 6, 9].map { ExecutorCommand.acknowledge(AttemptID(OperationID($0), 1)) }
         try conversation.send(known + [.stop(grace: 0)])
         try conversation.drain()
         return conversation
@@ -107,7 +107,7 @@ import Testing
         try conversation.send([.launch(long)])
         _ = try conversation.runner.awaitLaunched(long.attempt)
         try conversation.send([
-            .freeze(long.attempt), .thaw(long.attempt), .acknowledge(Attempt(operation: 2, number: 1)),
+            .freeze(long.attempt), .thaw(long.attempt), .acknowledge(AttemptID(OperationID(2), 1)),
         ])
         return long
     }
@@ -128,7 +128,7 @@ import Testing
         try conversation.section("a ping, and the tree of an attempt of an earlier runner")
         try conversation.send([.ping])
         try runner.await { $0 == .pong ? () : nil }
-        let stale = Attempt(operation: 8, number: 2)
+        let stale = AttemptID(OperationID(8), 2)
         try conversation.send([.killStaleTree(stale, socket: "/run/opsd/control.sock", uid: 1000)])
         try runner.awaitGone(stale)
     }
@@ -157,12 +157,12 @@ import Testing
                 case .accepted, .refused, .ended: "\(entry.attempt) \(entry.state)"
                 }
             }
-            let slots = greeting.slotStarts.map { "\($0.attempt) in slot \($0.slot)" }
+            let slots = greeting.slotStarts.map { "\($0.attempt) in slot \($0.start.slot)" }
             return "hello \(entries) \(slots) \(greeting.isEnding) \(greeting.stagesDependents)"
         case .launched(let attempt, _): return "\(attempt) launched"
         case .exited(let attempt, let exit, let isGone):
             return "\(attempt) exited \(exit.status) \(exit.outOfMemory) \(isGone)"
-        case .stagedStarted(let attempt, let slot, _): return "\(attempt) started in slot \(slot)"
+        case .stagedStarted(let attempt, let start): return "\(attempt) started in slot \(start.slot)"
         case .failed, .gone, .updated, .stagingRevoked, .pong, .accepted, .refused, .ended: return "\(report)"
         }
     }

@@ -5,7 +5,7 @@ import OpsSystem
 import Testing
 
 @Suite struct LaunchProtocolTests {
-    static let attempt = Attempt(operation: 1 << 40, number: 3)
+    static let attempt = AttemptID(OperationID(1 << 40), 3)
     static let at = Moment(monotonic: -1, wall: .max)
 
     static let commands: [ExecutorCommand] = [
@@ -27,7 +27,7 @@ import Testing
         .terminate(attempt, grace: 10), .freeze(attempt), .thaw(attempt), .acknowledge(attempt),
         .killStaleTree(attempt, socket: "/run/opsd/control.sock", uid: 1000), .stop(grace: 5), .reexecute,
         .stage(LaunchRequest(attempt: attempt, arguments: ["/bin/true"]), after: []), .revokeStaged, .ping,
-        .stage(LaunchRequest(attempt: attempt, arguments: ["/bin/true"]), after: [Attempt(operation: 2, number: 3)]),
+        .stage(LaunchRequest(attempt: attempt, arguments: ["/bin/true"]), after: [AttemptID(OperationID(2), 3)]),
     ]
 
     static let reports: [ExecutorReport] = [
@@ -41,19 +41,21 @@ import Testing
                     .init(attempt, .failed(step: "exec", errno: 2)),
                 ], capabilities: ExecutorCapabilities(hasControlGroups: true, controllers: ["cpu", "memory"]),
                 release: "1.2",
-                isEnding: true, slotStarts: [.init(attempt, slot: 3, at: at)], stagesDependents: true)),
+                isEnding: true, slotStarts: [.init(attempt, SlotStart(slot: 3, at: at))], stagesDependents: true)),
         .launched(attempt, LaunchedProcess(pid: 1, startTicks: 2, at: at)),
         .failed(attempt, step: "directory", errno: 13),
         .exited(
             attempt,
             ProcessExit(
-                status: .code(255), outOfMemory: false, userMicroseconds: 1, systemMicroseconds: 2,
-                maxResidentBytes: 3, at: at), treeIsGone: true),
-        .gone(attempt), .updated(attempt, NotifyUpdate()),
+                status: .code(255),
+                usage: ProcessUsage(userMicroseconds: 1, systemMicroseconds: 2, maxResidentBytes: 3), at: at),
+            treeIsGone: true),
+        .gone(attempt), .updated(attempt, OperationUpdate()),
         .updated(
             attempt,
-            NotifyUpdate(status: "s", progressDone: 1, progressTotal: 2, result: "r", finished: -1, extendTimeout: 4)),
-        .stagedStarted(attempt, slot: 2, at: at), .stagingRevoked, .pong,
+            OperationUpdate(status: "s", progressDone: 1, progressTotal: 2, result: "r", finished: -1, extendTimeout: 4)
+        ),
+        .stagedStarted(attempt, SlotStart(slot: 2, at: at)), .stagingRevoked, .pong,
     ]
 
     /// Messages that a runner never sends or receives, and an older opsd never either.
@@ -113,8 +115,9 @@ import Testing
     @Test func `a launch of an older opsd has no job and no limit of time`() throws {
         let request = LaunchRequest(attempt: Self.attempt, arguments: ["a"], logCap: 7)
         var frame = bytes([ExecutorCommand.launch(request)])
-        // The appended fields: three texts, two numbers and a list. The lengths of frame and record fit in their first byte.
-        let appended = 4 + 8 + 4 + 4 + 4 + 4
+        // The appended fields: three texts, two numbers, a list and a flag. The lengths of frame and record fit in their
+        // first byte.
+        let appended = 4 + 8 + 4 + 4 + 4 + 4 + 1
         frame.removeLast(appended)
         for offset in [0, 5] { frame[offset] -= UInt8(appended) }
         var reader = FrameReader<ExecutorCommand>()
@@ -178,7 +181,7 @@ import Testing
     @Test func `fields appended to a launch request are skipped`() throws {
         let request = LaunchRequest(
             attempt: Self.attempt, arguments: ["a"], user: .init(name: "n", uid: 1, gid: 2), grace: 1, logCap: 2)
-        let after = [Attempt(operation: 2, number: 3)]
+        let after = [AttemptID(OperationID(2), 3)]
         for command in [ExecutorCommand.launch(request), .stage(request, after: []), .stage(request, after: after)] {
             var reader = FrameReader<ExecutorCommand>()
             // Header of the frame, record of the request.
@@ -194,13 +197,13 @@ import Testing
             ExecutorGreeting(
                 version: 5, instance: "i", boot: "b", pid: 9,
                 entries: [.init(Self.attempt, .running(process)), .init(Self.attempt, .running(process))],
-                slotStarts: [.init(Self.attempt, slot: 3, at: Self.at)], stagesDependents: true))
+                slotStarts: [.init(Self.attempt, SlotStart(slot: 3, at: Self.at))], stagesDependents: true))
         // Header, magic, version, two texts of a byte, pid, count of entries.
         let entry = 5 + 4 + 2 + 5 + 5 + 4 + 4
         let reports: [(ExecutorReport, [Int])] = [
             (.launched(Self.attempt, process), [0, 17]),
             (.exited(Self.attempt, ProcessExit(status: .code(1), at: Self.at), treeIsGone: true), [0, 17]),
-            (.updated(Self.attempt, NotifyUpdate(status: "s")), [0, 17]),
+            (.updated(Self.attempt, OperationUpdate(status: "s")), [0, 17]),
             (hello, [0, entry]),
             // Length, attempt and kind of state come before the process.
             (hello, [0, entry, entry + 4 + 12 + 1]),

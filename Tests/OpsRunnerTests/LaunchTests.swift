@@ -20,7 +20,7 @@ let treeKinds: [Bool] = [true, false]
         #expect(exit.status == .code(3))
         #expect(treeIsGone)
         #expect(!exit.outOfMemory)
-        #expect(exit.maxResidentBytes > 0)
+        #expect(exit.usage.maxResidentBytes > 0)
         #expect(process.pid > 0 && process.startTicks > 0)
         #expect(before.monotonic <= process.at.monotonic && process.at.monotonic <= exit.at.monotonic)
         #expect(exit.at.monotonic <= after.monotonic)
@@ -43,7 +43,9 @@ let treeKinds: [Bool] = [true, false]
         let requests = (1...200 as ClosedRange<Int64>).map { runner.request($0, "exit \($0 % 100)") }
         try runner.send(requests.map { .launch($0) })
         for request in requests {
-            #expect(try runner.awaitExit(request.attempt).exit.status == .code(Int32(request.attempt.operation % 100)))
+            #expect(
+                try runner.awaitExit(request.attempt).exit.status
+                    == .code(Int32(request.attempt.operation.rawValue % 100)))
         }
         try runner.send(requests.map { .acknowledge($0.attempt) })
         try runner.settle()
@@ -63,7 +65,7 @@ let treeKinds: [Bool] = [true, false]
         var orphan = runner.request(4, "")
         orphan.arguments = [runner.path("script")]
         try runner.send([.launch(missing), .launch(lost), .launch(closed), .launch(orphan)])
-        func failure(_ attempt: Attempt) throws -> String {
+        func failure(_ attempt: AttemptID) throws -> String {
             try runner.await {
                 if case .failed(attempt, let step, let errno) = $0 { "\(step) \(errno)" } else { nil }
             }

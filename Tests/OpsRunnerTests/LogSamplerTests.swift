@@ -16,7 +16,7 @@ import Testing
 
     deinit { removeTree(directory) }
 
-    private let attempt = Attempt(operation: 1, number: 1)
+    private let attempt = AttemptID(OperationID(1), 1)
     private let second: Int64 = 1_000_000_000
 
     private func log() throws -> LogFile { try LogFile.create(directory + "/1.1.log", owner: nil) }

@@ -9,12 +9,14 @@ import Testing
     static let sender = "/usr/bin/systemd-notify"
     static let hasSender = Files.exists(sender)
 
-    func awaitTold(_ runner: RunnerProcess, _ attempt: Attempt, until isDone: (NotifyUpdate) -> Bool) throws
-        -> NotifyUpdate
+    func awaitTold(_ runner: RunnerProcess, _ attempt: AttemptID, until isDone: (OperationUpdate) -> Bool) throws
+        -> OperationUpdate
     {
-        var all = NotifyUpdate()
+        var all = OperationUpdate()
         while !isDone(all) {
-            let told: NotifyUpdate = try runner.await { if case .updated(attempt, let told) = $0 { told } else { nil } }
+            let told: OperationUpdate = try runner.await {
+                if case .updated(attempt, let told) = $0 { told } else { nil }
+            }
             all.status = told.status ?? all.status
             all.progressDone = told.progressDone ?? all.progressDone
             all.progressTotal = told.progressTotal ?? all.progressTotal
@@ -39,7 +41,7 @@ import Testing
         let told = try awaitTold(runner, request.attempt) { $0.finished != nil }
         #expect(
             told
-                == NotifyUpdate(
+                == OperationUpdate(
                     status: "half way", progressDone: 42, progressTotal: 100, result: "ok", finished: 3,
                     extendTimeout: 5000))
         #expect(try runner.awaitExit(request.attempt).exit.status == .code(0))
@@ -60,7 +62,7 @@ import Testing
         #expect(write(fifo, "go\n", 3) == 3)
         close(fifo)
         let told = try awaitTold(runner, request.attempt) { $0.finished != nil }
-        #expect(told == NotifyUpdate(status: "late", finished: 3))
+        #expect(told == OperationUpdate(status: "late", finished: 3))
     }
 
     /// The state directory of a test is closed to other users, like that of root.
@@ -88,7 +90,7 @@ import Testing
         let fifo = open(runner.path("fifo"), O_WRONLY)
         #expect(write(fifo, "go\n", 3) == 3)
         close(fifo)
-        #expect(try awaitTold(runner, request.attempt) { $0.status != nil } == NotifyUpdate(status: "own"))
+        #expect(try awaitTold(runner, request.attempt) { $0.status != nil } == OperationUpdate(status: "own"))
     }
 
     /// Shell command that sends a message and does not wait until it is read.
@@ -122,7 +124,7 @@ import Testing
         try runner.until("it is still alive") { try runner.survivors().isEmpty }
         kill(runner.pid, SIGCONT)
         let first: ExecutorReport = try runner.await { if case .gone = $0 { nil } else { $0 } }
-        #expect(first == .updated(request.attempt, NotifyUpdate(finished: 0)))
+        #expect(first == .updated(request.attempt, OperationUpdate(finished: 0)))
         _ = try runner.awaitExit(request.attempt)
     }
 
@@ -162,7 +164,7 @@ import Testing
             close(fifo)
         }
         go()
-        #expect(try awaitTold(runner, request.attempt) { $0.status != nil } == NotifyUpdate(status: "first"))
+        #expect(try awaitTold(runner, request.attempt) { $0.status != nil } == OperationUpdate(status: "first"))
         try runner.send([.reexecute])
         try runner.awaitHangUp()
         try runner.connect()
@@ -187,7 +189,7 @@ import Testing
         // The update is repeated to each new daemon, because the previous one may have lost it.
         for _ in 0..<2 {
             try runner.connect()
-            #expect(try awaitTold(runner, request.attempt) { $0.result != nil } == NotifyUpdate(result: "kept"))
+            #expect(try awaitTold(runner, request.attempt) { $0.result != nil } == OperationUpdate(result: "kept"))
         }
     }
 
@@ -200,7 +202,7 @@ import Testing
         _ = try runner.awaitExit(request.attempt)
         for _ in 0..<2 {
             try runner.connect()
-            #expect(runner.reports == [.updated(request.attempt, NotifyUpdate(result: "kept"))])
+            #expect(runner.reports == [.updated(request.attempt, OperationUpdate(result: "kept"))])
             #expect(runner.greeting?.entries.map(\.attempt) == [request.attempt])
         }
         try runner.send([.acknowledge(request.attempt)])

@@ -91,7 +91,7 @@ final class RunnerProcess {
     }
 
     /// Waits until the runner ends by itself. Returns its exit status.
-    func awaitEnd() throws -> EndedChild.Status? {
+    func awaitEnd() throws -> ProcessExit.Status? {
         try until("the runner does not end") { try !isAlive(pid) }
         let ended = try Children.wait(for: pid)
         pid = 0
@@ -215,15 +215,15 @@ final class RunnerProcess {
         }
     }
 
-    func awaitLaunched(_ attempt: Attempt) throws -> LaunchedProcess {
+    func awaitLaunched(_ attempt: AttemptID) throws -> LaunchedProcess {
         try self.await { if case .launched(attempt, let process) = $0 { process } else { nil } }
     }
 
-    func awaitExit(_ attempt: Attempt) throws -> (exit: ProcessExit, treeIsGone: Bool) {
+    func awaitExit(_ attempt: AttemptID) throws -> (exit: ProcessExit, treeIsGone: Bool) {
         try self.await { if case .exited(attempt, let exit, let isGone) = $0 { (exit, isGone) } else { nil } }
     }
 
-    func awaitGone(_ attempt: Attempt) throws {
+    func awaitGone(_ attempt: AttemptID) throws {
         try self.await { $0 == .gone(attempt) ? () : nil }
     }
 
@@ -246,7 +246,7 @@ extension RunnerProcess {
     /// Returns a launch of a shell script as attempt 1 of an operation, with the environment that opsd would set.
     func request(_ operation: Int64, _ script: String) -> LaunchRequest {
         LaunchRequest(
-            attempt: Attempt(operation: operation, number: 1), arguments: ["/bin/sh", "-c", script],
+            attempt: AttemptID(OperationID(operation), 1), arguments: ["/bin/sh", "-c", script],
             environment: CStringArray(
                 plainEnvironment + [
                     "OPS_ID=\(operation)", "OPS_ATTEMPT=1", "OPS_SOCKET=\(state)/s", "DIR=\(state)",

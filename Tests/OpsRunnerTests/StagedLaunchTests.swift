@@ -43,7 +43,7 @@ import Testing
         let places = scene.runner.reports.map { report in
             switch report {
             case .exited(scene.first.attempt, _, _): "end of the first"
-            case .stagedStarted(scene.next.attempt, slot: 3, _): "the next is taken"
+            case .stagedStarted(scene.next.attempt, let start) where start.slot == 3: "the next is taken"
             default: ""
             }
         }
@@ -78,7 +78,7 @@ import Testing
         _ = try scene.runner.awaitExit(third.attempt)
         #expect(try tokens.acquire(), "nobody has taken it")
         try tokens.add()
-        third.attempt.number = 2
+        third.attempt = AttemptID(third.attempt.operation, 2)
         try scene.runner.send([.acknowledge(scene.first.attempt), .launch(third)])
         _ = try scene.runner.awaitExit(scene.next.attempt)
         #expect(try scene.runner.text("slot") == "5\n")

@@ -148,7 +148,7 @@ import Testing
         var input = request(4, ["/bin/true"])
         input.stdin = "/proc/1/none"
         for var request in [missing, script, directory, input] {
-            request.output = .log(runner.path("log.\(request.attempt.operation)"))
+            request.output = .log(runner.path("log.\(request.attempt.operation.rawValue)"))
             try runner.send([.launch(request)])
         }
         func failure(_ request: LaunchRequest) throws -> String {

@@ -108,8 +108,8 @@ import Testing
         try runner.awaitGone(hiding.attempt)
         #expect(try runner.survivors() == [kept.pid])
         // Processes with the socket of another daemon do not count, and a tree that cannot be found is gone.
-        try runner.send([.killStaleTree(Attempt(operation: 77, number: 1), socket: "/elsewhere", uid: geteuid())])
-        try runner.awaitGone(Attempt(operation: 77, number: 1))
+        try runner.send([.killStaleTree(AttemptID(OperationID(77), 1), socket: "/elsewhere", uid: geteuid())])
+        try runner.awaitGone(AttemptID(OperationID(77), 1))
         try runner.send([.killStaleTree(other.attempt, socket: runner.path("s"), uid: geteuid())])
         try runner.awaitGone(other.attempt)
         #expect(try runner.survivors() == [])
@@ -313,6 +313,6 @@ import Testing
     }
 }
 
-extension ExecutorGreeting.State {
+extension AttemptState {
     var isRunning: Bool { if case .running = self { true } else { false } }
 }

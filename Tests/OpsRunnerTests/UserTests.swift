@@ -53,7 +53,7 @@ import Testing
         try speak(as: Self.daemon, at: address, of: runner, "STATUS=forged\nX_OPS_FINISHED=0\nX_OPS_RESULT=forged")
         try go(runner)
         #expect(
-            try NotifyTests().awaitTold(runner, request.attempt) { $0.status != nil } == NotifyUpdate(status: "own"))
+            try NotifyTests().awaitTold(runner, request.attempt) { $0.status != nil } == OperationUpdate(status: "own"))
     }
 
     @Test(.enabled(if: NotifyTests.hasSender, "SKIPPED: systemd-notify is not installed"), arguments: treeKinds)
@@ -73,7 +73,7 @@ import Testing
         try runner.connect()
         try go(runner)
         #expect(
-            try NotifyTests().awaitTold(runner, request.attempt) { $0.status != nil } == NotifyUpdate(status: "own"))
+            try NotifyTests().awaitTold(runner, request.attempt) { $0.status != nil } == OperationUpdate(status: "own"))
     }
 
     /// A program that changes its user stays in the tree and in the group, and sends messages as another user.
@@ -91,7 +91,7 @@ import Testing
             """)
         try runner.send([.launch(request)])
         let told = try NotifyTests().awaitTold(runner, request.attempt) { $0.progressDone != nil }
-        #expect(told == NotifyUpdate(progressDone: 1))
+        #expect(told == OperationUpdate(progressDone: 1))
     }
 
     /// The orphan belongs to the operation of its own user, whatever its environment contains.
@@ -201,7 +201,7 @@ import Testing
         var bounded = runner.request(3, "true")
         bounded.controlLimits.tasks = 5
         try runner.send([.launch(other), .launch(bounded)])
-        func failure(_ attempt: Attempt) throws -> String {
+        func failure(_ attempt: AttemptID) throws -> String {
             try runner.await { if case .failed(attempt, let step, let errno) = $0 { "\(step) \(errno)" } else { nil } }
         }
         #expect(try failure(other.attempt) == "user \(EPERM)")

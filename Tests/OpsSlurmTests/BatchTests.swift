@@ -5,8 +5,8 @@ import Testing
 
 /// Attempts that are submitted together: arrays, and jobs of several attempts.
 @Suite struct BatchTests {
-    private static func attempts(_ operations: ClosedRange<Int64>, number: Int32 = 1) -> [Attempt] {
-        operations.map { Attempt(operation: $0, number: number) }
+    private static func attempts(_ operations: ClosedRange<Int64>, number: Int32 = 1) -> [AttemptID] {
+        operations.map { AttemptID(OperationID($0), number) }
     }
 
     @Test func `a batch survives being written and read`() throws {
@@ -33,14 +33,14 @@ import Testing
         #expect(batch.taskCount == 3)
         #expect(batch.attempts(ofTask: 2) == Self.attempts(9...9))
         #expect(batch.attempts(ofTask: 3).isEmpty)
-        #expect(batch.job("4711", of: Attempt(operation: 6, number: 1)) == "4711_1")
-        #expect(Batch(Self.attempts(1...4), pack: 4).job("4711", of: Attempt(operation: 3, number: 1)) == "4711")
+        #expect(batch.job("4711", of: AttemptID(OperationID(6), 1)) == "4711_1")
+        #expect(Batch(Self.attempts(1...4), pack: 4).job("4711", of: AttemptID(OperationID(3), 1)) == "4711")
     }
 
     @Test func `attempts are split by the largest array and by the length of the comment`() {
         let split = Batch.split(Self.attempts(1...10), pack: 2, fence: 0, mostTasks: 3)
         #expect(split.map(\.attempts.count) == [6, 4])
-        let scattered = (1...500).map { Attempt(operation: $0 * 1_000_000, number: 1) }
+        let scattered = (1...500).map { AttemptID(OperationID($0 * 1_000_000), 1) }
         let parts = Batch.split(scattered, pack: 1, fence: 0, mostTasks: 1000)
         #expect(parts.flatMap(\.attempts) == scattered)
         #expect(parts.allSatisfy { $0.text.utf8.count <= 400 })
@@ -60,16 +60,16 @@ import Testing
             """
         let listing = try #require(JobListing(text, instance: "ab"))
         let rows = listing.byAttempt
-        #expect(rows[Attempt(operation: 12, number: 1)]?.map(\.job) == ["7_0"])
-        #expect(rows[Attempt(operation: 15, number: 1)]?.map(\.job) == ["7_3"])
-        #expect(rows[Attempt(operation: 13, number: 1)] == nil)
+        #expect(rows[AttemptID(OperationID(12), 1)]?.map(\.job) == ["7_0"])
+        #expect(rows[AttemptID(OperationID(15), 1)]?.map(\.job) == ["7_3"])
+        #expect(rows[AttemptID(OperationID(13), 1)] == nil)
         // Slurm did not split the array before somebody cancelled it.
-        #expect(rows[Attempt(operation: 21, number: 1)]?.map(\.job) == ["8_1"])
-        #expect(rows[Attempt(operation: 31, number: 1)]?.map(\.isShared) == [true])
-        #expect(rows[Attempt(operation: 40, number: 1)] == nil, "no array of opsd has one attempt")
-        #expect(listing.showsArray(of: "7_1", with: Attempt(operation: 13, number: 1)))
-        #expect(!listing.showsArray(of: "7_1", with: Attempt(operation: 20, number: 1)))
-        #expect(!listing.showsArray(of: "9", with: Attempt(operation: 30, number: 1)))
+        #expect(rows[AttemptID(OperationID(21), 1)]?.map(\.job) == ["8_1"])
+        #expect(rows[AttemptID(OperationID(31), 1)]?.map(\.isShared) == [true])
+        #expect(rows[AttemptID(OperationID(40), 1)] == nil, "no array of opsd has one attempt")
+        #expect(listing.showsArray(of: "7_1", with: AttemptID(OperationID(13), 1)))
+        #expect(!listing.showsArray(of: "7_1", with: AttemptID(OperationID(20), 1)))
+        #expect(!listing.showsArray(of: "9", with: AttemptID(OperationID(30), 1)))
     }
 
     @Test func `an array has options for all tasks, and the time of all attempts of one`() {

@@ -23,7 +23,7 @@ import Testing
         #expect(rows.map(\.expectedStart) == [nil, nil, 1_795_495_320_000_000_000])
         #expect(rows[0].isHeld)
         #expect(rows[0].text == "PENDING (JobHeldUser)")
-        #expect(rows[1].batch.attempts == [Attempt(operation: 13, number: 2)])
+        #expect(rows[1].batch.attempts == [AttemptID(OperationID(13), 2)])
         #expect(rows[1].waitStatus == 768)
         #expect(rows[1].state.meaning == .failed)
         #expect(rows[1].nodes == "n[1-2]")
@@ -86,7 +86,7 @@ import Testing
         request.timeLimit = 90_000_000_000
         request.niceness = 3
         let words = request.submission(
-            JobComment(instance: "i", batch: Batch([Attempt(operation: 12, number: 1)])), output: "/s/50%/log",
+            JobComment(instance: "i", batch: Batch([AttemptID(OperationID(12), 1)])), output: "/s/50%/log",
             script: ["/s/step.sh", "/s/12.1"])
         #expect(words.contains("--hold"))
         #expect(words.contains("--comment=opsd:i:12.1"))
@@ -99,10 +99,8 @@ import Testing
     }
 
     @Test func `records survive being written and read`() throws {
-        var exit = ExitRecord(status: .signal(11), at: 5)
-        exit.userMicroseconds = 1
-        exit.systemMicroseconds = 2
-        exit.maxResidentBytes = 3
+        let usage = ProcessUsage(userMicroseconds: 1, systemMicroseconds: 2, maxResidentBytes: 3)
+        let exit = ExitRecord(status: .signal(11), usage: usage, at: 5)
         #expect(ExitRecord(exit.bytes) == exit)
         #expect(ExitRecord([]) == nil)
         let start = StartRecord(node: "n1", job: "4711", at: 5)
@@ -113,7 +111,7 @@ import Testing
         record.isReleased = true
         record.refusal = "no such partition"
         #expect(AttemptRecord(record.bytes) == record)
-        let launch = LaunchRequest(attempt: Attempt(operation: 1, number: 2), arguments: ["a", "b c"], job: "9")
+        let launch = LaunchRequest(attempt: AttemptID(OperationID(1), 2), arguments: ["a", "b c"], job: "9")
         #expect(try SpooledLaunch.request(SpooledLaunch.bytes(launch)) == launch)
     }
 }

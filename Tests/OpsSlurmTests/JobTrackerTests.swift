@@ -5,7 +5,7 @@ import Testing
 
 /// The steps of one attempt through Slurm, without Slurm.
 @Suite struct JobTrackerTests {
-    private static let attempt = Attempt(operation: 12, number: 1)
+    private static let attempt = AttemptID(OperationID(12), 1)
     private static let second: Int64 = 1_000_000_000
     private static func at(_ seconds: Int64) -> Moment {
         Moment(monotonic: 1000 * second + seconds * second, wall: 5000 * second + seconds * second)

@@ -5,7 +5,7 @@ import Testing
 
 /// The steps of attempts that share a job or an array, and the fence that proves that an attempt has not started.
 @Suite struct SharedJobTests {
-    private static let attempt = Attempt(operation: 12, number: 1)
+    private static let attempt = AttemptID(OperationID(12), 1)
     private static let second: Int64 = 1_000_000_000
     private static func at(_ seconds: Int64) -> Moment {
         Moment(monotonic: 1000 * second + seconds * second, wall: 5000 * second + seconds * second)
@@ -14,7 +14,7 @@ import Testing
     private static func row(
         _ job: String, _ state: String, _ reason: String = "None", fence: Int = 0, isShared: Bool = true
     ) -> JobRow {
-        let mates = isShared ? [Attempt(operation: 13, number: 1)] : []
+        let mates = isShared ? [AttemptID(OperationID(13), 1)] : []
         return JobRow(
             job: job, batch: Batch([attempt] + mates, pack: 2, fence: fence), user: 7, state: JobState(state),
             reason: reason, waitStatus: 0, restarts: 0, nodes: "n1")

@@ -21,7 +21,7 @@ import Testing
             paths = SpoolPaths(directory: directory)
             try FileManager.default.createDirectory(atPath: paths.run, withIntermediateDirectories: true)
             var request = LaunchRequest(
-                attempt: .init(operation: 12, number: 1), arguments: arguments,
+                attempt: AttemptID(OperationID(12), 1), arguments: arguments,
                 environment: .init(["PATH=/usr/bin:/bin"] + environment), directory: directory, output: .log("unused"))
             request.leftovers = leftovers
             request.grace = grace

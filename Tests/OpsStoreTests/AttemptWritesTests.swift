@@ -11,13 +11,14 @@ import Testing
         let at = world.moment
         func attempt(_ number: Int32) -> [Change] {
             let id = AttemptID(build, number)
-            let exit = Exit(
+            let exit = ProcessExit(
                 status: number == 1 ? .signal(9) : .code(3), outOfMemory: number == 1,
-                usage: Usage(userMicroseconds: 4, systemMicroseconds: 5, maxResidentBytes: 6), at: at)
+                usage: ProcessUsage(userMicroseconds: 4, systemMicroseconds: 5, maxResidentBytes: 6), at: at)
             let cause: Cause = number == 1 ? .outOfMemory : .exitStatus(3)
             return [
                 .started(build, attempt: number, run: 1, slot: number, runner: "runner-1", at: at),
-                .timeoutMoved(id, remaining: 8), .launched(id, Process(pid: 70 + number, startTicks: 1 << 63, at: at)),
+                .timeoutMoved(id, remaining: 8),
+                .launched(id, LaunchedProcess(pid: 70 + number, startTicks: 1 << 63, at: at)),
                 .updated(id, OperationUpdate(status: "half", progressDone: 1, progressTotal: 2)), .exited(id, exit),
                 .attemptEnded(id, .failed, cause, at: at.wall + 7),
             ]

@@ -134,10 +134,10 @@ import Testing
         let started = world.moment
         let attempt = AttemptID(first, 1)
         try world.commit()
-        let process = Process(pid: 77, startTicks: 12345, at: world.moment)
-        let exit = Exit(
+        let process = LaunchedProcess(pid: 77, startTicks: 12345, at: world.moment)
+        let exit = ProcessExit(
             status: .signal(9), outOfMemory: true,
-            usage: Usage(userMicroseconds: 1, systemMicroseconds: 2, maxResidentBytes: 3), at: world.moment)
+            usage: ProcessUsage(userMicroseconds: 1, systemMicroseconds: 2, maxResidentBytes: 3), at: world.moment)
         world.change(
             .launched(attempt, process), .timeoutMoved(attempt, remaining: 5), .exited(attempt, exit),
             .cancelling(first, by: "root", reason: "x", outcome: .timedOut, .ranLongerThan(nanoseconds: 7)))

@@ -18,7 +18,7 @@ struct Script {
         end()
         builder.start(first)
         end()
-        builder.change(.launched(AttemptID(first, 1), Process(pid: 7, startTicks: 8, at: builder.moment)))
+        builder.change(.launched(AttemptID(first, 1), LaunchedProcess(pid: 7, startTicks: 8, at: builder.moment)))
         builder.change(
             .updated(AttemptID(first, 1), OperationUpdate(status: "half", result: String(repeating: "r", count: 4000))))
         end(checkpointsAfter: true)
@@ -60,7 +60,7 @@ struct Script {
         builder.start(doomed)
         end()
         builder.change(
-            .exited(AttemptID(doomed, 1), Exit(status: .signal(9), at: builder.moment)),
+            .exited(AttemptID(doomed, 1), ProcessExit(status: .signal(9), at: builder.moment)),
             .attemptEnded(AttemptID(doomed, 1), .failed, .signal(9), at: builder.now),
             .retrying(doomed, notBefore: 0, counts: true))
         builder.start(doomed, attempt: 2)
@@ -69,7 +69,7 @@ struct Script {
                 doomed, by: "ada", reason: "enough", outcome: .cancelled, .cancelledBy("ada", reason: "enough")))
         end()
         builder.change(
-            .exited(AttemptID(doomed, 2), Exit(status: .signal(15), at: builder.moment)),
+            .exited(AttemptID(doomed, 2), ProcessExit(status: .signal(15), at: builder.moment)),
             .attemptEnded(
                 AttemptID(doomed, 2), .cancelled, .cancelledBy("ada", reason: "enough"), at: builder.now),
             .finished(doomed, .cancelled, .cancelledBy("ada", reason: "enough"), at: builder.now))

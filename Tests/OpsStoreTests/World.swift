@@ -55,7 +55,7 @@ class TurnBuilder {
         let attempt = AttemptID(id, 1)
         let outcome: Outcome = code == 0 ? .succeeded : .failed
         change(
-            .exited(attempt, Exit(status: .code(code), at: moment)),
+            .exited(attempt, ProcessExit(status: .code(code), at: moment)),
             .attemptEnded(attempt, outcome, .exitStatus(code), at: now),
             .finished(id, outcome, code == 0 ? nil : .exitStatus(code), at: now))
     }

@@ -18,7 +18,7 @@ import Testing
     }
 
     /// Runs a process to its end. Returns its failure, or its status.
-    func end(of spawn: Spawn) throws -> Result<EndedChild.Status?, SpawnError> {
+    func end(of spawn: Spawn) throws -> Result<ProcessExit.Status?, SpawnError> {
         let process = try spawn.startApart()
         let ended = try Children.wait(for: process.pid)
         // Processes that other tests start at the same time have the pipe open until their programs run.

@@ -36,7 +36,7 @@ import Testing
         let ended = try #require(try Children.wait(for: pid))
         #expect(ended.pid == pid)
         #expect(ended.status == .code(7))
-        #expect(ended.maxResidentBytes > 0)
+        #expect(ended.usage.maxResidentBytes > 0)
         #expect(try Children.wait(for: pid) == nil)
         let killed = shell("kill -9 $$")
         #expect(try Children.wait(for: try killed.start())?.status == .signal(9))

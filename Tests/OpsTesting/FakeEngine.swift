@@ -35,7 +35,7 @@ public struct FakeEngine: Sendable {
     private var nextNumber = 1
     /// Ends that opsd has not acknowledged.
     private var lostEnds: [AttemptID: ExternalEnd] = [:]
-    private var exits: [AttemptID: Exit] = [:]
+    private var exits: [AttemptID: ProcessExit] = [:]
     /// Number of starts of each attempt, and its real end.
     private(set) var starts: [AttemptID: Int] = [:]
     public private(set) var truth: [AttemptID: Truth] = [:]
@@ -65,13 +65,13 @@ public struct FakeEngine: Sendable {
         jobs[place].state = .running
         starts[attempt, default: 0] += 1
         try require(starts[attempt] == 1, .oneProcessAnAttempt, "\(attempt) has started twice")
-        tell(.launched(attempt, Process(pid: 0, startTicks: 0, at: now)))
+        tell(.launched(attempt, LaunchedProcess(pid: 0, startTicks: 0, at: now)))
     }
 
     private mutating func end(_ place: Int, _ code: Int32, at now: Moment) {
         let attempt = jobs.remove(at: place).attempt
         truth[attempt] = .exited(code)
-        let exit = Exit(status: .code(code), at: now)
+        let exit = ProcessExit(status: .code(code), at: now)
         exits[attempt] = exit
         tell(.exited(attempt, exit, treeIsGone: true))
     }
@@ -84,14 +84,15 @@ public struct FakeEngine: Sendable {
         guard job.state != .held else { return }
         truth[job.attempt] = .lost
         if fault == .trustsForgottenJobs {
-            let exit = Exit(status: .code(0), at: now)
+            let exit = ProcessExit(status: .code(0), at: now)
             exits[job.attempt] = exit
             return tell(.exited(job.attempt, exit, treeIsGone: true))
         }
         finish(job.attempt, .interrupted, "no record of job \(job.number)", at: now)
     }
 
-    private mutating func finish(_ attempt: AttemptID, _ outcome: Outcome, _ cause: String, at now: Moment) {
+    private mutating func finish(_ attempt: AttemptID, _ outcome: ExternalEnd.Outcome, _ cause: String, at now: Moment)
+    {
         let end = ExternalEnd(outcome: outcome, cause: cause, at: now)
         lostEnds[attempt] = end
         tell(.ended(attempt, end))
@@ -176,7 +177,7 @@ public struct FakeEngine: Sendable {
         for job in jobs where !isForgetful {
             inventory.entries[job.attempt] =
                 job.state == .running
-                ? .running(Process(pid: 0, startTicks: 0, at: now)) : .accepted(job: String(job.number))
+                ? .running(LaunchedProcess(pid: 0, startTicks: 0, at: now)) : .accepted(job: String(job.number))
         }
         for (attempt, exit) in exits { inventory.entries[attempt] = .gone(exit) }
         for (attempt, end) in lostEnds { inventory.entries[attempt] = .ended(end) }

@@ -72,7 +72,7 @@ extension FakeWorld {
             return
         }
         nextPid += 1
-        let process = Process(pid: nextPid, startTicks: UInt64(nextPid) * 10, at: now)
+        let process = LaunchedProcess(pid: nextPid, startTicks: UInt64(nextPid) * 10, at: now)
         // An operation that waits for a report keeps the processes that may send it.
         let leftovers = policy.completion == .notify ? .wait : policy.leftovers
         let plan = Plan(

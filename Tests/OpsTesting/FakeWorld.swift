@@ -5,7 +5,7 @@ public struct FakeWorld: Sendable {
     /// Process tree of one attempt, while any process of it is alive.
     public struct Tree: Sendable {
         public let attempt: AttemptID
-        public let process: Process
+        public let process: LaunchedProcess
         public let slot: Int32
         public let runner: String
         public var mainIsAlive = true
@@ -15,7 +15,7 @@ public struct FakeWorld: Sendable {
         public var isTerminating = false
         /// True if a later runner is looking for its processes to kill them.
         public var isReaped = false
-        public var exit: Exit?
+        public var exit: ProcessExit?
         /// Treatment of the other processes when the main process has ended.
         public let leftovers: Leftovers
         /// Behaviour of the main process unless it is signalled.
@@ -38,7 +38,7 @@ public struct FakeWorld: Sendable {
     /// True if opsd knows this runner, so that commands reach it.
     public internal(set) var isConnected = false
     /// Attempts that the runner knows and opsd has not acknowledged.
-    public internal(set) var inventory: [AttemptID: Inventory.Entry] = [:]
+    public internal(set) var inventory: [AttemptID: AttemptState] = [:]
     /// Updates of the attempts in the inventory.
     var updates: [AttemptID: OperationUpdate] = [:]
     /// Reports on their way to opsd, in order.
@@ -151,13 +151,13 @@ public struct FakeWorld: Sendable {
 
     private mutating func endMain(_ place: Int, at now: Moment) {
         let tree = trees[place]
-        let status: Exit.Status =
+        let status: ProcessExit.Status =
             if tree.isTerminating {
                 tree.plan.code == 0 ? .code(0) : .signal(15)
             } else {
                 tree.plan.isSignalled ? .signal(9) : .code(tree.plan.code)
             }
-        let exit = Exit(status: status, at: now)
+        let exit = ProcessExit(status: status, at: now)
         trees[place].mainIsAlive = false
         trees[place].exit = exit
         if tree.leftovers == .kill { trees[place].isTerminating = true }

@@ -15,8 +15,8 @@ public struct Record: Sendable {
         public var runner: String
         public var boot: String
         public var startedAt: Moment
-        public var process: Process?
-        public var exit: Exit?
+        public var process: LaunchedProcess?
+        public var exit: ProcessExit?
         public var job: String?
         public var timeoutRemaining: Int64?
         /// True if the attempt has ended and its children have not.

@@ -112,8 +112,8 @@ extension Restart {
 
     private func end(of attempt: AttemptID, hasProcess: Bool, _ random: inout SeededGenerator) -> [Event] {
         guard hasProcess else { return [.finish(attempt.operation, failed: false, message: nil, by: "ann")] }
-        let exit = Exit(status: .code(random.chance(80) ? 0 : 1), at: now)
-        let process = Process(pid: 1, startTicks: 1, at: now)
+        let exit = ProcessExit(status: .code(random.chance(80) ? 0 : 1), at: now)
+        let process = LaunchedProcess(pid: 1, startTicks: 1, at: now)
         let report = OperationUpdate(finished: 0)
         return [
             .launched(attempt, process), .updated(attempt, report), .exited(attempt, exit, treeIsGone: true),

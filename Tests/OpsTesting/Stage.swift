@@ -60,7 +60,7 @@ public struct Stage<Tested: TestedScheduler> {
     /// Returns the report of an end, to be handled together with other events.
     public mutating func exit(of attempt: AttemptID, _ code: Int32 = 0) -> Event {
         running.removeAll { $0 == attempt }
-        return .exited(attempt, Exit(status: .code(code), at: now), treeIsGone: true)
+        return .exited(attempt, ProcessExit(status: .code(code), at: now), treeIsGone: true)
     }
 
     /// Ends executing operations in the order of their starts until none is left; returns their number.
@@ -87,7 +87,7 @@ public struct Stage<Tested: TestedScheduler> {
         var inventory = Inventory(runner: "runner1", boot: "boot1")
         for attempt in running {
             inventory.entries[attempt] = .running(
-                Process(pid: Int32(attempt.operation.rawValue), startTicks: 1, at: now))
+                LaunchedProcess(pid: Int32(attempt.operation.rawValue), startTicks: 1, at: now))
         }
         try perform(.runnerConnected(inventory))
     }

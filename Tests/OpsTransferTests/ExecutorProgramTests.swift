@@ -8,7 +8,7 @@ import Testing
 
 /// opsd-transfer as a process, without opsd.
 @Suite struct ExecutorProgramTests {
-    private func attempt(_ operation: Int64) -> Attempt { Attempt(operation: operation, number: 1) }
+    private func attempt(_ operation: Int64) -> AttemptID { AttemptID(OperationID(operation), 1) }
 
     @Test func `a finished transfer is kept until its end is acknowledged`() throws {
         let fetch = try Fetch()
@@ -19,13 +19,13 @@ import Testing
         #expect(exits == [7: .code(0)])
         guard case .launched(attempt(7), let process) = reports[0] else { throw SetUpError(description: "\(reports)") }
         #expect(process.pid == 0)
-        #expect(reports.contains(.updated(attempt(7), NotifyUpdate(progressDone: 100_000, progressTotal: 100_000))))
+        #expect(reports.contains(.updated(attempt(7), OperationUpdate(progressDone: 100_000, progressTotal: 100_000))))
         #expect(fetch.file == serverContent(size: 100_000))
 
         let entries = try executor.connect().entries
         guard case .gone(let exit)? = entries.first?.state else { throw SetUpError(description: "\(entries)") }
         #expect(exit.status == .code(0) && entries.count == 1)
-        #expect(executor.repeated == [attempt(7): NotifyUpdate(progressDone: 100_000, progressTotal: 100_000)])
+        #expect(executor.repeated == [attempt(7): OperationUpdate(progressDone: 100_000, progressTotal: 100_000)])
         // Launched once more, it reports its end and fetches nothing.
         try executor.launch(7, fetch.address("file"), to: fetch.target)
         #expect(try executor.ends(of: 7).exits == [7: .code(0)])
@@ -222,7 +222,7 @@ import Testing
         var halves: Set<Int64> = []
         while halves.count < 4 {
             if case .updated(let attempt, let update) = try executor.next(), update.progressDone == 1_500_000 {
-                halves.insert(attempt.operation)
+                halves.insert(attempt.operation.rawValue)
             }
         }
         executor.kill()

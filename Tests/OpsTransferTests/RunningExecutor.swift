@@ -13,7 +13,7 @@ final class RunningExecutor {
     private var socket: Descriptor?
     private var reader = FrameReader<ExecutorReport>()
     /// Updates that came before the greeting.
-    private(set) var repeated: [Attempt: NotifyUpdate] = [:]
+    private(set) var repeated: [AttemptID: OperationUpdate] = [:]
 
     /// `config`: text of opsd.conf. Starts the program and connects to it.
     init(config: String? = nil) throws {
@@ -111,7 +111,7 @@ final class RunningExecutor {
     )
         throws
     {
-        var request = LaunchRequest(attempt: Attempt(operation: operation, number: 1), arguments: [])
+        var request = LaunchRequest(attempt: AttemptID(OperationID(operation), 1), arguments: [])
         request.executorOptions = "{\"url\": \"\(url)\", \"to\": \"\(target)\"}"
         change(&request)
         try send(.launch(request))
@@ -128,7 +128,9 @@ final class RunningExecutor {
         while operations.contains(where: { exits[$0] == nil }) {
             let report = try next()
             reports.append(report)
-            if case .exited(let attempt, let exit, treeIsGone: true) = report { exits[attempt.operation] = exit.status }
+            if case .exited(let attempt, let exit, treeIsGone: true) = report {
+                exits[attempt.operation.rawValue] = exit.status
+            }
         }
         return (exits, reports)
     }
@@ -136,7 +138,7 @@ final class RunningExecutor {
     /// Reads reports until an operation has at least this many bytes.
     func progress(of operation: Int64, atLeast bytes: Int64) throws {
         while true {
-            if case .updated(let attempt, let update) = try next(), attempt.operation == operation,
+            if case .updated(let attempt, let update) = try next(), attempt.operation.rawValue == operation,
                 update.progressDone ?? 0 >= bytes
             {
                 return

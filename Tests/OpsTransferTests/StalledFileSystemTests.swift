@@ -1,5 +1,6 @@
 import Foundation
 import OpsExecutor
+import OpsSystem
 import TestSupport
 import Testing
 
@@ -82,7 +83,7 @@ struct StalledFileSystemTests {
         try executor.connect()
         try stall(executor, fetch, disk)
         for operation in 1...6 {
-            try executor.send(.terminate(Attempt(operation: Int64(operation), number: 1), grace: 0, isCancelled: true))
+            try executor.send(.terminate(AttemptID(OperationID(Int64(operation)), 1), grace: 0, isCancelled: true))
         }
         let exits = try executor.ends(of: Array(1...6)).exits
         #expect(exits.values.allSatisfy { $0 == .signal(15) })

@@ -48,7 +48,7 @@ struct Checker {
         prove("transfers have exactly the bytes of the server; a cancelled one leaves nothing") { $0.transfers() }
         prove("nothing has a category of a transfer that is under way") { $0.transferCategories() }
         prove("functions run once in each attempt, and are found again by their key") { $0.functions() }
-        prove("the page is told of each event once, in order, also after a reconnection") { $0.pageStream() }
+        prove("the page receives each event once, in order, also after a reconnection") { $0.pageStream() }
         prove("the page gives nobody a right") { $0.pageRights() }
     }
 

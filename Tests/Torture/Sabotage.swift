@@ -17,7 +17,7 @@ enum Sabotage: String {
     case instants
     /// A transfer is put together from two versions of a file.
     case bytes
-    /// The page is told of events twice after a reconnection.
+    /// The page receives events twice after a reconnection.
     case page
     /// The page is served with the rights of another user than its own.
     case rights

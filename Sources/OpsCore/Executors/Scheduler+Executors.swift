@@ -161,7 +161,7 @@ extension Scheduler {
     }
 
     /// Counts the time of an attempt from the start of its job.
-    private mutating func jobStarted(_ index: ExecutionIndex, _ process: Process) {
+    private mutating func jobStarted(_ index: ExecutionIndex, _ process: LaunchedProcess) {
         guard executions[index].process == nil else { return }
         let operation = executions[index].operation
         let attempt = registry.attemptID(index)
@@ -182,10 +182,10 @@ extension Scheduler {
     }
 
     /// Returns the assumed start of a job of which only the exit is known.
-    private func startBefore(_ exit: Exit, of index: ExecutionIndex) -> Process? {
+    private func startBefore(_ exit: ProcessExit, of index: ExecutionIndex) -> LaunchedProcess? {
         let committed = executions[index].startedAt
         guard exit.at.wall >= committed.wall else { return nil }
-        return Process(pid: 0, startTicks: 0, at: exit.at)
+        return LaunchedProcess(pid: 0, startTicks: 0, at: exit.at)
     }
 
     private mutating func ended(_ index: ExecutionIndex, _ external: ExternalEnd) {
@@ -194,7 +194,7 @@ extension Scheduler {
             executions[index].exit = exit
             record(.exited(registry.attemptID(index), exit))
         }
-        end(index, Resolution(outcome: external.outcome, cause: .engine(external.cause)), at: external.at.wall)
+        end(index, Resolution(outcome: Outcome(external.outcome), cause: .engine(external.cause)), at: external.at.wall)
     }
 
     /// Ends an attempt of which no process is left; an outcome that was decided before remains.

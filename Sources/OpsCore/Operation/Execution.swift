@@ -28,8 +28,8 @@ struct Execution: Codable {
     var assigned: [Assignment] = []
     /// Categories whose rates count its start once its process exists.
     var unconfirmed: [CategoryIndex] = []
-    var process: Process?
-    var exit: Exit?
+    var process: LaunchedProcess?
+    var exit: ProcessExit?
     /// Wall instant at which its last process ended, as reported by the runner: opsd may have been away.
     var endedAt: Int64?
     /// Resolution that was decided first. It never changes.

@@ -21,7 +21,7 @@ extension Registry {
         executions[index].exit.flatMap { resolution(of: index, $0, treeIsGone: treeIsGone) }
     }
 
-    func resolution(of index: ExecutionIndex, _ exit: Exit, treeIsGone: Bool) -> Resolution? {
+    func resolution(of index: ExecutionIndex, _ exit: ProcessExit, treeIsGone: Bool) -> Resolution? {
         let policy = table.policy(of: executions[index].operation).map { policies[$0] }
         let cause: Cause
         switch exit.status {

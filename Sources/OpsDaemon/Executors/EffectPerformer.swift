@@ -62,11 +62,11 @@ final class EffectPerformer {
         case .launch(let attempt, let slot): launch(attempt, slot)
         case .stage(let attempt, let after): stage(attempt, after)
         case .revokeStaged: runner.dropStaged()
-        case .terminate(let attempt, let grace): runner.send(.terminate(Attempt(attempt), grace: grace))
-        case .freeze(let attempt): runner.send(.freeze(Attempt(attempt)))
-        case .thaw(let attempt): runner.send(.thaw(Attempt(attempt)))
+        case .terminate(let attempt, let grace): runner.send(.terminate(attempt, grace: grace))
+        case .freeze(let attempt): runner.send(.freeze(attempt))
+        case .thaw(let attempt): runner.send(.thaw(attempt))
         case .reap(let attempt): reap(attempt)
-        case .acknowledge(let attempt): runner.send(.acknowledge(Attempt(attempt)))
+        case .acknowledge(let attempt): runner.send(.acknowledge(attempt))
         case .external(let name, .submit(let attempt, let job, let priority)): submit(attempt, job, priority, to: name)
         case .external(let name, let effect): executors.perform(effect, on: name)
         // Emitted within `external`.
@@ -158,7 +158,7 @@ final class EffectPerformer {
         } catch {
             log.warning("operation \(attempt.operation.rawValue): \(error)")
         }
-        runner.send(.killStaleTree(Attempt(attempt), socket: socket, uid: uid))
+        runner.send(.killStaleTree(attempt, socket: socket, uid: uid))
     }
 
     /// Sends an attempt to an executor; a disconnected one gets it after its next greeting.

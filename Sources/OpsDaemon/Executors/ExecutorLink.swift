@@ -190,18 +190,18 @@ final class ExecutorLink {
     private func handle(_ report: ExecutorReport) {
         switch report {
         case .hello(let greeting): greet(greeting)
-        case .accepted(let attempt, let job): record(.accepted(AttemptID(attempt), job: job))
-        case .launched(let attempt, let process): record(.launched(AttemptID(attempt), Process(process)))
-        case .refused(let attempt, let cause): record(.refused(AttemptID(attempt), cause))
+        case .accepted(let attempt, let job): record(.accepted(attempt, job: job))
+        case .launched(let attempt, let process): record(.launched(attempt, process))
+        case .refused(let attempt, let cause): record(.refused(attempt, cause))
         case .failed(let attempt, let step, let errno):
-            record(.launchFailed(AttemptID(attempt), step: step, errno: errno))
+            record(.launchFailed(attempt, step: step, errno: errno))
         case .exited(let attempt, let exit, let treeIsGone):
-            record(.exited(AttemptID(attempt), Exit(exit), treeIsGone: treeIsGone))
-        case .gone(let attempt): record(.gone(AttemptID(attempt)))
-        case .ended(let attempt, let end): record(.ended(AttemptID(attempt), ExternalEnd(end)))
+            record(.exited(attempt, exit, treeIsGone: treeIsGone))
+        case .gone(let attempt): record(.gone(attempt))
+        case .ended(let attempt, let end): record(.ended(attempt, end))
         case .updated(let attempt, let update):
-            if isConnected { return record(.updated(AttemptID(attempt), OperationUpdate(update))) }
-            updates[AttemptID(attempt)] = OperationUpdate(update)
+            if isConnected { return record(.updated(attempt, update)) }
+            updates[attempt] = update
         // Only the runner stages launches.
         case .stagedStarted, .stagingRevoked, .pong: break
         }

@@ -70,13 +70,13 @@ final class ExecutorLinks {
     /// Sends the command for an effect. Without a connection it is dropped: the rules repeat it after the next greeting.
     func perform(_ effect: Effect, on name: String) {
         switch effect {
-        case .release(let attempt): send(.release(Attempt(attempt)), to: name)
+        case .release(let attempt): send(.release(attempt), to: name)
         case .terminate(let attempt, let grace):
             let isCancelled = turns.core?.isCancelled(attempt) ?? false
-            send(.terminate(Attempt(attempt), grace: grace, isCancelled: isCancelled), to: name)
-        case .freeze(let attempt): send(.freeze(Attempt(attempt)), to: name)
-        case .thaw(let attempt): send(.thaw(Attempt(attempt)), to: name)
-        case .acknowledge(let attempt): send(.acknowledge(Attempt(attempt)), to: name)
+            send(.terminate(attempt, grace: grace, isCancelled: isCancelled), to: name)
+        case .freeze(let attempt): send(.freeze(attempt), to: name)
+        case .thaw(let attempt): send(.thaw(attempt), to: name)
+        case .acknowledge(let attempt): send(.acknowledge(attempt), to: name)
         // The rules emit none of these for an executor.
         case .launch, .stage, .revokeStaged, .reap, .external, .submit, .evaluate, .stopEvaluating, .observeStart,
             .observeProduce, .observeFinish:

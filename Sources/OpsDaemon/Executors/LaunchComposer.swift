@@ -38,7 +38,7 @@ final class LaunchComposer {
     ) throws -> LaunchRequest {
         let details = try details(of: texts)
         var request = LaunchRequest(
-            attempt: Attempt(attempt), slot: slot, arguments: try stringArray(texts.command),
+            attempt: attempt, slot: slot, arguments: try stringArray(texts.command),
             environment: try environment(
                 texts, details, replacing: units.compactMap(\.export) + details.own.secrets.map(\.name)),
             directory: details.directory, umask: details.umask, stdin: details.stdin ?? "/dev/null",
@@ -91,7 +91,7 @@ final class LaunchComposer {
         _ details: Details
     ) throws -> LaunchRequest {
         var request = LaunchRequest(
-            attempt: Attempt(attempt), slot: -1, arguments: arguments, environment: try environment(texts, details),
+            attempt: attempt, slot: -1, arguments: arguments, environment: try environment(texts, details),
             directory: details.directory, umask: details.umask, user: try launchUser(texts, details),
             grace: 1_000_000_000)
         for variable in own(attempt, texts) + extra { request.environment.append(variable) }

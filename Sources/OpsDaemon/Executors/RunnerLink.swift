@@ -242,27 +242,27 @@ final class RunnerLink {
         if isRevoking, !report.concernsAttempt { return putOff.append(report) }
         switch report {
         case .hello(let greeting): greet(greeting)
-        case .stagedStarted(let attempt, let slot, let at):
-            staged.removeAll { $0 == AttemptID(attempt) }
-            turns.record(.stagedStarted(AttemptID(attempt), SlotStart(slot, at)))
+        case .stagedStarted(let attempt, let start):
+            staged.removeAll { $0 == attempt }
+            turns.record(.stagedStarted(attempt, start))
         case .stagingRevoked: turns.record(.revocationConfirmed)
         case .pong, .accepted, .refused, .ended: break
         case .launched(let attempt, let process):
             if attempt.isHelper { return }
-            turns.record(.launched(AttemptID(attempt), Process(process)))
+            turns.record(.launched(attempt, process))
         case .failed(let attempt, let step, let errno):
             if attempt.isHelper { return helpers.failed(attempt, step: step, errno: errno) }
-            turns.record(.launchFailed(AttemptID(attempt), step: step, errno: errno))
+            turns.record(.launchFailed(attempt, step: step, errno: errno))
         case .exited(let attempt, let exit, let treeIsGone):
             if attempt.isHelper { return helpers.exited(attempt, exit, treeIsGone: treeIsGone) }
-            turns.record(.exited(AttemptID(attempt), Exit(exit), treeIsGone: treeIsGone))
+            turns.record(.exited(attempt, exit, treeIsGone: treeIsGone))
         case .gone(let attempt):
             if attempt.isHelper { return helpers.gone(attempt) }
-            turns.record(.gone(AttemptID(attempt)))
+            turns.record(.gone(attempt))
         case .updated(let attempt, let update):
             if attempt.isHelper { return }
-            if isConnected { return turns.record(.updated(AttemptID(attempt), OperationUpdate(update))) }
-            updates[AttemptID(attempt)] = OperationUpdate(update)
+            if isConnected { return turns.record(.updated(attempt, update)) }
+            updates[attempt] = update
         }
     }
 
@@ -272,13 +272,13 @@ final class RunnerLink {
     func stage(_ launch: LaunchRequest, after: [AttemptID]) throws(SystemError) {
         guard descriptor != nil else { return }
         // The token counts only after the command was sent.
-        try send(bounded: .stage(launch, after: after.map { Attempt($0) }))
+        try send(bounded: .stage(launch, after: after))
         do throws(SystemError) {
             try tokens?.add()
         } catch {
             return handleLoss("\(error)")
         }
-        staged.append(AttemptID(launch.attempt))
+        staged.append(launch.attempt)
     }
 
     /// Consumes all tokens, and reads the reports of launches that the runner started before. No launch is staged

@@ -18,7 +18,7 @@ final class ConditionEvaluator {
         /// Monotonic instant at which conditions without a result count as false.
         let deadline = Clock.read().monotonic + Limits.evaluation
         var index = 0
-        var helper: Attempt?
+        var helper: AttemptID?
         /// True while its dependencies are read outside the loop.
         var isReading = false
         init(_ operation: OperationID, _ token: Int64, _ details: Details) {

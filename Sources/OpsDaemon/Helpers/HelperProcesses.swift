@@ -20,9 +20,9 @@ final class HelperProcesses {
     private let log: DaemonLog
     private unowned let runner: RunnerLink
     private let wakeUp: () -> Void
-    private var running: [Attempt: Helper] = [:]
+    private var running: [AttemptID: Helper] = [:]
     /// Helpers of a lost runner, whose processes may still run: the next runner kills them.
-    private var orphans: [Attempt: UInt32?] = [:]
+    private var orphans: [AttemptID: UInt32?] = [:]
     private let socket: String
     private var lastNumber: Int32 = 0
     /// Alarm of the earliest deadline. There are a dozen helpers at most.
@@ -42,12 +42,12 @@ final class HelperProcesses {
     /// runner.
     func start(
         _ request: LaunchRequest, timeout: Int64, end: @escaping (HelperResult) -> Void
-    ) throws(SystemError) -> Attempt? {
+    ) throws(SystemError) -> AttemptID? {
         guard runner.isConnected else { return nil }
         lastNumber -= 1
         var request = request
-        request.attempt.number = lastNumber
-        request.environment.append("\(Attempt.helperVariable)=\(-lastNumber)")
+        request.attempt = AttemptID(request.attempt.operation, lastNumber)
+        request.environment.append("\(AttemptID.helperVariable)=\(-lastNumber)")
         let attempt = request.attempt
         try runner.send(launch: request)
         running[attempt] = Helper(
@@ -57,14 +57,14 @@ final class HelperProcesses {
     }
 
     /// Terminates a helper, whose `end` is not called any more.
-    func stop(_ attempt: Attempt) {
+    func stop(_ attempt: AttemptID) {
         guard let helper = running[attempt] else { return }
         running[attempt] = Helper(uid: helper.uid, result: helper.result, end: { _ in })
         terminate(attempt)
     }
 
     /// Terminates a helper. Without a connection nothing is sent; `runnerConnected` repeats it.
-    private func terminate(_ attempt: Attempt) {
+    private func terminate(_ attempt: AttemptID) {
         running[attempt]?.deadline = nil
         runner.send(.terminate(attempt, grace: Self.grace))
         wakeUp()
@@ -81,24 +81,24 @@ final class HelperProcesses {
     private func setAlarm() { alarm.set(at: running.values.compactMap(\.deadline).min()) }
 
     /// Returns whether a helper was terminated.
-    func isEnding(_ attempt: Attempt) -> Bool { running[attempt].map { $0.deadline == nil } ?? false }
+    func isEnding(_ attempt: AttemptID) -> Bool { running[attempt].map { $0.deadline == nil } ?? false }
 
     private static let grace: Int64 = 1_000_000_000
 
     // MARK: Reports of the runner
 
-    func failed(_ attempt: Attempt, step: String, errno: Int32) {
+    func failed(_ attempt: AttemptID, step: String, errno: Int32) {
         finish(attempt, .cannotStart(step: step, errno: errno))
     }
 
-    func exited(_ attempt: Attempt, _ exit: ProcessExit, treeIsGone: Bool) {
+    func exited(_ attempt: AttemptID, _ exit: ProcessExit, treeIsGone: Bool) {
         let result = HelperResult(exit)
         if treeIsGone { finish(attempt, result) } else { running[attempt]?.result = result }
     }
 
-    func gone(_ attempt: Attempt) { finish(attempt, running[attempt]?.result ?? .lost) }
+    func gone(_ attempt: AttemptID) { finish(attempt, running[attempt]?.result ?? .lost) }
 
-    private func finish(_ attempt: Attempt, _ result: HelperResult) {
+    private func finish(_ attempt: AttemptID, _ result: HelperResult) {
         runner.send(.acknowledge(attempt))
         wakeUp()
         running.removeValue(forKey: attempt)?.end(result)

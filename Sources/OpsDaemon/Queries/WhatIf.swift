@@ -97,7 +97,7 @@ struct WhatIf {
         guard let executing = turns.core?.executing.first(where: { $0.id == id }), executing.attempt > 0 else {
             throw Rejection.notExecuting(id)
         }
-        let exit = Exit(status: .code(failed ? 1 : 0), at: .now())
+        let exit = ProcessExit(status: .code(failed ? 1 : 0), at: .now())
         return .exited(AttemptID(id, executing.attempt), exit, treeIsGone: true)
     }
 
@@ -106,7 +106,7 @@ struct WhatIf {
         let commands = core.endTurn(at: now).effects
         for command in commands {
             guard case .terminate(let attempt, _) = command else { continue }
-            let exit = Exit(status: .signal(Signals.terminate), at: now)
+            let exit = ProcessExit(status: .signal(Signals.terminate), at: now)
             _ = core.handle(.exited(attempt, exit, treeIsGone: true), at: now)
         }
         _ = core.endTurn(at: now)

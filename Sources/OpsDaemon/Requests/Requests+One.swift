@@ -19,7 +19,7 @@ extension Requests {
         }
         one(request.ref, exchange) { [unowned self] id in
             guard let process = turns.ask({ $0.process(of: id) }) else { throw Rejection.notExecuting(id) }
-            let command = ExecutorCommand.signal(Attempt(process.attempt), number: number)
+            let command = ExecutorCommand.signal(process.attempt, number: number)
             if let name = process.executor {
                 try self.requireProcesses(on: name, id)
                 executors.send(command, to: name)

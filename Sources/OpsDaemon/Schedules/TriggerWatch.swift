@@ -19,7 +19,7 @@ final class TriggerWatch {
     /// True if something may have changed since the last check began.
     private var isStale = false
     private var lastLook: Int64 = 0
-    var helper: Attempt?
+    var helper: AttemptID?
 
     /// Nanoseconds between an event of the file system and a check, and between two checks because of events.
     private static let gathering: Int64 = 100_000_000

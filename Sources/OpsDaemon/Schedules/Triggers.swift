@@ -101,7 +101,7 @@ final class Triggers {
             schedules.authorization.daemonUser == 0
             ? LaunchRequest.User(name: owner.name, uid: owner.user, gid: owner.group) : nil
         let request = LaunchRequest(
-            attempt: Attempt(operation: 0, number: 0), slot: -1, arguments: watch.trigger.arguments,
+            attempt: AttemptID(OperationID(0), 0), slot: -1, arguments: watch.trigger.arguments,
             environment: captured.words, directory: captured.details.directory,
             output: .split(stdout: path, stderr: path + ".err"), user: launchUser, grace: 1_000_000_000,
             logCap: Self.mostOutput)

@@ -91,7 +91,7 @@ struct OperationRows: Sendable {
         }
     }
 
-    private func usage(_ usage: Usage) -> UsageRow {
+    private func usage(_ usage: ProcessUsage) -> UsageRow {
         .with {
             $0.userSeconds = Double(usage.userMicroseconds) / 1e6
             $0.systemSeconds = Double(usage.systemMicroseconds) / 1e6

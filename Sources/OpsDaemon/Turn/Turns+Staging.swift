@@ -28,7 +28,7 @@ extension ExecutorReport {
         switch self {
         case .hello, .pong: false
         case .launched(let attempt, _), .failed(let attempt, _, _), .exited(let attempt, _, _), .gone(let attempt),
-            .updated(let attempt, _), .stagedStarted(let attempt, _, _), .accepted(let attempt, _),
+            .updated(let attempt, _), .stagedStarted(let attempt, _), .accepted(let attempt, _),
             .refused(let attempt, _), .ended(let attempt, _):
             !attempt.isHelper
         case .stagingRevoked: true

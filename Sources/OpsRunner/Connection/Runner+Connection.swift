@@ -86,7 +86,7 @@ extension Runner {
         var update = record.update
         // An extension counts from the moment at which it was requested, so it is reported once.
         update.extendTimeout = record.unreportedUpdate.extendTimeout
-        record.unreportedUpdate = NotifyUpdate()
+        record.unreportedUpdate = OperationUpdate()
         if !update.isEmpty { connection.send(.updated(record.attempt, update)) }
     }
 
@@ -94,11 +94,13 @@ extension Runner {
         .hello(
             ExecutorGreeting(
                 version: LaunchProtocol.version, instance: instance, boot: boot, pid: Identity.pid,
-                entries: known.map { .init($0.attempt, $0.greetingState) },
+                entries: known.map { .init($0.attempt, $0.attemptState) },
                 capabilities: ExecutorCapabilities(
                     hasControlGroups: groups != nil, controllers: groups?.controllers ?? []),
                 release: Release.current.text, isEnding: shutdown != nil,
-                slotStarts: known.filter { $0.slot >= 0 }.map { .init($0.attempt, slot: $0.slot, at: $0.process.at) },
+                slotStarts: known.filter { $0.slot >= 0 }.map {
+                    .init($0.attempt, SlotStart(slot: $0.slot, at: $0.process.at))
+                },
                 stagesDependents: true))
     }
 
@@ -106,7 +108,7 @@ extension Runner {
     func reportShutdown() { report(greeting(knowing: table.values.sorted { $0.attempt < $1.attempt })) }
 
     /// Forgets an attempt whose end is stored, or that was given up.
-    private func forget(_ attempt: Attempt) {
+    private func forget(_ attempt: AttemptID) {
         staged.acknowledge(attempt)
         startups[attempt] = nil
         guard let record = table.removeValue(forKey: attempt) else { return }

@@ -21,7 +21,7 @@ final class AttemptRecord {
         case none
     }
 
-    let attempt: Attempt
+    let attempt: AttemptID
     let process: LaunchedProcess
     let tree: Tree
     /// Control group of the attempt, if it goes back to the pool unless the attempt changes it.
@@ -35,9 +35,9 @@ final class AttemptRecord {
     var slot: Int32
     var phase: Phase
     /// Everything that the attempt has reported so far; later values replace earlier ones.
-    var update = NotifyUpdate()
+    var update = OperationUpdate()
     /// Part of the update that was not reported yet.
-    var unreportedUpdate = NotifyUpdate()
+    var unreportedUpdate = OperationUpdate()
     var isFrozen = false
     /// Instant at which the processes that are still alive are killed; CLOCK_BOOTTIME.
     var killAt: Int64?
@@ -47,7 +47,7 @@ final class AttemptRecord {
     var groupWatch: GroupWatch?
 
     init(
-        _ attempt: Attempt, _ phase: Phase, process: LaunchedProcess, tree: Tree,
+        _ attempt: AttemptID, _ phase: Phase, process: LaunchedProcess, tree: Tree,
         leftovers: Leftovers = .kill, grace: Int64 = 0, uid: UInt32 = Identity.uid, slot: Int32 = -1
     ) {
         self.uid = uid
@@ -81,7 +81,7 @@ final class AttemptRecord {
     }
 
     /// Present state, as the greeting reports it to opsd.
-    var greetingState: ExecutorGreeting.State {
+    var attemptState: AttemptState {
         switch phase {
         case .running: .running(process)
         case .exited(let exit): .exited(exit)

@@ -11,7 +11,7 @@ struct OutputDirectories {
         let uid: UInt32
     }
 
-    private var used: [Attempt: Directory] = [:]
+    private var used: [AttemptID: Directory] = [:]
     private var empty: [UInt32: [String]] = [:]
     private var emptyCount = 0
     /// The directory above that was made last: neighbours share it.
@@ -20,7 +20,7 @@ struct OutputDirectories {
 
     /// Makes the directory of an attempt. `owner`: nil for the user of this process.
     mutating func make(
-        _ path: String, for attempt: Attempt, owner: (uid: UInt32, gid: UInt32)?
+        _ path: String, for attempt: AttemptID, owner: (uid: UInt32, gid: UInt32)?
     ) throws(SystemError) {
         let uid = owner?.uid ?? Identity.uid
         if let slash = path.lastIndex(of: "/"), path[..<slash] != made {
@@ -43,7 +43,7 @@ struct OutputDirectories {
     }
 
     /// Returns true if the attempt has left something in its directory. Otherwise a later attempt gets it.
-    mutating func release(_ attempt: Attempt, hasLeftovers: Bool) throws(SystemError) -> Bool {
+    mutating func release(_ attempt: AttemptID, hasLeftovers: Bool) throws(SystemError) -> Bool {
         guard let directory = used.removeValue(forKey: attempt) else { return false }
         if !hasLeftovers, emptyCount < Self.mostEmpty, try UnusedDirectory.isUnused(directory.path) {
             empty[directory.uid, default: []].append(directory.path)
@@ -62,7 +62,7 @@ struct OutputDirectories {
 
     // MARK: Re-execution
 
-    var all: [(attempt: Attempt, directory: Directory)] { used.map { ($0.key, $0.value) } }
+    var all: [(attempt: AttemptID, directory: Directory)] { used.map { ($0.key, $0.value) } }
 
-    mutating func restore(_ attempt: Attempt, _ directory: Directory) { used[attempt] = directory }
+    mutating func restore(_ attempt: AttemptID, _ directory: Directory) { used[attempt] = directory }
 }

@@ -6,7 +6,7 @@ internal import OpsSystem
 struct LogJournal {
     /// A file of a log.
     struct Entry: Equatable {
-        var attempt: Attempt
+        var attempt: AttemptID
         var cap: Int64
         var uid: UInt32
         /// True if the attempt has ended and processes of it may be left.
@@ -43,7 +43,7 @@ struct LogJournal {
 
 extension LogJournal.Entry {
     fileprivate var line: String {
-        "\(attempt.operation) \(attempt.number) \(cap) \(uid) \(hasLeftovers ? 1 : 0) \(inode) \(path)"
+        "\(attempt.operation.rawValue) \(attempt.number) \(cap) \(uid) \(hasLeftovers ? 1 : 0) \(inode) \(path)"
     }
 
     fileprivate init?(_ line: String) {
@@ -53,7 +53,7 @@ extension LogJournal.Entry {
             let uid = UInt32(words[3]), let leftovers = Int(words[4]), let inode = UInt64(words[5])
         else { return nil }
         self.init(
-            attempt: Attempt(operation: operation, number: number), cap: cap, uid: uid, hasLeftovers: leftovers != 0,
+            attempt: AttemptID(OperationID(operation), number), cap: cap, uid: uid, hasLeftovers: leftovers != 0,
             inode: inode, path: String(words[6]))
     }
 }

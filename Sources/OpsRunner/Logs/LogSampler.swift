@@ -22,14 +22,14 @@ struct LogSampler {
     private static let interval: Int64 = 1_000_000_000
     private static let pauseAfterFailure: Int64 = 60_000_000_000
 
-    private var logs: [Attempt: [Log]] = [:]
+    private var logs: [AttemptID: [Log]] = [:]
     /// Instant of the next examination; `nil` if there are no logs.
     private(set) var dueAt: Int64?
 
     init() {}
 
     /// Continues with the logs that the previous program had open.
-    init(resuming open: [(attempt: Attempt, files: [LogFile])]) throws(SystemError) {
+    init(resuming open: [(attempt: AttemptID, files: [LogFile])]) throws(SystemError) {
         for (attempt, files) in open {
             logs[attempt] = try files.map { (file) throws(SystemError) in
                 var log = Log(file: file, lookAt: 0)
@@ -43,14 +43,14 @@ struct LogSampler {
         dueAt = logs.isEmpty ? nil : 0
     }
 
-    mutating func add(_ attempt: Attempt, _ files: [LogFile], now: Int64) {
+    mutating func add(_ attempt: AttemptID, _ files: [LogFile], now: Int64) {
         guard !files.isEmpty else { return }
         logs[attempt] = files.map { Log(file: $0, lookAt: now) }
         dueAt = dueAt ?? now + LogSampler.interval
     }
 
     /// Notes the last length of the logs of an attempt that has ended.
-    mutating func end(_ attempt: Attempt) throws(SystemError) {
+    mutating func end(_ attempt: AttemptID) throws(SystemError) {
         guard let ended = logs.removeValue(forKey: attempt) else { return }
         for var log in ended where log.count > 0 { try LogSampler.look(at: &log) }
     }

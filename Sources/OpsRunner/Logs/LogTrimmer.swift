@@ -7,7 +7,7 @@ internal import OpsSystem
 /// Sizes are checked from time to time, only while there is a capped log, and the more often the faster a log grows.
 struct LogTrimmer {
     private struct Log {
-        let attempt: Attempt
+        let attempt: AttemptID
         var files: [LogFile]
         let cap: Int64
         /// User of the attempt, who owns the files.
@@ -25,7 +25,7 @@ struct LogTrimmer {
     /// Most logs checked in one turn.
     private static let checksPerTurn = 512
 
-    private var running: [Attempt: Log] = [:]
+    private var running: [AttemptID: Log] = [:]
     /// Logs of ended attempts that other processes may write to. Numbered, since an attempt may be launched again.
     private var ended: [Int: Log] = [:]
     private var firstEnded = 1
@@ -40,7 +40,7 @@ struct LogTrimmer {
     /// Most logs of ended attempts that are kept open; each needs one or two descriptors.
     var endedLimit = 1024
 
-    mutating func add(_ attempt: Attempt, _ files: [LogFile], cap: Int64, uid: UInt32, now: Int64) {
+    mutating func add(_ attempt: AttemptID, _ files: [LogFile], cap: Int64, uid: UInt32, now: Int64) {
         guard !files.isEmpty else { return }
         // A new operation may write fast from its start. A log without a cap is kept open, too: others note its growth.
         let cap = cap > 0 ? cap : LogTrimmer.none
@@ -53,7 +53,7 @@ struct LogTrimmer {
     }
 
     /// Trims the log of an ended attempt a last time, or keeps checking it while other processes have it open.
-    mutating func end(_ attempt: Attempt, hasLeftovers: Bool, now: Int64) throws(SystemError) {
+    mutating func end(_ attempt: AttemptID, hasLeftovers: Bool, now: Int64) throws(SystemError) {
         guard var log = running.removeValue(forKey: attempt), log.cap < LogTrimmer.none else { return }
         log.hasLeftovers = hasLeftovers
         log.interval = LogTrimmer.fastest
@@ -83,7 +83,7 @@ struct LogTrimmer {
     }
 
     /// Open logs of running attempts.
-    var openLogs: [(attempt: Attempt, files: [LogFile])] { running.values.map { ($0.attempt, $0.files) } }
+    var openLogs: [(attempt: AttemptID, files: [LogFile])] { running.values.map { ($0.attempt, $0.files) } }
 
     /// True if logs of ended attempts are still being checked.
     var hasEnded: Bool { !ended.isEmpty }

@@ -92,7 +92,7 @@ extension Runner {
     }
 
     private func apply(_ message: String, to record: AttemptRecord) {
-        let update = NotifyUpdate(message: message)
+        let update = OperationUpdate(message: message)
         if update.isEmpty { return }
         record.update.merge(update)
         record.unreportedUpdate.merge(update)
@@ -110,12 +110,12 @@ extension Runner {
     }
 
     /// Returns the attempt that a process belongs to; `nil`: none, or not known.
-    private func attempt(of pid: Int32) throws(SystemError) -> Attempt? {
+    private func attempt(of pid: Int32) throws(SystemError) -> AttemptID? {
         guard pid > 0 else { return nil }
         if let attempt = mains[pid] { return attempt }
         if let groups {
             guard let name = try groups.member(pid) else { return nil }
-            if let attempt = Attempt(groupName: name) { return attempt }
+            if let attempt = AttemptID(groupName: name) { return attempt }
             return try ControlGroupPool.attempt(in: groups.group(name))
         }
         return try descendants.attempt(ofDescendant: pid, mains: mains)
@@ -131,7 +131,7 @@ extension Runner {
         for attempt in attempts {
             guard let record = table[attempt], !record.unreportedUpdate.isEmpty else { continue }
             report(.updated(attempt, record.unreportedUpdate))
-            record.unreportedUpdate = NotifyUpdate()
+            record.unreportedUpdate = OperationUpdate()
         }
     }
 }

@@ -10,10 +10,10 @@ internal import OpsSystemd
 final class SlotNotifySocket {
     let socket: NotifySocket
     /// Attempt that uses the socket; `nil`: it waits for the next operation of its slot.
-    var attempt: Attempt?
+    var attempt: AttemptID?
     private var source: ReadinessSource?
 
-    init(_ socket: consuming NotifySocket, of attempt: Attempt?) {
+    init(_ socket: consuming NotifySocket, of attempt: AttemptID?) {
         self.socket = socket
         self.attempt = attempt
     }
@@ -47,7 +47,7 @@ struct SlotNotifySockets {
     /// Returns the socket of a slot for its next operation. Makes a new one while an operation that was given up still has
     /// the old one.
     mutating func acquire(
-        slot: Int32, for attempt: Attempt, _ watch: (SlotNotifySocket) throws(SystemError) -> Void
+        slot: Int32, for attempt: AttemptID, _ watch: (SlotNotifySocket) throws(SystemError) -> Void
     ) throws(SystemError) -> SlotNotifySocket {
         if let socket = bySlot[slot], socket.attempt == nil {
             socket.attempt = attempt

@@ -15,9 +15,9 @@ struct ReexecutionState {
     var defaults: LaunchDefaults
     var records: [AttemptRecord]
     var leftoverGroups: [ControlGroup]
-    var staleTrees: [Attempt: StaleTree]
+    var staleTrees: [AttemptID: StaleTree]
     var logs: LogTrimmer
-    var outputDirectories: [(attempt: Attempt, directory: OutputDirectories.Directory)]
+    var outputDirectories: [(attempt: AttemptID, directory: OutputDirectories.Directory)]
     /// Descriptors, open in this process; the new program owns them.
     var lock: Int32
     var listener: Int32
@@ -35,7 +35,7 @@ struct ReexecutionState {
         /// True if the next operation of the slot gets it.
         var isCurrent: Bool
         /// Attempt that uses it, and the user of that attempt.
-        var attempt: Attempt?
+        var attempt: AttemptID?
         var uid: UInt32
     }
 }
@@ -193,7 +193,7 @@ extension Packer {
     fileprivate mutating func pack(_ record: AttemptRecord) {
         packRecord { packer in
             packer.pack(record.attempt)
-            packer.pack(record.greetingState)
+            packer.pack(record.attemptState)
             packer.pack(record.process)
             switch record.tree {
             case .none: packer.pack(UInt8(0))
@@ -224,7 +224,7 @@ extension Unpacker {
     fileprivate mutating func attemptRecord() throws(ProtocolError) -> AttemptRecord {
         let attempt = try attempt()
         let phase: AttemptRecord.Phase
-        switch try greetingState() {
+        switch try attemptState() {
         case .running: phase = .running
         case .exited(let exit): phase = .exited(exit)
         case .gone(let exit): phase = .gone(exit)
@@ -241,8 +241,8 @@ extension Unpacker {
         }
         let record = AttemptRecord(
             attempt, phase, process: process, tree: tree, leftovers: try leftovers(), grace: try number())
-        record.update = try notifyUpdate()
-        record.unreportedUpdate = try notifyUpdate()
+        record.update = try operationUpdate()
+        record.unreportedUpdate = try operationUpdate()
         record.isFrozen = try flag()
         record.killAt = try optionalNumber()
         return record

@@ -5,7 +5,7 @@ internal import OpsSystemd
 /// Starting staged launches.
 extension Runner {
     /// Adds a staged launch. An attempt that it depends on may have ended while the command was on its way.
-    func stage(_ request: LaunchRequest, after: [Attempt]) {
+    func stage(_ request: LaunchRequest, after: [AttemptID]) {
         let rest = after.filter { !staged.hasSucceeded($0) }
         for attempt in rest where table[attempt]?.isAlive == false { staged.block(for: attempt) }
         staged.add(request, after: rest)
@@ -38,7 +38,7 @@ extension Runner {
             while staged.canStart {
                 guard try connection.acquireToken() else { return staged.removeAll() }
                 guard let launch = staged.popNext() else { return }
-                report(.stagedStarted(launch.attempt, slot: launch.slot, at: Clock.read()))
+                report(.stagedStarted(launch.attempt, SlotStart(slot: launch.slot, at: Clock.read())))
                 self.launch(launch)
             }
         }

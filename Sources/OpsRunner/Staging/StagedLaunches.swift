@@ -1,4 +1,5 @@
 internal import OpsExecutor
+internal import OpsSystem
 
 /// Launches that opsd has stored and sent in advance. When an attempt succeeds, the runner starts the first staged launch
 /// that waits for no other attempt, in the slot that became free.
@@ -9,33 +10,33 @@ struct StagedLaunches {
     private struct Launch {
         let request: LaunchRequest
         /// Attempts that have to succeed first and have not yet.
-        var after: [Attempt]
+        var after: [AttemptID]
     }
 
     private var launches: [Launch] = []
     /// Attempts that ended otherwise than by plain success and whose end opsd has not acknowledged. Nothing starts while
     /// there are any: opsd decides what comes next.
-    private var blockers: Set<Attempt> = []
+    private var blockers: Set<AttemptID> = []
     /// Attempts that have succeeded and whose end opsd has not acknowledged: a launch that depends on one of them may
     /// still arrive.
-    private var succeeded: Set<Attempt> = []
+    private var succeeded: Set<AttemptID> = []
     /// Slots of those attempts that no other attempt has yet.
-    private var freeSlots: [(attempt: Attempt, slot: Int32)] = []
+    private var freeSlots: [(attempt: AttemptID, slot: Int32)] = []
 
-    mutating func add(_ launch: LaunchRequest, after: [Attempt]) {
+    mutating func add(_ launch: LaunchRequest, after: [AttemptID]) {
         launches.append(Launch(request: launch, after: after))
     }
 
-    func hasSucceeded(_ attempt: Attempt) -> Bool { succeeded.contains(attempt) }
+    func hasSucceeded(_ attempt: AttemptID) -> Bool { succeeded.contains(attempt) }
 
     /// Returns whether a staged launch depends on an attempt.
-    func isDependency(_ attempt: Attempt) -> Bool { launches.contains { $0.after.contains(attempt) } }
+    func isDependency(_ attempt: AttemptID) -> Bool { launches.contains { $0.after.contains(attempt) } }
 
     /// Starts nothing more until opsd acknowledges the end of an attempt.
-    mutating func block(for attempt: Attempt) { blockers.insert(attempt) }
+    mutating func block(for attempt: AttemptID) { blockers.insert(attempt) }
 
     /// Notes that opsd has stored the end of an attempt. Launches that it stages from now on take that end into account.
-    mutating func acknowledge(_ attempt: Attempt) {
+    mutating func acknowledge(_ attempt: AttemptID) {
         blockers.remove(attempt)
         succeeded.remove(attempt)
         freeSlots.removeAll { $0.attempt == attempt }
@@ -48,9 +49,9 @@ struct StagedLaunches {
     mutating func reset() { self = StagedLaunches() }
 
     /// Offers the slot of an attempt that has succeeded to staged launches.
-    mutating func addFreeSlot(_ slot: Int32, of attempt: Attempt) { freeSlots.append((attempt: attempt, slot: slot)) }
+    mutating func addFreeSlot(_ slot: Int32, of attempt: AttemptID) { freeSlots.append((attempt: attempt, slot: slot)) }
 
-    mutating func recordSuccess(of attempt: Attempt) {
+    mutating func recordSuccess(of attempt: AttemptID) {
         succeeded.insert(attempt)
         for index in launches.indices where !launches[index].after.isEmpty {
             launches[index].after.removeAll { $0 == attempt }

@@ -4,7 +4,7 @@ internal import OpsSystem
 /// Identification of an attempt in the environment of its processes: operation, attempt and daemon, since each daemon
 /// numbers its own operations.
 struct AttemptTag: Hashable {
-    var attempt: Attempt
+    var attempt: AttemptID
     /// Socket of the daemon.
     var socket: String
 
@@ -13,7 +13,7 @@ struct AttemptTag: Hashable {
         var number: Int32?
         var helper: Int32?
         var socket: String?
-        let helperPrefix = Attempt.helperVariable + "="
+        let helperPrefix = AttemptID.helperVariable + "="
         for entry in environment {
             if entry.hasPrefix("OPS_ID=") { operation = Int64(entry.dropFirst(7)) }
             if entry.hasPrefix("OPS_ATTEMPT=") { number = Int32(entry.dropFirst(12)) }
@@ -21,18 +21,18 @@ struct AttemptTag: Hashable {
             if entry.hasPrefix("OPS_SOCKET=") { socket = String(entry.dropFirst(11)) }
         }
         guard let operation, let number, let socket else { return nil }
-        attempt = Attempt(operation: operation, number: helper.map { -$0 } ?? number)
+        attempt = AttemptID(OperationID(operation), helper.map { -$0 } ?? number)
         self.socket = socket
     }
 }
 
-extension Attempt {
+extension AttemptID {
     /// Name of the control group of this attempt.
-    var groupName: String { "\(operation).\(number)" }
+    var groupName: String { "\(operation.rawValue).\(number)" }
 
     init?(groupName: String) {
         let parts = groupName.split(separator: ".")
         guard parts.count == 2, let operation = Int64(parts[0]), let number = Int32(parts[1]) else { return nil }
-        self.init(operation: operation, number: number)
+        self.init(OperationID(operation), number)
     }
 }

@@ -25,7 +25,7 @@ struct ControlGroupPool {
     }
 
     /// Returns a vacant group; `nil`: the attempt needs a group of its own.
-    mutating func acquire(for attempt: Attempt) throws(SystemError) -> PooledControlGroup? {
+    mutating func acquire(for attempt: AttemptID) throws(SystemError) -> PooledControlGroup? {
         let next = vacant.popLast()
         guard let pooled = try next == nil ? make() : next else { return nil }
         do throws(SystemError) {
@@ -78,9 +78,9 @@ struct ControlGroupPool {
     }
 
     /// Returns the pooled groups of earlier runners, by the attempt that used each of them last.
-    func groupsOfEarlierRunners() throws(SystemError) -> [Attempt: [ControlGroup]] {
+    func groupsOfEarlierRunners() throws(SystemError) -> [AttemptID: [ControlGroup]] {
         guard let hierarchy else { return [:] }
-        var groups: [Attempt: [ControlGroup]] = [:]
+        var groups: [AttemptID: [ControlGroup]] = [:]
         for (name, group) in try hierarchy.groups()
         where name.hasPrefix(Self.commonPrefix) && !name.hasPrefix(prefix) {
             if let attempt = try Self.attempt(in: group) { groups[attempt, default: []].append(group) }
@@ -89,7 +89,7 @@ struct ControlGroupPool {
     }
 
     /// Returns the attempt that uses a pooled group.
-    static func attempt(in group: ControlGroup) throws(SystemError) -> Attempt? {
-        try group.owner().flatMap { Attempt(groupName: $0) }
+    static func attempt(in group: ControlGroup) throws(SystemError) -> AttemptID? {
+        try group.owner().flatMap { AttemptID(groupName: $0) }
     }
 }

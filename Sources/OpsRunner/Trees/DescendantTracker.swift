@@ -9,9 +9,9 @@ internal import OpsSystem
 /// for the user of the operation that it names: any process can write it.
 struct DescendantTracker {
     /// Adopted children and the attempts that they belong to; `nil`: not known.
-    private(set) var orphans: [Int32: Attempt?] = [:]
+    private(set) var orphans: [Int32: AttemptID?] = [:]
     private struct Tree {
-        var attempt: Attempt
+        var attempt: AttemptID
         /// OPS_SOCKET of its processes; `nil`: no longer known.
         var socket: String?
         var uid: UInt32
@@ -24,11 +24,11 @@ struct DescendantTracker {
     /// Living trees, by the session of their main process.
     private var sessions: [Int32: Tree] = [:]
 
-    mutating func begin(_ attempt: Attempt, main: Int32, socket: String?, uid: UInt32) {
+    mutating func begin(_ attempt: AttemptID, main: Int32, socket: String?, uid: UInt32) {
         sessions[main] = Tree(attempt: attempt, socket: socket, uid: uid)
     }
 
-    mutating func end(_ attempt: Attempt, main: Int32) {
+    mutating func end(_ attempt: AttemptID, main: Int32) {
         // The number may belong to another main process by now.
         if sessions[main]?.attempt == attempt { sessions[main] = nil }
     }
@@ -39,16 +39,16 @@ struct DescendantTracker {
     mutating func removeOrphan(_ pid: Int32) { orphans[pid] = nil }
 
     /// Records the children that are neither a main process nor a helper process of the runner.
-    mutating func adopt(mains: [Int32: Attempt], except isHelper: (Int32) -> Bool) throws(SystemError) {
+    mutating func adopt(mains: [Int32: AttemptID], except isHelper: (Int32) -> Bool) throws(SystemError) {
         for pid in try Children.all() where mains[pid] == nil && orphans[pid] == nil && !isHelper(pid) {
             orphans[pid] = .some(try attempt(ofOrphan: pid))
         }
     }
 
-    func hasOrphan(of attempt: Attempt) -> Bool { orphans.values.contains { $0 == attempt } }
+    func hasOrphan(of attempt: AttemptID) -> Bool { orphans.values.contains { $0 == attempt } }
 
     /// Returns the attempt of an orphan, by its session, its environment, or its user.
-    private func attempt(ofOrphan pid: Int32) throws(SystemError) -> Attempt? {
+    private func attempt(ofOrphan pid: Int32) throws(SystemError) -> AttemptID? {
         if let session = try ProcessRecord.read(pid)?.session, let tree = sessions[session] { return tree.attempt }
         let trees = try self.trees(ofUserOf: pid)
         if trees.isEmpty { return nil }
@@ -73,7 +73,7 @@ struct DescendantTracker {
     }
 
     /// Returns the attempt of any process, by its ancestors.
-    func attempt(ofDescendant pid: Int32, mains: [Int32: Attempt]) throws(SystemError) -> Attempt? {
+    func attempt(ofDescendant pid: Int32, mains: [Int32: AttemptID]) throws(SystemError) -> AttemptID? {
         var next = pid
         // Bounded: ancestors may end and change during the walk.
         for _ in 0..<256 {
@@ -89,12 +89,12 @@ struct DescendantTracker {
     }
 
     /// Returns the living processes of attempts, each named with its main process. Lists all processes of the machine once.
-    func members(of attempts: [(attempt: Attempt, main: Int32)]) throws(SystemError) -> [ProcessRecord] {
+    func members(of attempts: [(attempt: AttemptID, main: Int32)]) throws(SystemError) -> [ProcessRecord] {
         var childrenOf: [Int32: [ProcessRecord]] = [:]
         for record in try ProcessRecord.all() { childrenOf[record.parent, default: []].append(record) }
         // Only descendants of this process: the pid of a main process that has ended may belong to another process.
         var inSession: [Int32: [ProcessRecord]] = [:]
-        var adopted: [Attempt: [ProcessRecord]] = [:]
+        var adopted: [AttemptID: [ProcessRecord]] = [:]
         for record in DescendantTracker.below(childrenOf[Identity.pid] ?? [], childrenOf) {
             inSession[record.session, default: []].append(record)
             if let owner = orphans[record.pid] ?? nil { adopted[owner, default: []].append(record) }

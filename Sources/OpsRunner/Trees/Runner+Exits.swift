@@ -84,13 +84,7 @@ extension Runner {
     }
 
     private func exit(of record: AttemptRecord, _ child: EndedChild) -> ProcessExit {
-        var exit = ProcessExit(
-            status: .code(0), userMicroseconds: child.userMicroseconds, systemMicroseconds: child.systemMicroseconds,
-            maxResidentBytes: child.maxResidentBytes, at: Clock.read())
-        switch child.status {
-        case .code(let code): exit.status = .code(code)
-        case .signal(let number): exit.status = .signal(number)
-        }
+        var exit = ProcessExit(status: child.status, usage: child.usage, at: Clock.read())
         if case .group(let group) = record.tree { logErrors { try addUsage(of: group, to: &exit) } }
         return exit
     }
@@ -99,11 +93,11 @@ extension Runner {
     private func addUsage(of group: ControlGroup, to exit: inout ProcessExit) throws(SystemError) {
         if groups?.controllers.contains("cpu") == true {
             let time = try group.values(in: "cpu.stat")
-            exit.userMicroseconds = max(exit.userMicroseconds, time["user_usec"] ?? 0)
-            exit.systemMicroseconds = max(exit.systemMicroseconds, time["system_usec"] ?? 0)
+            exit.usage.userMicroseconds = max(exit.usage.userMicroseconds, time["user_usec"] ?? 0)
+            exit.usage.systemMicroseconds = max(exit.usage.systemMicroseconds, time["system_usec"] ?? 0)
         }
         if groups?.controllers.contains("memory") == true {
-            exit.maxResidentBytes = max(exit.maxResidentBytes, try group.value("", in: "memory.peak") ?? 0)
+            exit.usage.maxResidentBytes = max(exit.usage.maxResidentBytes, try group.value("", in: "memory.peak") ?? 0)
             // If the tree succeeded, the OOM killer is not the cause of its end.
             guard exit.status != .code(0) else { return }
             exit.outOfMemory = try group.value("oom_kill", in: "memory.events") ?? 0 > 0
@@ -167,7 +161,7 @@ extension Runner {
     }
 
     /// Ends what is done for the logs of an attempt while it runs.
-    func closeLogs(of attempt: Attempt, hasLeftovers: Bool) {
+    func closeLogs(of attempt: AttemptID, hasLeftovers: Bool) {
         let now = Clock.read().monotonic
         // Before the log is trimmed, which is a write.
         logErrors { try logSampler.end(attempt) }

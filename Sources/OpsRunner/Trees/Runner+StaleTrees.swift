@@ -4,7 +4,7 @@ internal import OpsSystemd
 
 /// Killing the processes of an earlier runner. They are not our children, so their end causes no event.
 extension Runner {
-    func killStaleTree(of attempt: Attempt, socket: String, uid: UInt32?) {
+    func killStaleTree(of attempt: AttemptID, socket: String, uid: UInt32?) {
         // An attempt of this runner is terminated as such.
         if let record = table[attempt] {
             if record.isAlive { terminate(record, grace: 0) } else { report(.gone(attempt)) }
@@ -41,7 +41,7 @@ extension Runner {
     }
 
     /// Kills the groups of an attempt. `pooled`: groups of the pool that the attempt was the last to use.
-    private func killGroups(of attempt: Attempt, _ pooled: [ControlGroup]) throws(SystemError) -> Bool {
+    private func killGroups(of attempt: AttemptID, _ pooled: [ControlGroup]) throws(SystemError) -> Bool {
         guard let own = groups?.group(attempt.groupName) else { return true }
         var isGone = true
         for group in [own] + pooled where Files.exists(group.path) {

@@ -59,7 +59,7 @@ extension Runner {
     @discardableResult
     func signal(_ records: [AttemptRecord], _ number: Int32) -> [ProcessRecord] {
         var signalled: [ProcessRecord] = []
-        var trees: [(attempt: Attempt, main: Int32)] = []
+        var trees: [(attempt: AttemptID, main: Int32)] = []
         for record in records {
             switch record.tree {
             case .none: break
@@ -84,7 +84,7 @@ extension Runner {
         return signalled
     }
 
-    func setFrozen(_ attempt: Attempt, _ frozen: Bool) {
+    func setFrozen(_ attempt: AttemptID, _ frozen: Bool) {
         // A tree that is being terminated must be able to end.
         guard let record = table[attempt], record.isAlive, record.isFrozen != frozen, record.killAt == nil else {
             return

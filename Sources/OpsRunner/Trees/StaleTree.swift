@@ -28,17 +28,17 @@ struct Backoff {
 
 /// Processes of this machine that belong to attempts of an earlier runner.
 struct Survivors {
-    private var processes: [Attempt: [ProcessRecord]] = [:]
+    private var processes: [AttemptID: [ProcessRecord]] = [:]
 
-    subscript(attempt: Attempt) -> [ProcessRecord] { processes[attempt] ?? [] }
+    subscript(attempt: AttemptID) -> [ProcessRecord] { processes[attempt] ?? [] }
 
     /// Finds the processes of attempts. A process belongs to an attempt if its environment names attempt and socket and it
     /// runs as the user of the attempt, if it runs as that user in the session of such a process, or if it descends from
     /// a process that belongs to the attempt.
-    init(of attempts: [Attempt: StaleTree], ours: Int32) throws(SystemError) {
+    init(of attempts: [AttemptID: StaleTree], ours: Int32) throws(SystemError) {
         let all = try ProcessRecord.all().filter { !$0.hasEnded && $0.pid != ours }
-        var owners: [Int32: Attempt] = [:]
-        var sessions: [Int32: Attempt] = [:]
+        var owners: [Int32: AttemptID] = [:]
+        var sessions: [Int32: AttemptID] = [:]
         var users: [Int32: ProcessRecord.Users] = [:]
         for record in all {
             guard let user = try ProcessRecord.users(of: record.pid) else { continue }

@@ -39,8 +39,8 @@ struct AttemptWrite {
 
     let attempt: AttemptID
     var start: Start?
-    var process: Process?
-    var exit: Exit?
+    var process: LaunchedProcess?
+    var exit: ProcessExit?
     var end: End?
     var finish: Finish?
 
@@ -175,7 +175,7 @@ extension AttemptWrite.Finish {
     }
 }
 
-extension Exit.Status {
+extension ProcessExit.Status {
     fileprivate var code: Int64? {
         if case .code(let code) = self { Int64(code) } else { nil }
     }

@@ -65,8 +65,8 @@ extension History {
         return dependencies
     }
 
-    static func usage(_ row: Statement, from first: Int32) -> Usage {
-        Usage(
+    static func usage(_ row: Statement, from first: Int32) -> ProcessUsage {
+        ProcessUsage(
             userMicroseconds: row.int(first), systemMicroseconds: row.int(first + 1),
             maxResidentBytes: row.int(first + 2))
     }

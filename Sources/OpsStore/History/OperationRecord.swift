@@ -53,7 +53,7 @@ public struct OperationRecord: Sendable {
     public internal(set) var finishedAt: Int64?
     /// End of a back-off.
     public internal(set) var notBefore: Int64?
-    public internal(set) var usage: Usage?
+    public internal(set) var usage: ProcessUsage?
 
     public var isHeld: Bool { flags.contains(.held) }
     public var isBarrier: Bool { flags.contains(.barrier) }
@@ -70,7 +70,7 @@ public struct AttemptRecord: Equatable, Sendable {
     public internal(set) var signal: Int32?
     public internal(set) var startedAt: Int64
     public internal(set) var finishedAt: Int64?
-    public internal(set) var usage: Usage?
+    public internal(set) var usage: ProcessUsage?
     /// True if the attempt has left something in its output directory.
     public internal(set) var hasOutputs: Bool
 }

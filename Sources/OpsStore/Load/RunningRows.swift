@@ -57,19 +57,19 @@ struct RunningRows {
         return try starts.step() ? starts.int(0) : 0
     }
 
-    private var process: Process? {
+    private var process: LaunchedProcess? {
         guard let pid = attempts.optionalInt32(5) else { return nil }
-        return Process(
+        return LaunchedProcess(
             pid: pid, startTicks: UInt64(bitPattern: attempts.int(6)),
             at: Moment(monotonic: attempts.int(7), wall: attempts.int(8)))
     }
 
-    private var exit: Exit? {
+    private var exit: ProcessExit? {
         guard !attempts.isNull(13) else { return nil }
-        let status: Exit.Status = attempts.isNull(10) ? .code(attempts.int32(9)) : .signal(attempts.int32(10))
-        return Exit(
+        let status: ProcessExit.Status = attempts.isNull(10) ? .code(attempts.int32(9)) : .signal(attempts.int32(10))
+        return ProcessExit(
             status: status, outOfMemory: attempts.bool(11),
-            usage: Usage(
+            usage: ProcessUsage(
                 userMicroseconds: attempts.int(14), systemMicroseconds: attempts.int(15),
                 maxResidentBytes: attempts.int(16)),
             at: Moment(monotonic: attempts.int(12), wall: attempts.int(13)))

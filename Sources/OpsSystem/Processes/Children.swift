@@ -1,17 +1,12 @@
 internal import COpsSpawn
 internal import Glibc
+public import OpsModel
 
 /// A child that has ended and been waited for, with what it used.
 public struct EndedChild: Hashable, Sendable {
-    public enum Status: Hashable, Sendable {
-        case code(Int32)
-        case signal(Int32)
-    }
     public var pid: Int32
-    public var status: Status
-    public var userMicroseconds: Int64
-    public var systemMicroseconds: Int64
-    public var maxResidentBytes: Int64
+    public var status: ProcessExit.Status
+    public var usage: ProcessUsage
 }
 
 /// Child processes of this process.
@@ -49,7 +44,8 @@ public enum Children {
         guard found > 0 else { return nil }
         return EndedChild(
             pid: exit.pid, status: exit.by_signal == 0 ? .code(exit.status) : .signal(exit.status),
-            userMicroseconds: exit.user_microseconds, systemMicroseconds: exit.system_microseconds,
-            maxResidentBytes: exit.max_resident_bytes)
+            usage: ProcessUsage(
+                userMicroseconds: exit.user_microseconds, systemMicroseconds: exit.system_microseconds,
+                maxResidentBytes: exit.max_resident_bytes))
     }
 }

@@ -1,7 +1,7 @@
 internal import OpsExecutor
 internal import OpsSystem
 
-extension NotifyUpdate {
+extension OperationUpdate {
     /// Longest result and longest status, in bytes.
     static let textLimit = 4096
 
@@ -12,8 +12,8 @@ extension NotifyUpdate {
             guard let equals = line.firstIndex(of: "=") else { continue }
             let value = line[line.index(after: equals)...]
             switch line[..<equals] {
-            case "STATUS": status = NotifyUpdate.bounded(value)
-            case "X_OPS_RESULT": if value.utf8.count <= NotifyUpdate.textLimit { result = String(value) }
+            case "STATUS": status = OperationUpdate.bounded(value)
+            case "X_OPS_RESULT": if value.utf8.count <= OperationUpdate.textLimit { result = String(value) }
             case "X_OPS_FINISHED": finished = Int32(value)
             case "X_OPS_PROGRESS": setProgress(value)
             case "EXTEND_TIMEOUT_USEC":
@@ -42,7 +42,7 @@ extension NotifyUpdate {
     }
 
     /// Replaces values by those of a later update.
-    mutating func merge(_ later: NotifyUpdate) {
+    mutating func merge(_ later: OperationUpdate) {
         status = later.status ?? status
         if later.progressDone != nil {
             progressDone = later.progressDone
