@@ -92,7 +92,7 @@ final class FileThreads: Sendable {
             try rights?.keep()
         } catch {
             // Nothing may be done with the rights of the process instead.
-            refusal = Failure(.retryable, "\(error)")
+            refusal = Failure(error)
         }
         while let batch = nextBatch() {
             if batch.isEmpty { ops_wait_for_wake(wanted.rawValue) } else { run(batch, refusal: refusal) }
