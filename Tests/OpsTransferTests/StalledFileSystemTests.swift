@@ -36,7 +36,18 @@ final class SilentFileSystem {
         process.waitUntilExit()
     }
 
-    static var isPossible: Bool { Program.isRoot && FileManager.default.fileExists(atPath: "/dev/fuse") }
+    /// True if this process may mount one.
+    static let isPossible: Bool = {
+        guard Program.isRoot, FileManager.default.fileExists(atPath: "/dev/fuse") else { return false }
+        do {
+            let folder = try Scratch.folder()
+            try SilentFileSystem(folder).unmount()
+            try FileManager.default.removeItem(atPath: folder)
+            return true
+        } catch {
+            return false
+        }
+    }()
 }
 
 @Suite(
