@@ -126,6 +126,8 @@ extension Scheduler {
     }
 
     private func longestRest(_ operation: OperationIndex, _ stored: Snapshot.Row) -> Int64 {
+        // Stored together. An attempt can have asked for more than the policy has.
+        if stored.readyAt > 0 { return max(0, stored.notBefore - stored.readyAt) }
         if let retry = policy(of: operation)?.retry {
             return retry.delay(after: stored.attemptsInRun, of: AttemptID(stored.id, stored.attempt))
         }

@@ -305,6 +305,27 @@ import Testing
         #expect(world.turn() == ["started 1#3 slot 0"])
     }
 
+    @Test(arguments: [false, true])
+    func `a backoff that an attempt has asked for survives a restart`(clockWasSetBack: Bool) {
+        var policy = Policy()
+        policy.retry = RetryPolicy(limit: 3, backoff: World.second, jitter: 0)
+        var world = World(
+            snapshot {
+                $0.policies = [policy]
+                $0.operations[0].policy = 0
+                $0.operations[0].state = .ready
+                $0.operations[0].attemptsInRun = 1
+                $0.operations[0].readyAt = (clockWasSetBack ? 1_086_400 : 1_000_000) * World.second
+                $0.operations[0].notBefore = $0.operations[0].readyAt + 60 * World.second
+                $0.running = []
+            }, connected: false)
+        #expect(connect(&world) == [])
+        world.pass(seconds: 59)
+        #expect(world.turn() == [])
+        world.pass(seconds: 1)
+        #expect(world.turn() == ["started 1#2 slot 0"])
+    }
+
     @Test func `a retried child no longer counts as failed for its parent`() {
         var world = World()
         world.add()
