@@ -179,7 +179,7 @@ import Testing
         let exit = ProcessExit(status: .code(75), at: world.now, retryAfter: wish * World.second)
         #expect(
             world.after(report(.exited(first, exit, treeIsGone: true))) == [
-                "exited 1#1", "ended 1#1 failed", "retrying 1",
+                "job started 1#1", "launched 1#1", "exited 1#1", "ended 1#1 failed", "retrying 1",
             ])
         #expect(load(world)?.inFlight == 0, "the wait takes no part of the window")
         #expect(world.scheduler.nextDeadline.monotonic == world.now.monotonic + delay * World.second)
