@@ -34,7 +34,7 @@ import Testing
 
     @Test func `an array is not larger than the cluster allows`() throws {
         let cluster = try SlurmCluster()
-        // MaxArraySize is 5, so the largest index is 4.
+        // MaxArraySize 5 allows the indices 0 to 4.
         try submit(cluster, 10, [], "exit 0")
         for id in 1...10 { #expect(try cluster.finish(id)["outcome"] as? String == "succeeded") }
         #expect(

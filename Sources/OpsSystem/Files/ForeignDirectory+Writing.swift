@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Files that this process writes for the user. A link that the user has put in the place of a name is never followed.
+/// Files that this process writes for the user. A link that the user has put in the place of a file is never followed.
 extension ForeignDirectory {
     /// Takes a name, durably, with a link to nowhere. Returns false if anything else than this link has the name.
     public borrowing func take(_ name: String, withLinkTo text: String) throws(SystemError) -> Bool {

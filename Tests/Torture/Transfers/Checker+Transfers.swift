@@ -101,7 +101,7 @@ extension Checker {
             }
             if !transfer.maySucceed { find("\(name) succeeded and had to fail") }
         case "failed":
-            // If no block is free, neither log nor file can be written.
+            // On a file system without a free block, neither log nor file can be written.
             let hadNoRoom = evidence.faults.contains { $0.harm.contains(.noRoom) }
             let isExplained = attempt.exitCode.map { transfer.codes.contains($0) } ?? false
             if !isExplained, !hadNoRoom {
