@@ -207,7 +207,7 @@ struct Torture {
         if let page = companions.page, !page.end(after: last, seconds: 60) {
             ledger.find("the page was not told all \(last) events within 60 s")
         }
-        // What happened meanwhile is part of the evidence, which is read next.
+        // Events that occurred meanwhile are part of the evidence, which is read next.
         let newest = try Wire.call(victims.socket, "Status")["lastSeq"] as? Int ?? last
         if !watcher.end(after: newest, seconds: 60) {
             ledger.find("the watcher was not told all \(newest) events within 60 s")
