@@ -51,7 +51,7 @@ struct ListingRounds {
 
 /// Facts: what Slurm says of jobs.
 extension SlurmExecutor {
-    private static let shortestPause: Int64 = 250_000_000
+    private static let shortestPause: Int64 = 500_000_000
 
     /// Starts a round of listings if it is due.
     func listIfDue() {
