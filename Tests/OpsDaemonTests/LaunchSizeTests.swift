@@ -46,7 +46,10 @@ import Testing
         /// loop.
         func listen(untilEnd id: Int64) throws {
             try runner.listen()
-            for _ in 0..<500 where try operation(id).outcome == nil { try runner.listen() }
+            for _ in 0..<500 {
+                if try operation(id).outcome != nil { return }
+                try runner.listen()
+            }
         }
     }
 
