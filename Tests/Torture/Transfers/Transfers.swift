@@ -156,7 +156,10 @@ extension Planner {
     mutating func addTransfer(_ operation: inout [String: Any], _ plan: inout Planned, from transfers: Transfers) {
         guard var scenario = dice.pick(Scenario.all) else { return }
         if isTreacherous { scenario = .treacherous }
-        let size = scenario.isSlow ? dice.roll(100_000...400_000) : dice.pick([0, 1, 1000, 50_000, 150_000]) ?? 1
+        // A file without a byte cannot be truncated.
+        let smallest = scenario.maySucceed ? 0 : 1
+        let size =
+            scenario.isSlow ? dice.roll(100_000...400_000) : dice.pick([smallest, 1, 1000, 50_000, 150_000]) ?? 1
         // The server has a second version of its own.
         let version = dice.roll(3...6)
         var request = transfers.request(plan.name, scenario, size: size, version: version)
