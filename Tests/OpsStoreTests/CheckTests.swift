@@ -25,8 +25,8 @@ import Testing
             "INSERT INTO ending (operation, outcome, causeKind, \"by\") VALUES (3, 3, 6, 'x')",
             "an end is decided for operation 3, which does not execute"
         ),
-        ("UPDATE meta SET hand = '[[1,2,1]]'", "operation 1 may yet be started, which is not about to"),
-        ("UPDATE meta SET hand = '[[3,1,9]]'", "operation 3 may yet be started by a runner that is not there"),
+        ("UPDATE meta SET staged = '[[1,2,1]]'", "operation 1 may yet be started, which is not about to"),
+        ("UPDATE meta SET staged = '[[3,1,9]]'", "operation 3 may yet be started by a runner that is not there"),
         ("UPDATE operation SET queue = 99 WHERE id = 3", "row 3 of operation refers to what is not there"),
         ("DELETE FROM meta", "the row of meta is missing"),
         ("UPDATE edge SET \"when\" = 9 WHERE dependency = 1", "operation 2 waits for 1 in an unknown way"),

@@ -130,7 +130,7 @@ final class Mirror {
                 \(running.timeoutRemaining ?? -1) \(running.isOver)
                 """
         }
-        lines += snapshot.staged.map { "foretold \($0.attempt) \($0.runner) \($0.boot) \($0.hasStarted)" }
+        lines += snapshot.staged.map { "staged \($0.attempt) \($0.runner) \($0.boot) \($0.hasStarted)" }
         lines += snapshot.endedChildren.map { "children \($0.parent.rawValue) \($0.unsuccessful)" }
         lines += snapshot.owedObservers.map { "owed \($0.operation.rawValue) \($0.run)" }
         return lines.sorted()

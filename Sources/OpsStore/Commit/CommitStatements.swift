@@ -21,7 +21,7 @@ struct CommitStatements {
 
 /// Statements that store a submission.
 struct SubmissionStatements {
-    let insertSubmission, insertOperation, insertEdge, deleteEdge, settleEdge, unsettleEdges, insertText, findText,
+    let insertSubmission, insertOperation, insertEdge, deleteEdge, resolveEdge, unresolveEdges, insertText, findText,
         insertLabels, insertPolicy: Statement
     let insertCategorySet, insertCategoryUse: Statement
 
@@ -43,10 +43,10 @@ struct SubmissionStatements {
         insertEdge = try make(
             """
             INSERT INTO edge (operation, dependency, "when", crossing) VALUES (?1, ?2, ?3, ?4)
-            ON CONFLICT DO UPDATE SET settled = 0
+            ON CONFLICT DO UPDATE SET resolved = 0
             """)
-        settleEdge = try make("UPDATE edge SET settled = 1 WHERE operation = ?1 AND dependency = ?2")
-        unsettleEdges = try make("UPDATE edge SET settled = 0 WHERE operation = ?1 AND settled")
+        resolveEdge = try make("UPDATE edge SET resolved = 1 WHERE operation = ?1 AND dependency = ?2")
+        unresolveEdges = try make("UPDATE edge SET resolved = 0 WHERE operation = ?1 AND resolved")
         deleteEdge = try make("DELETE FROM edge WHERE operation = ?1 AND dependency = ?2")
         insertText = try make("INSERT INTO text (id, hash, body) VALUES (?1, ?2, ?3)")
         insertLabels = try make(
@@ -148,7 +148,7 @@ struct StagingStatements {
 
     init(_ database: Database) throws(StoreError) {
         func make(_ sql: String) throws(StoreError) -> Statement { try database.prepare(sql) }
-        write = try make("UPDATE meta SET hand = ?1")
+        write = try make("UPDATE meta SET staged = ?1")
         assumeStartedOperation = try make(
             """
             UPDATE operation SET state = 2, attempt = ?2, run = ?3, \(OperationStatements.due), notBefore = NULL

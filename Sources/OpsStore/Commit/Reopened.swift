@@ -40,7 +40,7 @@ struct Reopened {
             waits.bind(1, edge.from)
             let isWaiting = try waits.step() && waits.bool(0)
             waits.reset()
-            if isWaiting { try store.update(store.statements.submission.settleEdge, OperationID(edge.from), edge.on) }
+            if isWaiting { try store.update(store.statements.submission.resolveEdge, OperationID(edge.from), edge.on) }
         }
     }
 }

@@ -49,7 +49,7 @@ extension Store {
     }
 
     func reopen(_ id: OperationID, _ run: Int32, _ state: OperationState, at: Int64) throws(StoreError) {
-        try update(statements.submission.unsettleEdges, id)
+        try update(statements.submission.unresolveEdges, id)
         let statement = statements.operation.reopened
         statement.bind(1, id.rawValue)
         statement.bind(2, run)

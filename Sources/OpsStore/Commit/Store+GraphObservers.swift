@@ -2,7 +2,7 @@ public import OpsCore
 
 /// Commands that run when a graph has finished, or at its first failure: JSON arrays.
 public struct GraphObservers: Equatable, Sendable {
-    /// Moments of a graph, as bits of the column `told`.
+    /// Moments of a graph, as bits of the column `ran`.
     public enum Moment: Int64, Hashable, Sendable, CaseIterable {
         case failure = 1
         case finish = 2
@@ -33,8 +33,8 @@ extension Store {
     func reopenObservers(ofSubmission first: Int64, at instant: Int64) throws(StoreError) {
         let row = try kept(
             """
-            UPDATE graphObserver SET told = 0, since = ?2
-            WHERE told >= 2 AND graph = (SELECT graph FROM submission WHERE first = ?1) RETURNING graph
+            UPDATE graphObserver SET ran = 0, since = ?2
+            WHERE ran >= 2 AND graph = (SELECT graph FROM submission WHERE first = ?1) RETURNING graph
             """)
         row.bind(1, first)
         row.bind(2, instant)
@@ -51,7 +51,7 @@ extension Store {
     /// Stores that observers of a graph have run.
     public func setRan(_ moments: Set<GraphObservers.Moment>, of graph: GraphID) throws(StoreError) {
         try change { () throws(StoreError) in
-            let row = try kept("UPDATE graphObserver SET told = told | ?2 WHERE graph = ?1")
+            let row = try kept("UPDATE graphObserver SET ran = ran | ?2 WHERE graph = ?1")
             row.bind(1, graph.rawValue)
             row.bind(2, moments.reduce(0) { $0 | $1.rawValue })
             try row.run()
@@ -61,7 +61,7 @@ extension Store {
     /// Stores that a graph continues after an end that was reported to its observers.
     public func restartObservers(of graph: GraphID, at instant: Int64) throws(StoreError) {
         try change { () throws(StoreError) in
-            let row = try kept("UPDATE graphObserver SET told = 0, since = ?2 WHERE graph = ?1")
+            let row = try kept("UPDATE graphObserver SET ran = 0, since = ?2 WHERE graph = ?1")
             row.bind(1, graph.rawValue)
             row.bind(2, instant)
             try row.run()

@@ -21,8 +21,8 @@ struct StagedRows {
         let rows = try database.prepare(
             """
             SELECT operation, attempt, runner, EXISTS (
-                SELECT 1 FROM attempt a WHERE a.operation = foretold.operation AND a.number = foretold.attempt)
-            FROM foretold
+                SELECT 1 FROM attempt a WHERE a.operation = l.operation AND a.number = l.attempt)
+            FROM stagedLaunches l
             """)
         while try rows.step() {
             starts.append(

@@ -107,12 +107,12 @@ extension History {
         JOIN operation o ON o.id = e.operation WHERE o.state <> 2
         """,
         """
-        SELECT 'operation ' || f.operation || ' may yet be started, which is not about to' FROM foretold f
-        LEFT JOIN operation o ON o.id = f.operation WHERE ifnull(o.state, 3) = 3
+        SELECT 'operation ' || l.operation || ' may yet be started, which is not about to' FROM stagedLaunches l
+        LEFT JOIN operation o ON o.id = l.operation WHERE ifnull(o.state, 3) = 3
         """,
         """
-        SELECT 'operation ' || operation || ' may yet be started by a runner that is not there' FROM foretold
-        WHERE NOT EXISTS (SELECT 1 FROM runner WHERE id = foretold.runner)
+        SELECT 'operation ' || operation || ' may yet be started by a runner that is not there' FROM stagedLaunches l
+        WHERE NOT EXISTS (SELECT 1 FROM runner WHERE id = l.runner)
         """,
         """
         SELECT 'events are missing: ' || (max(seq) - min(seq) + 1 - count(*)) || ' between ' || min(seq) || ' and '

@@ -29,7 +29,7 @@ public struct ObservedProgress: Sendable {
 extension History {
     /// Returns the graphs whose observers have not all run.
     public func graphsWithOwedObservers() throws(StoreError) -> [GraphID] {
-        let row = try statement("SELECT graph FROM graphObserver WHERE told < 2")
+        let row = try statement("SELECT graph FROM graphObserver WHERE ran < 2")
         defer { row.reset() }
         var graphs: [GraphID] = []
         while try row.step() { graphs.append(GraphID(row.int(0))) }
@@ -39,7 +39,7 @@ extension History {
     public func observedGraph(_ graph: GraphID) throws(StoreError) -> ObservedGraph? {
         let row = try statement(
             """
-            SELECT g.finish, g.failure, g.told, g.since,
+            SELECT g.finish, g.failure, g.ran, g.since,
                 (SELECT sum(s.count) FROM submission s WHERE s.graph = g.graph),
                 (SELECT s.name FROM submission s WHERE s.graph = g.graph AND s.isNew)
             FROM graphObserver g WHERE g.graph = ?1
@@ -47,11 +47,11 @@ extension History {
         row.bind(1, graph.rawValue)
         defer { row.reset() }
         guard try row.step() else { return nil }
-        let told = row.int(2)
+        let ran = row.int(2)
         return ObservedGraph(
             graph: graph, name: row.optionalText(5),
             observers: GraphObservers(finish: row.optionalText(0), failure: row.optionalText(1)),
-            ran: Set(GraphObservers.Moment.allCases.filter { told & $0.rawValue != 0 }), since: row.int(3),
+            ran: Set(GraphObservers.Moment.allCases.filter { ran & $0.rawValue != 0 }), since: row.int(3),
             count: Int(row.int(4)))
     }
 

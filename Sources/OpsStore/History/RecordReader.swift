@@ -184,7 +184,7 @@ struct RecordReader {
     }
 
     static let dependencySQL = """
-        SELECT e.dependency, e."when", d.state, d.outcome, d.startedAt, e.settled, e.operation FROM edge e
+        SELECT e.dependency, e."when", d.state, d.outcome, d.startedAt, e.resolved, e.operation FROM edge e
         LEFT JOIN operation d ON d.id = e.dependency WHERE e.operation BETWEEN ?1 AND ?2 ORDER BY e.operation
         """
 

@@ -22,7 +22,7 @@ extension Store {
         try loadOperations(&snapshot)
         try loadEdges(&snapshot)
         try loadRunning(&snapshot)
-        try loadForetold(&snapshot)
+        try loadStagedLaunches(&snapshot)
         try loadAssignedUnits(&snapshot)
         try loadEndedChildren(&snapshot)
         let owed = try database.prepare("SELECT operation, run FROM owedObserver")
@@ -57,17 +57,17 @@ extension Store {
         }
     }
 
-    private func loadForetold(_ snapshot: inout Snapshot) throws(StoreError) {
-        let foretold = try database.prepare(
+    private func loadStagedLaunches(_ snapshot: inout Snapshot) throws(StoreError) {
+        let launches = try database.prepare(
             """
-            SELECT f.operation, f.attempt, r.name, r.boot, o.startedAt IS NOT NULL
-            FROM foretold f JOIN runner r ON r.id = f.runner JOIN operation o ON o.id = f.operation ORDER BY 1
+            SELECT l.operation, l.attempt, r.name, r.boot, o.startedAt IS NOT NULL
+            FROM stagedLaunches l JOIN runner r ON r.id = l.runner JOIN operation o ON o.id = l.operation ORDER BY 1
             """)
-        while try foretold.step() {
+        while try launches.step() {
             snapshot.staged.append(
                 Snapshot.StagedLaunch(
-                    attempt: AttemptID(OperationID(foretold.int(0)), foretold.int32(1)), runner: foretold.text(2),
-                    boot: foretold.text(3), hasStarted: foretold.bool(4)))
+                    attempt: AttemptID(OperationID(launches.int(0)), launches.int32(1)), runner: launches.text(2),
+                    boot: launches.text(3), hasStarted: launches.bool(4)))
         }
     }
 
@@ -85,7 +85,7 @@ extension Store {
         var unfinished = BitSet(first...last)
         for row in snapshot.operations { unfinished.insert(row.id.rawValue) }
         let rows = try database.prepare(
-            "SELECT operation, dependency, \"when\" FROM edge WHERE operation BETWEEN ?1 AND ?2 AND NOT settled")
+            "SELECT operation, dependency, \"when\" FROM edge WHERE operation BETWEEN ?1 AND ?2 AND NOT resolved")
         let started = try database.prepare("SELECT startedAt IS NOT NULL FROM operation WHERE id = ?1")
         for range in runs(snapshot.operations) {
             rows.bind(1, range.lowerBound)

@@ -38,9 +38,9 @@ enum Schema {
         "index": [
             "edgeCrossing", "graphObserverOwed", "operationByName", "operationByParent", "operationByRoot",
             "operationUnfinished", "operationUnsuccessful",
-            "scheduleInstantUnsettled", "submissionByGraph", "submissionByKey", "submissionByName", "textByHash",
+            "scheduleInstantUnresolved", "submissionByGraph", "submissionByKey", "submissionByName", "textByHash",
         ],
-        "view": ["attempts", "events", "foretold", "graphs", "notes", "operations"],
+        "view": ["attempts", "events", "graphs", "notes", "operations", "stagedLaunches"],
     ]
 
     /// The same objects in the form of `objects(of:)`.

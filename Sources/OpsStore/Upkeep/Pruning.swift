@@ -161,7 +161,7 @@ public final class Pruning {
 
     /// Returns whether an observer of the graph has yet to run.
     private func owesObservers(_ graph: Int64) throws(StoreError) -> Bool {
-        let owed = try store.kept("SELECT EXISTS (SELECT 1 FROM graphObserver WHERE graph = ?1 AND told < 2)")
+        let owed = try store.kept("SELECT EXISTS (SELECT 1 FROM graphObserver WHERE graph = ?1 AND ran < 2)")
         owed.bind(1, graph)
         defer { owed.reset() }
         return try owed.step() && owed.bool(0)
