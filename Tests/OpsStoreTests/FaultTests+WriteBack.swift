@@ -12,17 +12,15 @@ extension FaultTests {
     /// Repeats `life` with such a failure at each of its operations in turn. Each time, the power is cut afterwards,
     /// and everything that was acknowledged must be on the disk.
     private func everyWriteBackFails(
-        forgetting: Bool, from start: TemporaryDirectory? = nil, life: (TemporaryDirectory) throws -> Store
+        forgetting: Bool, from scenario: Scenario, life: (TemporaryDirectory) throws -> Store
     ) throws {
+        let files = try files(of: scenario)
         var place: Int32 = 1
         var hasFailed = true
         while hasFailed && place < 2000 {
             let directory = TemporaryDirectory(inMemory: true)
             let disk = TemporaryDirectory(inMemory: true)
-            for name in start?.names ?? [] {
-                let bytes = File.read("\(start?.path ?? "")/\(name)") ?? []
-                for copy in [directory, disk] { try File.write(bytes, to: copy.path + "/" + name) }
-            }
+            for directory in [directory, disk] { try write(files, to: directory) }
             fault_vfs_arm(directory.path, place, Int32(FAULT_WRITE_BACK))
             fault_vfs_lose_power(disk.path, 0)
             fault_vfs_forget(forgetting ? 1 : 0)
@@ -38,13 +36,6 @@ extension FaultTests {
             place += 1
         }
         #expect(place > 50 && !hasFailed, "the scenario writes often, and ends")
-    }
-
-    /// Returns the directory as a start without faults leaves it.
-    private func made() throws -> TemporaryDirectory {
-        let directory = TemporaryDirectory(inMemory: true)
-        _ = try open(directory)
-        return directory
     }
 
     /// Repeats the work if it fails, as the daemon does.
@@ -66,11 +57,11 @@ extension FaultTests {
         return opened
     }
 
-    @Test(arguments: [false, true]) func `a start relies on nothing that is not on the disk`(_ forgetting: Bool) throws
-    {
-        try everyWriteBackFails(forgetting: forgetting) { directory in
+    @Test(arguments: [false, true], Scenario.allCases)
+    func `a start relies on nothing that is not on the disk`(_ forgetting: Bool, _ scenario: Scenario) throws {
+        try everyWriteBackFails(forgetting: forgetting, from: scenario) { directory in
             // Ends with the first error; the next process finds what the system still shows.
-            _ = runUntilDark(directory)
+            _ = runUntilDark(scenario, directory)
             let next = try open(directory)
             // Not a probe, which would begin with a checkpoint.
             try insist(next) {
@@ -84,7 +75,7 @@ extension FaultTests {
 
     @Test(arguments: [false, true], [false, true])
     func `a partial checkpoint is on the disk before it counts`(_ forgetting: Bool, _ beside: Bool) throws {
-        try everyWriteBackFails(forgetting: forgetting, from: made()) { directory in
+        try everyWriteBackFails(forgetting: forgetting, from: .oldDatabase) { directory in
             let store = try open(directory)
             let half = script.turns.count / 2
             for turn in script.turns[..<half] {
