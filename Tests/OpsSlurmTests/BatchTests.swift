@@ -3,13 +3,13 @@ import OpsModel
 import OpsSlurm
 import Testing
 
-/// Attempts that are submitted together: arrays, and jobs of several attempts.
+/// Attempts that are submitted together: arrays, and jobs that several attempts share.
 @Suite struct BatchTests {
     private static func attempts(_ operations: ClosedRange<Int64>, number: Int32 = 1) -> [AttemptID] {
         operations.map { AttemptID(OperationID($0), number) }
     }
 
-    @Test func `a batch survives being written and read`() throws {
+    @Test func `a batch is read as it was written`() throws {
         let batches = [
             (Batch(Self.attempts(12...12)), "12.1"), (Batch(Self.attempts(12...19)), "12-19.1"),
             (Batch(Self.attempts(12...13) + Self.attempts(31...31, number: 2)), "12-13.1,31.2"),
@@ -26,9 +26,9 @@ import Testing
         "", "12", "12-.1", "12-11.1", "12-12.1", "12.1,", "12-19.1:p1", "12.1:f0", "12.1:f1:p2", "12.1:x2", "12.1,13.1",
         "1-9999999.1", "0-3.1", "-1.1",
     ])
-    func `texts that are no batch are refused`(text: String) { #expect(Batch(text) == nil) }
+    func `malformed text of a batch is refused`(text: String) { #expect(Batch(text) == nil) }
 
-    @Test func `each attempt has its task`() {
+    @Test func `consecutive attempts share a task of the array`() {
         let batch = Batch(Self.attempts(1...9), pack: 4)
         #expect(batch.taskCount == 3)
         #expect(batch.attempts(ofTask: 2) == Self.attempts(9...9))
@@ -37,7 +37,7 @@ import Testing
         #expect(Batch(Self.attempts(1...4), pack: 4).job("4711", of: AttemptID(OperationID(3), 1)) == "4711")
     }
 
-    @Test func `attempts are split by the largest array and by the length of the comment`() {
+    @Test func `a batch is split at the maximum size of an array and at the maximum length of a comment`() {
         let split = Batch.split(Self.attempts(1...10), pack: 2, fence: 0, mostTasks: 3)
         #expect(split.map(\.attempts.count) == [6, 4])
         let scattered = (1...500).map { AttemptID(OperationID($0 * 1_000_000), 1) }
@@ -47,7 +47,7 @@ import Testing
         #expect(parts.count < 50)
     }
 
-    @Test func `rows of tasks are those of their attempts`() throws {
+    @Test func `the row of a task is found by its attempts`() throws {
         let header = "JOBID|UID|STATE|REASON|EXIT_CODE|RESTART_COUNT|NODELIST|START_TIME|COMMENT|\n"
         let text = """
             \(header)\
@@ -72,7 +72,7 @@ import Testing
         #expect(!listing.showsArray(of: "9", with: AttemptID(OperationID(30), 1)))
     }
 
-    @Test func `an array has options for all tasks, and the time of all attempts of one`() {
+    @Test func `the time limit of an array's task covers all attempts of the task`() {
         var request = JobRequest()
         request.timeLimit = 60_000_000_000
         request.pack = 4
@@ -85,12 +85,12 @@ import Testing
         #expect(ClusterLimits.mostTasks("") == nil)
     }
 
-    @Test func `only nodes that answer are up`() {
+    @Test func `nodes count as up only while all of them respond`() {
         #expect(NodeStates.areAllUp("idle\nmix \n"))
         for text in ["", "idle\ndown*\n", "idle*\n", "drain\n", "unk*\n"] { #expect(!NodeStates.areAllUp(text)) }
     }
 
-    @Test func `requests to the node survive being written and read`() {
+    @Test func `a request to the node is read as it was written`() {
         var request = StepRequest()
         #expect(StepRequest(request.bytes) == request)
         request.grace = 5

@@ -3,11 +3,11 @@ import OpsSlurm
 import OpsSystem
 import Testing
 
-/// Texts of Slurm 22.05.
+/// Output of the commands of Slurm 22.05.
 @Suite struct JobListingTests {
     private static let header = "JOBID|UID|STATE|REASON|EXIT_CODE|RESTART_COUNT|NODELIST|START_TIME|COMMENT|\n"
 
-    @Test func `a listing is read with comments of others in it`() throws {
+    @Test func `a listing skips jobs with other comments`() throws {
         let text = """
             \(Self.header)\
             4711|1000|PENDING|JobHeldUser|0|0||N/A|opsd:ab12:12.1|
@@ -29,17 +29,17 @@ import Testing
         #expect(rows[1].nodes == "n[1-2]")
     }
 
-    @Test func `a listing that lacks a column is no listing`() {
+    @Test func `a listing without one of its columns is refused`() {
         let text =
             "JOBID|STATE|REASON|EXIT_CODE|RESTART_COUNT|NODELIST|COMMENT|\n4711|PENDING|JobHeldUser|0|0||opsd:ab12:12.1|\n"
         #expect(JobListing(text, instance: "ab12") == nil)
-        // As Slurm prints a field that it does not know.
+        // Slurm prints an empty title for a field that it does not know.
         let empty = "JOBID|UID|STATE|REASON|EXIT_CODE|RESTART_COUNT|NODELIST|START_TIME||\n"
         #expect(JobListing(empty, instance: "ab12") == nil)
         #expect(JobListing(Self.header, instance: "ab12")?.rows.isEmpty == true)
     }
 
-    @Test func `output that is lost is no listing`() {
+    @Test func `empty output is no listing`() {
         #expect(JobListing("", instance: "ab12") == nil)
         #expect(JobOwners.parse("") == nil)
         #expect(JobOwners.parse("UID|\n") == [])
@@ -47,15 +47,15 @@ import Testing
         #expect(JobOwners.parse("UID|\nalice|\n") == nil)
     }
 
-    @Test func `an unknown state is displayed and is no end`() {
+    @Test func `a job in an unknown state has not ended`() {
         #expect(JobState("STAGE_OUT").meaning == .active)
         #expect(!JobState("STAGE_OUT").hasEnded)
     }
 
     @Test(arguments: ["opsd:i:12", "opsd::12.1", "opsd:i:12.1:", "opsd:i:012.1", "opsd:i:12.-1", "(null)"])
-    func `texts that are no comment of opsd are refused`(text: String) { #expect(JobComment(text) == nil) }
+    func `comments of other programs are refused`(text: String) { #expect(JobComment(text) == nil) }
 
-    @Test func `replies of sbatch are told apart`() {
+    @Test func `a reply of sbatch is accepted, refused or ambiguous`() {
         #expect(Submission(status: 0, output: "4711\n", errors: "") == .accepted(job: "4711"))
         #expect(
             Submission(status: 0, output: "4711;t\n", errors: "sbatch: error: No PATH environment variable\n")
@@ -77,7 +77,7 @@ import Testing
         #expect(Submission(status: 0, output: "", errors: "") == .ambiguous("sbatch did not answer"))
     }
 
-    @Test func `a request becomes options of sbatch`() {
+    @Test func `a job request is written as options of sbatch`() {
         var request = JobRequest()
         request.cpus = 4
         request.memory = 8 << 30
@@ -98,7 +98,7 @@ import Testing
         #expect(!request.test(script: ["/s/step.sh"]).contains("--hold"))
     }
 
-    @Test func `records survive being written and read`() throws {
+    @Test func `records are read as they were written`() throws {
         let usage = ProcessUsage(userMicroseconds: 1, systemMicroseconds: 2, maxResidentBytes: 3)
         let exit = ExitRecord(status: .signal(11), usage: usage, at: 5)
         #expect(ExitRecord(exit.bytes) == exit)

@@ -3,7 +3,7 @@ import OpsModel
 import OpsSlurm
 import Testing
 
-/// The steps of one attempt through Slurm, without Slurm.
+/// The states of one attempt from submission to end, with listings and replies made up by the tests.
 @Suite struct JobTrackerTests {
     private static let attempt = AttemptID(OperationID(12), 1)
     private static let second: Int64 = 1_000_000_000
@@ -29,7 +29,7 @@ import Testing
         tracker.listed(rows, askedAt: at(seconds).monotonic, now: at(seconds))
     }
 
-    /// A tracker whose job 4711 is released.
+    /// Returns a tracker whose job 4711 is released.
     private static func released() -> JobTracker {
         var tracker = tracker()
         _ = list(&tracker, [], at: 0)
@@ -49,7 +49,7 @@ import Testing
         effects.compactMap { if case .report(let report) = $0 { report } else { nil } }
     }
 
-    /// Closes the fence of an attempt that has not started, and returns the reports after that.
+    /// Closes the fence of an attempt that has not started, and returns the reports that follow.
     private static func closed(
         _ tracker: inout JobTracker, _ effects: [JobTracker.Effect], at seconds: Int64
     ) -> [ExecutorReport] {
@@ -58,7 +58,7 @@ import Testing
         return reports(tracker.fenceClosed(true, now: at(seconds)))
     }
 
-    @Test func `an attempt is looked for, submitted, stored, checked and released in this order`() {
+    @Test func `an attempt is looked up, submitted, stored, checked and released in this order`() {
         var tracker = Self.tracker()
         #expect(tracker.launch(now: Self.at(0)) == [.list])
         var stored = AttemptRecord()
@@ -84,7 +84,7 @@ import Testing
                 == [.report(.exited(Self.attempt, ProcessExit(status: .code(3), at: Self.at(5)), treeIsGone: true))])
     }
 
-    @Test func `a lost reply is looked for until it cannot arrive any more`() {
+    @Test func `an attempt whose reply was lost is submitted again only when no job can appear any more`() {
         var tracker = Self.tracker()
         _ = Self.list(&tracker, [], at: 0)
         #expect(tracker.submitted(.ambiguous("timed out"), now: Self.at(10)) == [.list])
@@ -97,7 +97,7 @@ import Testing
         #expect(found.contains(.cancel(jobs: ["4712"])))
     }
 
-    @Test func `the job that is stored is kept of several`() {
+    @Test func `of several jobs of an attempt, the stored one is kept and the others are cancelled`() {
         var tracker = Self.tracker()
         _ = Self.list(&tracker, [], at: 0)
         _ = tracker.submitted(.accepted(job: "4712"), now: Self.at(0))
@@ -109,23 +109,23 @@ import Testing
         _ = Self.list(&tracker, [], at: 0)
         _ = tracker.submitted(.accepted(job: "4711"), now: Self.at(1))
         #expect(Self.list(&tracker, [], at: 0).isEmpty, "the listing is older than the job")
-        // The number belongs to somebody else now.
+        // Slurm has given the number to a job of another user.
         #expect(Self.list(&tracker, [Self.row("4711", "RUNNING", user: 8)], at: 2).contains(.submit))
     }
 
-    @Test func `a job that opsd knows and nobody else is not submitted again`() {
+    @Test func `an attempt whose stored job is unknown to Slurm is not submitted again`() {
         var tracker = Self.tracker(job: "4711")
         #expect(tracker.launch(now: Self.at(0)) == [.list])
         let effects = Self.list(&tracker, [], at: 1)
         guard case .ended(_, let end)? = Self.closed(&tracker, effects, at: 1).first else {
-            Issue.record("it has not ended")
+            Issue.record("the attempt has not ended")
             return
         }
         #expect(end.outcome == .interrupted)
         #expect(end.cause == "Slurm has no record of job 4711")
     }
 
-    @Test func `a crash at each step leads to no second submission and no release without a check`() {
+    @Test func `a crash at any step causes no second submission and no release without a check`() {
         var record = AttemptRecord()
         record.mayBeSubmitted = true
         var tracker = Self.tracker(record)
@@ -138,13 +138,14 @@ import Testing
         #expect(Self.list(&tracker, [Self.held("4711")], at: 1).contains(.release(job: "4711")))
         record.isReleased = true
         tracker = Self.tracker(record)
-        // Stored and not performed, or performed and forgotten: both are released again, and the fence decides.
+        // The record says released. Slurm may never have received the release, or may have lost it in a crash. The job is
+        // released again, because the fence prevents a second start.
         #expect(Self.list(&tracker, [Self.held("4711")], at: 1) == [.release(job: "4711")])
         _ = tracker.found(start: StartRecord(node: "n1", job: "4711", at: 0), exit: nil, now: Self.at(2))
         #expect(Self.list(&tracker, [Self.held("4711")], at: 3).isEmpty, "it has started")
     }
 
-    @Test func `the exit record prevails over the state of the job`() {
+    @Test func `the exit record takes precedence over the state of the job`() {
         var tracker = Self.started()
         #expect(Self.list(&tracker, [Self.row("4711", "CANCELLED")], at: 5).isEmpty)
         let end = ExitRecord(status: .code(0), at: Self.at(6).wall)
@@ -156,7 +157,7 @@ import Testing
         ("TIMEOUT", ExternalEnd.Outcome.timedOut), ("CANCELLED", .cancelled), ("NODE_FAIL", .interrupted),
         ("PREEMPTED", .interrupted), ("OUT_OF_MEMORY", .outOfMemory),
     ])
-    func `Slurm's state names the outcome of a command that a signal ended`(
+    func `the state of the job decides the outcome of a command that was killed by a signal`(
         state: String, outcome: ExternalEnd.Outcome
     ) {
         var tracker = Self.started()
@@ -165,14 +166,14 @@ import Testing
         #expect(Self.list(&tracker, [Self.row("4711", "COMPLETING")], at: 8).filter { $0 != .list }.count <= 1)
         guard case .ended(_, let found)? = Self.reports(Self.list(&tracker, [Self.row("4711", state)], at: 9)).first
         else {
-            Issue.record("it has not ended")
+            Issue.record("the attempt has not ended")
             return
         }
         #expect(found.outcome == outcome)
         #expect(found.exit?.status == .signal(15))
     }
 
-    @Test func `the end of a command by a signal waits until Slurm answers`() {
+    @Test func `the outcome of a command that was killed by a signal waits for a listing of Slurm`() {
         var tracker = Self.started()
         let end = ExitRecord(status: .signal(15), at: Self.at(6).wall)
         #expect(tracker.found(start: nil, exit: end, now: Self.at(7)) == [.list])
@@ -181,7 +182,7 @@ import Testing
             case .ended(_, let found)? = Self.reports(Self.list(&tracker, [Self.row("4711", "NODE_FAIL")], at: 301))
                 .first
         else {
-            Issue.record("it has not ended")
+            Issue.record("the attempt has not ended")
             return
         }
         #expect(found.outcome == .interrupted)
@@ -194,13 +195,13 @@ import Testing
         guard
             case .ended(_, let end)? = Self.reports(Self.list(&tracker, [Self.row("4711", "NODE_FAIL")], at: 610)).first
         else {
-            Issue.record("it has not ended")
+            Issue.record("the attempt has not ended")
             return
         }
         #expect(end.cause == "node n1 failed under Slurm job 4711")
     }
 
-    @Test func `a second start that the fence refused does not end the attempt`() {
+    @Test func `a second start that the fence refuses does not end the attempt`() {
         var tracker = Self.started()
         let refused = Self.row("4711", "FAILED", "NonZeroExitCode", wait: 75 << 8)
         #expect(Self.list(&tracker, [refused], at: 10).isEmpty)
@@ -211,7 +212,7 @@ import Testing
     }
 
     @Test(arguments: [("NODE_FAIL", 0), ("NODE_FAIL", 9), ("CANCELLED", 0), (nil, 0)])
-    func `a cancelled command that may still run holds its attempt until lost-after`(state: String?, wait: Int) {
+    func `an attempt whose cancelled command may still run does not end before lost-after`(state: String?, wait: Int) {
         var tracker = Self.started()
         _ = tracker.terminate(grace: 0, now: Self.at(5))
         let rows = state.map { [Self.row("4711", $0, wait: wait)] } ?? []
@@ -221,18 +222,18 @@ import Testing
         #expect(reports == [.exited(Self.attempt, ProcessExit(status: .signal(9), at: Self.at(610)), treeIsGone: true)])
     }
 
-    @Test func `a job that can never run is refused after its release`() {
+    @Test func `an attempt whose released job can never run is refused`() {
         var tracker = Self.released()
         let effects = Self.list(&tracker, [Self.row("4711", "PENDING", "BadConstraints")], at: 2)
         #expect(effects.first == .cancel(jobs: ["4711"]))
         guard case .refused(_, let cause)? = Self.closed(&tracker, effects, at: 2).first else {
-            Issue.record("it was not refused")
+            Issue.record("the attempt was not refused")
             return
         }
         #expect(cause.hasPrefix("BadConstraints"))
     }
 
-    @Test func `a command that was started is ended with SIGTERM and by force after its grace`() {
+    @Test func `a running command gets SIGTERM, and its job is cancelled after the grace period`() {
         var tracker = Self.started()
         #expect(tracker.terminate(grace: 5 * Self.second, now: Self.at(10)).contains(.terminate(job: "4711")))
         #expect(tracker.timePassed(now: Self.at(14)).isEmpty)
@@ -242,7 +243,7 @@ import Testing
         #expect(reports == [.exited(Self.attempt, ProcessExit(status: .signal(9), at: Self.at(40)), treeIsGone: true)])
     }
 
-    @Test func `a cancel before the reply of sbatch cancels the job that appears`() {
+    @Test func `cancelling an attempt before the reply of sbatch cancels the job that appears`() {
         var tracker = Self.tracker()
         _ = Self.list(&tracker, [], at: 0)
         _ = tracker.terminate(grace: 0, now: Self.at(1))

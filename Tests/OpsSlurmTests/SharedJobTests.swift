@@ -3,7 +3,7 @@ import OpsModel
 import OpsSlurm
 import Testing
 
-/// The steps of attempts that share a job or an array, and the fence that proves that an attempt has not started.
+/// The states of attempts that share a job or an array, and the fence that prevents an attempt from starting any more.
 @Suite struct SharedJobTests {
     private static let attempt = AttemptID(OperationID(12), 1)
     private static let second: Int64 = 1_000_000_000
@@ -26,7 +26,7 @@ import Testing
         tracker.listed(rows, showsArray: showsArray, askedAt: at(seconds).monotonic, now: at(seconds))
     }
 
-    /// A tracker whose job is released.
+    /// Returns a tracker whose job is released.
     private static func released(_ job: String = "4711", isShared: Bool = true) -> JobTracker {
         var tracker = JobTracker(
             attempt, user: 7, record: nil, jobOfOpsd: "", settings: .init(), now: at(0))
@@ -41,22 +41,22 @@ import Testing
         effects.compactMap { if case .report(let report) = $0 { report } else { nil } }
     }
 
-    @Test func `an attempt that has not started ends only when its fence is closed`() {
+    @Test func `an attempt that has not started ends only after its fence is closed`() {
         var tracker = Self.released(isShared: false)
         _ = Self.list(&tracker, [], at: 10)
         #expect(Self.list(&tracker, [], at: 30) == [.close(fence: 0)])
         #expect(!tracker.hasEnded)
-        // The job has started at the last moment.
+        // The fence could not be closed, because the job has just started.
         let effects = tracker.fenceClosed(false, now: Self.at(31))
         #expect(Self.reports(effects).isEmpty)
         let start = StartRecord(node: "n1", job: "4711", at: Self.at(30).wall)
         let launched = Self.reports(tracker.found(start: start, exit: nil, now: Self.at(32)))
         #expect(launched.count == 1)
-        // It may run, although Slurm has forgotten it.
+        // The command may still run, although Slurm no longer lists its job.
         #expect(Self.list(&tracker, [], at: 300).isEmpty)
     }
 
-    @Test func `a refused submission closes the fence, since the words may be wrong`() {
+    @Test func `a refused submission closes the fence, because the job may exist nevertheless`() {
         var tracker = JobTracker(
             Self.attempt, user: 7, record: nil, jobOfOpsd: "", settings: .init(), now: Self.at(0))
         _ = Self.list(&tracker, [], at: 0)
@@ -64,7 +64,7 @@ import Testing
         #expect(Self.reports(tracker.fenceClosed(true, now: Self.at(1))) == [.refused(Self.attempt, cause: "no")])
     }
 
-    @Test func `an attempt whose shared job ended before its start is submitted once more behind a new fence`() {
+    @Test func `an attempt whose shared job ended before its start is submitted again with a new fence`() {
         var tracker = Self.released()
         let failed = Self.row("4711", "NODE_FAIL")
         _ = Self.list(&tracker, [failed], at: 10)
@@ -73,7 +73,7 @@ import Testing
         #expect(Self.reports(effects).isEmpty)
         #expect(tracker.record.fence == 1)
         #expect(tracker.record.job == nil)
-        // The first job is held after a crash of the controller: it cannot start the attempt, and is cancelled.
+        // A crash of the controller restores the first job as held. Its fence is closed, so it is cancelled.
         let reborn = Self.row("4711", "PENDING", "JobHeldUser")
         #expect(Self.list(&tracker, [reborn], at: 32).contains(.submit))
         _ = tracker.submitted(.accepted(job: "4720"), isShared: false, now: Self.at(33))
@@ -81,7 +81,7 @@ import Testing
         #expect(Self.list(&tracker, [reborn, held], at: 34) == [.cancel(jobs: ["4711"])])
     }
 
-    @Test func `an attempt is submitted four times at most`() {
+    @Test func `an attempt is submitted at most four times`() {
         var tracker = Self.released()
         var jobs = 1
         for round in 0..<20 where !tracker.hasEnded {
@@ -105,7 +105,7 @@ import Testing
         #expect(tracker.hasEnded)
     }
 
-    @Test func `a cancel of one attempt leaves a shared job alone`() {
+    @Test func `cancelling one attempt does not cancel a shared job`() {
         var tracker = Self.released()
         let effects = tracker.terminate(grace: 5 * Self.second, now: Self.at(5))
         #expect(effects.last == .close(fence: 0))
@@ -121,32 +121,32 @@ import Testing
         #expect(running.timePassed(now: Self.at(100)).isEmpty)
     }
 
-    @Test func `a shared job that was cancelled in Slurm cancels the attempts that wait in it`() {
+    @Test func `cancelling a shared job in Slurm cancels its waiting attempts`() {
         var tracker = Self.released()
         let cancelled = Self.row("4711", "CANCELLED")
         _ = Self.list(&tracker, [cancelled], at: 10)
         #expect(Self.list(&tracker, [cancelled], at: 30) == [.close(fence: 0)])
         guard case .ended(_, let end)? = Self.reports(tracker.fenceClosed(true, now: Self.at(31))).first else {
-            Issue.record("it has not ended")
+            Issue.record("the attempt has not ended")
             return
         }
         #expect(end.outcome == .cancelled)
     }
 
-    @Test func `a waiting task that is missing from its array was cancelled, and one of an unknown array is lost`() {
+    @Test func `a missing task counts as cancelled if its array is listed, and as interrupted otherwise`() {
         for (showsArray, outcome) in [(true, ExternalEnd.Outcome.cancelled), (false, .interrupted)] {
             var tracker = Self.released("4711_3", isShared: false)
             _ = Self.list(&tracker, [], showsArray: showsArray, at: 10)
             #expect(Self.list(&tracker, [], showsArray: showsArray, at: 30) == [.close(fence: 0)])
             guard case .ended(_, let end)? = Self.reports(tracker.fenceClosed(true, now: Self.at(31))).first else {
-                Issue.record("it has not ended")
+                Issue.record("the attempt has not ended")
                 return
             }
             #expect(end.outcome == outcome)
         }
     }
 
-    @Test func `a job is not released before all of its attempts are stored`() {
+    @Test func `a shared job is not released before opsd has stored all of its attempts`() {
         var tracker = JobTracker(
             Self.attempt, user: 7, record: nil, jobOfOpsd: "", settings: .init(), now: Self.at(0))
         _ = Self.list(&tracker, [], at: 0)

@@ -5,9 +5,9 @@ import OpsSlurm
 import OpsSystem
 import Testing
 
-/// The program on the node, with real processes and without Slurm.
+/// The program opsd-step, run as on a node, with real processes and without Slurm.
 @Suite struct StepTests {
-    /// An attempt in a spool of its own.
+    /// An attempt with its own spool directory.
     private final class Attempt {
         let directory: String
         let paths: SpoolPaths
@@ -61,7 +61,7 @@ import Testing
 
         func text(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
 
-        /// Reads a pipe that the command writes to: returns once it has.
+        /// Waits until the command has written to a pipe, and returns the text.
         func waitForLine(_ name: String) throws -> String {
             let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: directory + "/" + name))
             return String(decoding: handle.availableData, as: UTF8.self)
@@ -87,7 +87,7 @@ import Testing
         #expect(start.node == "n1")
     }
 
-    @Test func `a second start runs nothing and leaves the record of the first`() throws {
+    @Test func `a second start runs nothing and keeps the record of the first`() throws {
         let attempt = try Attempt(["sh", "-c", "echo x >> runs"])
         #expect(try attempt.run() == 0)
         let record = try attempt.text(attempt.paths.exit)
@@ -96,7 +96,7 @@ import Testing
         #expect(try attempt.text(attempt.paths.exit) == record)
     }
 
-    @Test func `a signal is passed on to processes in sessions of their own`() throws {
+    @Test func `a signal is passed on to processes in other sessions`() throws {
         let attempt = try Attempt([
             "sh", "-c",
             "setsid sh -c 'trap \"echo child >> ended; exit\" TERM; echo > ready; while :; do sleep 0.05; done' & "
@@ -120,13 +120,13 @@ import Testing
         #expect(try attempt.exit() == .signal(9))
     }
 
-    @Test func `a program that is missing ends as in a shell`() throws {
+    @Test func `a missing program ends with 127, as in a shell`() throws {
         let attempt = try Attempt(["/no/such/program"])
         #expect(try attempt.run() == 127)
         #expect(try attempt.exit() == .code(127))
     }
 
-    @Test func `no record of an exit is left where the step itself is killed`() throws {
+    @Test func `no exit is recorded when opsd-step itself is killed`() throws {
         let attempt = try Attempt(["sh", "-c", "echo $$ > ready; exec sleep 600"])
         attempt.makePipe("ready")
         let process = try attempt.start()
