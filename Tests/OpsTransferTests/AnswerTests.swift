@@ -2,7 +2,7 @@ import Testing
 
 @testable import OpsTransfer
 
-/// The meaning of responses, without a network.
+/// Tests of `Answer`: whether a response continues a file, restarts it or fails. They use no network.
 @Suite struct AnswerTests {
     private func head(_ status: Int, _ lines: String...) -> ResponseHead {
         ResponseHead(lines: ["HTTP/1.1 \(status) Text\r\n"] + lines + ["\r\n"])
@@ -33,12 +33,12 @@ import Testing
         #expect(startsAgain(part("bytes 5-9/10", etag: "W/\"a\"")))
     }
 
-    @Test func `a part of another length than its range is none`() {
+    @Test func `a partial response whose length differs from its range is rejected`() {
         let said = head(206, "Content-Range: bytes 5-9/10", "ETag: \"a\"", "Content-Length: 6")
         #expect(startsAgain(said.answer(to: resume, checksumIsKnown: false)))
     }
 
-    @Test func `the unknown length of the first answer may be told by the second`() {
+    @Test func `a partial response can supply the total length that the first response did not state`() {
         let unknown = ResumePoint(offset: 5, validator: .etag("\"a\""), length: nil)
         let said = head(206, "Content-Range: bytes 5-9/10", "ETag: \"a\"")
         let content = Answer.Content(start: 5, length: 10, validator: unknown.validator)
@@ -50,7 +50,7 @@ import Testing
             ("120", 120), ("0", 0), ("99999999999", 31_536_000), ("Sun, 06 Nov 1994 08:49:47 GMT", 10),
             ("Sun, 06 Nov 1994 08:49:07 GMT", 0), ("soon", nil), ("-5", nil), ("1.5", nil), ("", nil),
         ] as [(String, Int64?)])
-    func `Retry-After is seconds or a date`(text: String, seconds: Int64?) {
+    func `Retry-After is a number of seconds or a date`(text: String, seconds: Int64?) {
         let said = head(503, "Retry-After: \(text)", "Date: Sun, 06 Nov 1994 08:49:37 GMT")
         guard case .failure(let failure) = said.answer(to: nil, checksumIsKnown: false) else {
             Issue.record("503 is a failure")
@@ -59,7 +59,7 @@ import Testing
         #expect(failure.retryAfter == seconds)
     }
 
-    @Test func `validators are strong or nothing`() {
+    @Test func `only strong validators are used`() {
         let date = "Date: Sun, 06 Nov 1994 08:49:37 GMT"
         #expect(Validator(head(200, "ETag: \"a\"")) == .etag("\"a\""))
         #expect(Validator(head(200, "ETag: \"\"")) == .etag("\"\""))
@@ -71,18 +71,18 @@ import Testing
         let new = "Last-Modified: Sun, 06 Nov 1994 08:48:38 GMT"
         #expect(Validator(head(200, old, date)) == .modified("Sun, 06 Nov 1994 08:48:37 GMT"))
         #expect(Validator(head(200, new, date)) == nil)
-        #expect(Validator(head(200, old)) == nil, "a date alone says nothing about the server's clock")
-        #expect(Validator(head(200, old, date, "ETag: W/\"a\"")) == nil, "a weak tag forbids the date")
+        #expect(Validator(head(200, old)) == nil, "without Date, the server's clock is unknown")
+        #expect(Validator(head(200, old, date, "ETag: W/\"a\"")) == nil, "a weak tag rules out Last-Modified as well")
     }
 
-    @Test func `the head of an interim response is forgotten`() {
+    @Test func `the headers of an interim response are discarded`() {
         let lines = ["HTTP/1.1 103 Early", "ETag: \"x\"", "", "HTTP/1.1 200 OK", "Content-Length: 3", ""]
         let head = ResponseHead(lines: lines)
         #expect(head.isComplete && head.status == 200)
         #expect(head.values(of: .etag).isEmpty)
     }
 
-    @Test func `headers have a limit together`() {
+    @Test func `the total size of all headers is limited`() {
         var head = ResponseHead()
         for _ in 0..<700 { head.add("X-Padding: " + String(repeating: "x", count: 100)) }
         #expect(head.isTooLarge)

@@ -4,13 +4,13 @@ import Testing
 
 @testable import OpsTransfer
 
-/// Downloads from a server that lies.
+/// Downloads from a server that sends correct, unusual and wrong responses.
 @Suite struct DownloadTests {
     private let body = serverContent(size: 100_000)
     private let other = serverContent(version: 2, size: 100_000)
 
     @Test(arguments: [0, 1, 100_000, 3_000_000])
-    func `an honest file of any size arrives whole and alone`(size: Int) throws {
+    func `a file of any size is downloaded completely and leaves no other file`(size: Int) throws {
         let fetch = try Fetch()
         #expect(try fetch.run("file", "size=\(size)").size == Int64(size))
         #expect(fetch.file == serverContent(size: size))
@@ -18,14 +18,14 @@ import Testing
     }
 
     @Test(arguments: ["chunked", "chunked-with-trailers", "interim", "endless"])
-    func `unusual forms of an honest file arrive whole`(scenario: String) throws {
+    func `unusual but valid responses are downloaded completely`(scenario: String) throws {
         let fetch = try Fetch()
         #expect(try fetch.run(scenario).size == 100_000)
         #expect(fetch.file == body)
     }
 
     @Test(arguments: ["truncates-once", "resets-once", "chunked-without-end"])
-    func `a body that breaks off is continued by the next attempt`(scenario: String) throws {
+    func `the next attempt continues a body that was cut off`(scenario: String) throws {
         let fetch = try Fetch()
         #expect(try fetch.run(scenario).kind == .retryable)
         #expect(fetch.file == nil)
@@ -38,14 +38,14 @@ import Testing
         #expect(request["accept-encoding"] == "identity")
     }
 
-    @Test func `the last byte on disk is asked for once more`() throws {
+    @Test func `a continued download requests the last byte on disk again`() throws {
         let fetch = try Fetch()
         #expect(try fetch.run("truncates-once").kind == .retryable)
         #expect(try fetch.run("truncates-once").size == 100_000)
         #expect(try fetch.ranges == [nil, "bytes=49999-"])
     }
 
-    @Test func `a truncated file never stands at its target`() throws {
+    @Test func `a truncated download never appears at the target`() throws {
         let fetch = try Fetch()
         for _ in 0..<3 {
             #expect(try fetch.run("truncates").kind == .retryable)
@@ -53,9 +53,9 @@ import Testing
         }
     }
 
-    /// Versions are never mixed: the file is the second one, from its first byte.
+    /// The versions are never mixed: every byte of the file is of the second version.
     @Test(arguments: ["changes", "changes-in-part"])
-    func `a file that changes between two attempts is fetched again`(scenario: String) throws {
+    func `a file that changes between two attempts is downloaded from its start`(scenario: String) throws {
         let fetch = try Fetch()
         #expect(try fetch.run(scenario).kind == .retryable)
         #expect(try fetch.run(scenario).size == 100_000)
@@ -63,7 +63,7 @@ import Testing
         #expect(fetch.notices.count == 1)
     }
 
-    @Test func `a change that the last byte betrays starts the file again`() throws {
+    @Test func `a changed last byte restarts the download`() throws {
         let size = try #require(
             (60_000..<60_100).first { serverContent(size: $0 / 2).last != serverContent(version: 2, size: $0 / 2).last }
         )
@@ -73,8 +73,8 @@ import Testing
         #expect(fetch.file == serverContent(version: 2, size: size))
     }
 
-    @Test func `a change behind the same tag is found by the checksum`() throws {
-        // The last byte of the first half is the same in both versions, so that nothing else shows the change.
+    @Test func `the checksum detects a change under the same tag`() throws {
+        // The last byte of the first half is the same in both versions, so only the checksum shows the change.
         let size = try #require(
             (60_000..<70_000).first {
                 serverContent(size: $0 / 2).last == serverContent(version: 2, size: $0 / 2).last
@@ -91,7 +91,7 @@ import Testing
         "lies-about-start", "lies-about-end", "lies-about-total", "lies-about-unit", "short-part", "multipart",
         "no-tag-in-part", "refuses-range",
     ])
-    func `a wrong part is dropped and the whole file is asked for`(scenario: String) throws {
+    func `a wrong partial response is discarded and the whole file is requested`(scenario: String) throws {
         let fetch = try Fetch()
         #expect(try fetch.run(scenario).kind == .retryable)
         #expect(try fetch.run(scenario).size == 100_000)
@@ -99,7 +99,7 @@ import Testing
         #expect(try fetch.ranges == [nil, "bytes=49999-", nil])
     }
 
-    @Test func `a server that ignores ranges starts the file again in the same answer`() throws {
+    @Test func `a complete response to a range request restarts the file without another request`() throws {
         let fetch = try Fetch()
         #expect(try fetch.run("ignores-range").kind == .retryable)
         #expect(try fetch.run("ignores-range").size == 100_000)
@@ -107,14 +107,14 @@ import Testing
         #expect(try fetch.ranges == [nil, "bytes=49999-"])
     }
 
-    @Test func `a server that lies again after the restart is given up`() throws {
+    @Test func `a second wrong response after the restart fails the download`() throws {
         let fetch = try Fetch()
         #expect(try fetch.run("lies-always").kind == .retryable)
         #expect(try fetch.run("lies-always").kind == .wrongContent)
         #expect(try fetch.names == [])
     }
 
-    @Test func `bytes under a weak tag are not continued`() throws {
+    @Test func `a download with a weak tag is not continued`() throws {
         let fetch = try Fetch()
         #expect(try fetch.run("weak").kind == .retryable)
         #expect(try fetch.names == [])
@@ -122,7 +122,7 @@ import Testing
         #expect(try fetch.ranges == [nil, nil])
     }
 
-    @Test func `a date that was settled is a validator`() throws {
+    @Test func `Last-Modified that is 60 seconds before Date is a validator`() throws {
         let fetch = try Fetch()
         #expect(try fetch.run("dated", "age=60").kind == .retryable)
         #expect(try fetch.run("dated", "age=60").size == 100_000)
@@ -130,7 +130,7 @@ import Testing
         #expect(try fetch.ranges == [nil, "bytes=49999-"])
     }
 
-    @Test func `a fresh date is none`() throws {
+    @Test func `Last-Modified that is less than 60 seconds before Date is no validator`() throws {
         let fetch = try Fetch()
         #expect(try fetch.run("dated", "age=59").kind == .retryable)
         #expect(try fetch.run("dated", "age=59").size == 100_000)
@@ -141,29 +141,29 @@ import Testing
         "unasked-part", "gzip", "transfer-gzip", "two-lengths", "negative-length", "until-close", "huge-headers", "old",
         "garbage", "overflowing-length", "nothing", "long-header", "flood",
     ])
-    func `answers that break the rules are wrong content`(scenario: String) throws {
+    func `responses that violate HTTP fail as wrong content`(scenario: String) throws {
         let fetch = try Fetch()
         let result = try fetch.run(scenario)
         #expect(result.kind == .wrongContent, "\(result)")
         #expect(try fetch.names == [])
     }
 
-    @Test func `a head without its body is worth a retry`() throws {
+    @Test func `a response without its body is retryable`() throws {
         let fetch = try Fetch()
         #expect(try fetch.run("no-body").kind == .retryable)
         #expect(try fetch.names == [])
     }
 
-    @Test func `a body without length is accepted with its checksum`() throws {
+    @Test func `a body of unknown length is accepted if its checksum matches`() throws {
         let fetch = try Fetch()
         fetch.checksum = SHA256.digest(of: Array(body)).description
         #expect(try fetch.run("until-close").size == 100_000)
         fetch.checksum = SHA256.digest(of: Array(other)).description
         #expect(try fetch.run("until-close").kind == .wrongContent)
-        #expect(fetch.file == body, "the file that was there stays")
+        #expect(fetch.file == body, "the earlier file stays")
     }
 
-    @Test func `a wrong checksum leaves nothing`() throws {
+    @Test func `a wrong checksum leaves no file`() throws {
         let fetch = try Fetch()
         fetch.checksum = String(repeating: "0", count: 64)
         #expect(try fetch.run("file").kind == .wrongContent)
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test(arguments: ["stalls", "stalls-before-head"])
-    func `a server that stalls is left`(scenario: String) throws {
+    func `a stalled connection is closed after the limit`(scenario: String) throws {
         let fetch = try Fetch()
         fetch.stallLimit = 1
         #expect(try fetch.run(scenario).kind == .retryable)
@@ -182,7 +182,7 @@ import Testing
         (400, .refused), (401, .refused), (403, .refused), (404, .refused), (407, .refused), (410, .refused),
         (416, .refused), (300, .refused), (304, .refused), (203, .wrongContent), (206, .wrongContent),
     ])
-    func `each status has its kind`(status: Int, kind: Failure.Kind) throws {
+    func `each status of HTTP maps to a kind of failure`(status: Int, kind: Failure.Kind) throws {
         let fetch = try Fetch()
         let result = try fetch.run("status", "status=\(status)&retry=7")
         #expect(result.kind == kind)
@@ -191,7 +191,7 @@ import Testing
         #expect(try fetch.names == [])
     }
 
-    @Test func `bytes on disk outlive a server that is overloaded`() throws {
+    @Test func `an overloaded server does not discard the bytes on disk`() throws {
         let fetch = try Fetch()
         #expect(try fetch.run("truncates-once").kind == .retryable)
         let part = FileManager.default.contents(atPath: fetch.folder + "/.file.part")
@@ -199,7 +199,7 @@ import Testing
         #expect(FileManager.default.contents(atPath: fetch.folder + "/.file.part") == part)
     }
 
-    @Test func `another address does not continue the bytes of the first`() throws {
+    @Test func `a download of another address does not continue the bytes of the first`() throws {
         let fetch = try Fetch()
         #expect(try fetch.run("truncates-once").kind == .retryable)
         #expect(try fetch.run("file", "version=2").size == 100_000)
@@ -207,7 +207,7 @@ import Testing
         #expect(try fetch.ranges == [nil, nil])
     }
 
-    @Test func `a server that is not there is worth a retry`() throws {
+    @Test func `an unreachable server is retryable`() throws {
         let fetch = try Fetch()
         #expect(try fetch.run(url: "http://127.0.0.1:1/file").kind == .retryable)
         #expect(try fetch.run(url: "http://nowhere.invalid/file").kind == .retryable)

@@ -5,7 +5,7 @@ import Testing
 @testable import OpsTransfer
 
 @Suite struct EngineTests {
-    /// Starts a download of each scenario, and returns their results when all have ended.
+    /// Starts a download of each scenario, waits until all have ended and returns their results.
     private func run(
         _ scenarios: [String], _ options: Engine.Options, in folder: String
     ) throws -> [Int: Result<Int64, Failure>] {
@@ -30,7 +30,7 @@ import Testing
         return results
     }
 
-    @Test func `many downloads share one engine, and one that fails does not disturb the others`() throws {
+    @Test func `a failed download does not affect others of the same engine`() throws {
         let folder = try Scratch.folder()
         let scenarios = (0..<100).map { $0 % 10 == 9 ? "truncates" : "file" }
         var options = Engine.Options()
@@ -45,7 +45,7 @@ import Testing
         try FileManager.default.removeItem(atPath: folder)
     }
 
-    @Test func `files are right with the small buffers of many transfers, too`() throws {
+    @Test func `files are complete with the smaller buffers of many simultaneous transfers`() throws {
         let folder = try Scratch.folder()
         let count = Engine.manyExchanges + 16
         let results = try run(Array(repeating: "file", count: count), Engine.Options(), in: folder)
@@ -55,7 +55,7 @@ import Testing
         try FileManager.default.removeItem(atPath: folder)
     }
 
-    @Test func `a limited rate admits no burst of megabytes`() throws {
+    @Test func `a rate limit prevents a burst of megabytes`() throws {
         let fetch = try Fetch()
         let engine = try Engine(.init())
         var request = DownloadRequest(
@@ -73,7 +73,7 @@ import Testing
         download.cancel(keeping: false)
     }
 
-    @Test func `downloads wait for a connection where these are limited`() throws {
+    @Test func `downloads beyond the limit of connections wait for one`() throws {
         let folder = try Scratch.folder()
         var options = Engine.Options()
         options.connectionsPerHost = 2
@@ -83,7 +83,7 @@ import Testing
         try FileManager.default.removeItem(atPath: folder)
     }
 
-    @Test func `a download that is cancelled reports nothing and can be continued`() throws {
+    @Test func `a cancelled download reports nothing and can be continued`() throws {
         let fetch = try Fetch()
         let engine = try Engine(.init())
         var events = 0
@@ -102,7 +102,7 @@ import Testing
         #expect(try fetch.names == [".file.part", ".file.part.state"])
     }
 
-    @Test func `an engine that is dropped takes its downloads along`() throws {
+    @Test func `releasing an engine and its downloads unlocks their partial files`() throws {
         let fetch = try Fetch()
         do {
             let engine = try Engine(.init())

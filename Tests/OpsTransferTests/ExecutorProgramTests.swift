@@ -6,11 +6,11 @@ import Testing
 
 @testable import OpsTransfer
 
-/// opsd-transfer as a process, without opsd.
+/// Tests of opsd-transfer as a process. The test sends commands and reads reports as opsd does.
 @Suite struct ExecutorProgramTests {
     private func attempt(_ operation: Int64) -> AttemptID { AttemptID(OperationID(operation), 1) }
 
-    @Test func `a finished transfer is kept until its end is acknowledged`() throws {
+    @Test func `a finished transfer is reported to each new connection until it is acknowledged`() throws {
         let fetch = try Fetch()
         let executor = try RunningExecutor()
         #expect(try executor.connect().entries == [])
@@ -26,7 +26,7 @@ import Testing
         guard case .gone(let exit)? = entries.first?.state else { throw SetUpError(description: "\(entries)") }
         #expect(exit.status == .code(0) && entries.count == 1)
         #expect(executor.repeated == [attempt(7): OperationUpdate(progressDone: 100_000, progressTotal: 100_000)])
-        // Launched once more, it reports its end and fetches nothing.
+        // A second launch of the attempt reports the end again and downloads nothing.
         try executor.launch(7, fetch.address("file"), to: fetch.target)
         #expect(try executor.ends(of: 7).exits == [7: .code(0)])
         #expect(try fetch.ranges == [nil])
@@ -40,7 +40,7 @@ import Testing
         ("status", "status=404", 69), ("circle", "", 69), ("leads-to-file", "", 69), ("gzip", "", 65),
         ("unasked-part", "", 65), ("two-lengths", "", 65), ("old", "", 65),
     ])
-    func `the exit status is that of opsd-fetch`(scenario: String, query: String, status: Int32) throws {
+    func `a failed transfer has the exit status of opsd-fetch`(scenario: String, query: String, status: Int32) throws {
         let fetch = try Fetch()
         let executor = try RunningExecutor()
         try executor.connect()
@@ -52,7 +52,7 @@ import Testing
         #expect(fetch.file == nil)
         let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
         #expect(lines.count == 1 && lines[0].hasPrefix("opsd-transfer: "))
-        // The same sentence is the status text of the operation.
+        // The line of the log is also the status text of the operation.
         let said = reports.compactMap { if case .updated(_, let update) = $0 { update.status } else { nil } }
         #expect(said.last.map { "opsd-transfer: \($0)" } == lines.first.map(String.init))
     }
@@ -63,14 +63,14 @@ import Testing
         #"{"url": "http://127.0.0.1/", "to": "f", "headersFile": "/nowhere"}"#,
         #"{"url": "http://127.0.0.1/", "to": "/nowhere/f"}"#, #"{"url": "http://127.0.0.1/", "to": "/"}"#,
     ])
-    func `a wrong request ends with 64`(options: String) throws {
+    func `an invalid request ends with 64`(options: String) throws {
         let executor = try RunningExecutor()
         try executor.connect()
         try executor.launch(1, "", to: "") { $0.executorOptions = options }
         #expect(try executor.ends(of: 1).exits == [1: .code(64)])
     }
 
-    @Test func `paths count from the directory of the operation`() throws {
+    @Test func `relative paths are resolved against the operation's directory`() throws {
         let fetch = try Fetch()
         let executor = try RunningExecutor()
         try executor.connect()
@@ -91,7 +91,7 @@ import Testing
         #expect(mode == 0o640)
     }
 
-    @Test func `a cancelled transfer keeps what another attempt can continue`() throws {
+    @Test func `a terminated attempt keeps its partial file for the next attempt`() throws {
         let fetch = try Fetch()
         let executor = try RunningExecutor()
         try executor.connect()
@@ -102,7 +102,7 @@ import Testing
         #expect(try fetch.names == [".file.part", ".file.part.state"])
     }
 
-    @Test func `a cancelled operation removes its partial file, even while a server makes it wait`() throws {
+    @Test func `cancelling an operation removes its partial file, even during the wait for a busy server`() throws {
         let fetch = try Fetch()
         let executor = try RunningExecutor()
         try executor.connect()
@@ -112,7 +112,7 @@ import Testing
         #expect(try executor.ends(of: 1).exits == [1: .signal(15)])
         #expect(try fetch.names == [])
 
-        // The bytes of an attempt that broke off, and an attempt that would continue them.
+        // One attempt breaks off and leaves a partial file. The next attempt would continue it, but waits for the server.
         let other = try Fetch()
         try executor.launch(2, other.address("truncates-once", "size=3000000"), to: other.target)
         #expect(try executor.ends(of: 2).exits == [2: .code(75)])
@@ -126,7 +126,7 @@ import Testing
         #expect(try other.names == [])
     }
 
-    @Test func `an attempt that is not known can be cancelled`() throws {
+    @Test func `an unknown attempt can be cancelled`() throws {
         let executor = try RunningExecutor()
         try executor.connect()
         try executor.send(.terminate(attempt(3), grace: 0))
@@ -136,8 +136,7 @@ import Testing
         #expect(end.outcome == .cancelled)
     }
 
-    @Test(arguments: ["", "cut"]) func `a frozen transfer stands still and goes on after the thaw`(query: String) throws
-    {
+    @Test(arguments: ["", "cut"]) func `a frozen transfer stops and continues after the thaw`(query: String) throws {
         let fetch = try Fetch()
         let other = try Fetch()
         let executor = try RunningExecutor()
@@ -146,7 +145,7 @@ import Testing
         try executor.progress(of: 1, atLeast: 1)
         try executor.send(.freeze(attempt(1)))
         _ = FileManager.default.createFile(atPath: "\(fetch.server.folder)/\(fetch.id).go", contents: nil)
-        // Others go on meanwhile.
+        // Other transfers continue meanwhile.
         try executor.launch(2, other.address("file"), to: other.target)
         let reports = try executor.ends(of: 2).reports
         #expect(!reports.contains { if case .exited(attempt(1), _, _) = $0 { true } else { false } })
@@ -157,7 +156,7 @@ import Testing
         #expect(try fetch.ranges.count == (query == "cut" ? 2 : 1))
     }
 
-    @Test(arguments: [503, 429]) func `a server that asks for patience is asked again`(status: Int) throws {
+    @Test(arguments: [503, 429]) func `a transfer repeats its request after Retry-After`(status: Int) throws {
         let fetch = try Fetch()
         let executor = try RunningExecutor()
         try executor.connect()
@@ -177,7 +176,7 @@ import Testing
     }
 
     @Test(arguments: [(asked: 7, wait: 7), (asked: 0, wait: 1), (asked: 999_999, wait: 86_400)])
-    func `the wait that a server asks for goes to an opsd that retries`(asked: Int, wait: Int64) throws {
+    func `Retry-After is passed to opsd if the operation retries failures`(asked: Int, wait: Int64) throws {
         let fetch = try Fetch()
         let executor = try RunningExecutor()
         try executor.connect()
@@ -188,7 +187,7 @@ import Testing
         #expect(try fetch.ranges.count == 1)
     }
 
-    @Test func `a server that asks for more patience than a day fails the attempt`() throws {
+    @Test func `Retry-After of more than a day fails the attempt`() throws {
         let fetch = try Fetch()
         let executor = try RunningExecutor()
         try executor.connect()
@@ -196,7 +195,7 @@ import Testing
         #expect(try executor.ends(of: 1).exits == [1: .code(75)])
     }
 
-    @Test func `a transfer that waits can be cancelled`() throws {
+    @Test func `a transfer that waits for a busy server can be cancelled`() throws {
         let fetch = try Fetch()
         let executor = try RunningExecutor()
         try executor.connect()
@@ -209,7 +208,7 @@ import Testing
         #expect(try executor.ends(of: 1).exits == [1: .signal(15)])
     }
 
-    @Test func `transfers resume after the program was killed`() throws {
+    @Test func `transfers resume after opsd-transfer was killed`() throws {
         let fetches = try (0..<4).map { _ in try Fetch() }
         let executor = try RunningExecutor()
         let launchAll = {
@@ -236,7 +235,7 @@ import Testing
         }
     }
 
-    @Test func `at most so many transfers as opsd.conf says use one host`() throws {
+    @Test func `per-host in opsd.conf limits simultaneous transfers from one host`() throws {
         let fetch = try Fetch()
         let executor = try RunningExecutor(config: "[executor other]\nper-host = 9\n[executor images]\nper-host = 2\n")
         try executor.connect()
@@ -248,7 +247,7 @@ import Testing
         #expect(most == "2")
     }
 
-    @Test func `a second process leaves the executor alone`() throws {
+    @Test func `a second opsd-transfer for the same executor ends at once`() throws {
         let executor = try RunningExecutor()
         let end = try Program.run(
             Program.transfer, "--state", executor.state, environment: ["NOTIFY_SOCKET": "@nobody"])
@@ -256,7 +255,7 @@ import Testing
         #expect(try executor.connect().entries == [])
     }
 
-    @Test func `it ends when opsd says so, and keeps partial files`() throws {
+    @Test func `opsd-transfer ends at the stop command and keeps partial files`() throws {
         let fetch = try Fetch()
         let executor = try RunningExecutor()
         try executor.connect()
@@ -267,7 +266,7 @@ import Testing
         #expect(try fetch.names == [".file.part", ".file.part.state"])
     }
 
-    @Test func `an opsd of another age gets an empty greeting`() throws {
+    @Test func `an opsd with another protocol version gets an empty greeting`() throws {
         let executor = try RunningExecutor()
         let greeting = try executor.connect(version: 99)
         #expect(greeting.version == LaunchProtocol.version && greeting.entries == [])

@@ -6,19 +6,19 @@ import Testing
 
 @testable import OpsTransfer
 
-/// Transfers of several users in one opsd-transfer that runs as root.
+/// Tests of an opsd-transfer that runs as root and serves other users.
 @Suite(.enabled(if: Program.isRoot, "NOT TESTED: transfers of other users; needs root"))
 struct ExecutorRightsTests {
     private static let user = LaunchRequest.User(name: "nobody", uid: 65_534, gid: 65_534)
 
-    /// Gives a file or a folder to the user.
+    /// Makes the user the owner of a file or folder, and sets its mode.
     private func give(_ path: String, mode: mode_t = 0o700) throws {
         guard chown(path, Self.user.uid, Self.user.gid) == 0, chmod(path, mode) == 0 else {
-            throw SetUpError(description: "cannot give \(path) away")
+            throw SetUpError(description: "cannot change the owner of \(path)")
         }
     }
 
-    /// Fetches a file as the user. Returns the exit status and the lines of the log.
+    /// Fetches a file as the user. Returns the exit status and the text of the log.
     private func run(
         _ fetch: Fetch, _ target: String, scenario: String = "file", headers: String? = nil,
         _ change: (inout LaunchRequest) -> Void = { _ in }
@@ -54,7 +54,7 @@ struct ExecutorRightsTests {
         #expect(try owner(fetch.folder + "/.other.part.state") == Self.user.uid)
     }
 
-    @Test func `directories on the way need not be readable`() throws {
+    @Test func `parent directories need not be readable`() throws {
         let fetch = try Fetch()
         chmod(fetch.folder, 0o711)
         let own = fetch.folder + "/own"
@@ -64,14 +64,14 @@ struct ExecutorRightsTests {
         #expect(FileManager.default.contents(atPath: own + "/file") == serverContent(size: 100_000))
     }
 
-    @Test func `no file appears where the user has no right to make one`() throws {
+    @Test func `no file is created in a directory that the user may not write to`() throws {
         let fetch = try Fetch()
         let (status, log) = try run(fetch, fetch.target)
         #expect(status == .code(64) && log.contains("Permission denied"))
         #expect(try fetch.names == [])
     }
 
-    @Test func `a link of the user leads nowhere that the user cannot go`() throws {
+    @Test func `a user's symbolic link gives no access to files that the user cannot access`() throws {
         let (fetch, secret) = (try Fetch(), try Fetch())
         try give(fetch.folder)
         chmod(secret.folder, 0o755)
@@ -112,7 +112,7 @@ struct ExecutorRightsTests {
         #expect(try fetch.server.requests(fetch.id).map { $0["authorization"] } == ["mine"])
     }
 
-    @Test func `a pipe does not keep the transfers of others waiting`() throws {
+    @Test func `a pipe as target or headers file is refused without blocking`() throws {
         let fetch = try Fetch()
         try give(fetch.folder)
         let pipe = fetch.folder + "/pipe"
@@ -122,7 +122,7 @@ struct ExecutorRightsTests {
         #expect(try run(fetch, pipe).status == .code(64))
     }
 
-    @Test func `output that the user has named is opened with the user's rights`() throws {
+    @Test func `a user's output path is opened with the rights of the user`() throws {
         let fetch = try Fetch()
         try give(fetch.folder)
         let output = fetch.folder + "/output"

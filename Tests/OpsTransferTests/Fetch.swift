@@ -4,7 +4,7 @@ import TestSupport
 @testable import OpsTransfer
 
 enum Scratch {
-    /// A new folder below the system's for temporary files; `remove` deletes it.
+    /// Creates a folder for temporary files. The caller removes it.
     static func folder() throws -> String {
         let path = NSTemporaryDirectory() + "opsd-transfer-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -12,7 +12,7 @@ enum Scratch {
     }
 }
 
-/// One file to fetch from the server, as often as a test wants.
+/// A download of one file, which a test can run several times, with the server and the folder that it uses.
 final class Fetch {
     let server: LyingServer
     let folder: String
@@ -34,7 +34,7 @@ final class Fetch {
         do {
             try FileManager.default.removeItem(atPath: folder)
         } catch {
-            // The system removes it at its next start.
+            // The system removes the folder at its next start.
         }
     }
 
@@ -44,7 +44,7 @@ final class Fetch {
         "\(scheme)://\(host):\(server.port)/\(scenario)/\(id)?\(query)"
     }
 
-    /// Returns the size of the file, or the kind of the failure.
+    /// Runs the download once, and returns the size of the file or the failure.
     func run(_ scenario: String, _ query: String = "") throws -> Result<Int64, Failure> {
         try run(url: address(scenario, query))
     }
@@ -86,12 +86,12 @@ final class Fetch {
 
     var file: Data? { FileManager.default.contents(atPath: target) }
 
-    /// Names in the folder of the target.
+    /// Names of all files in the target's folder.
     var names: [String] {
         get throws { try FileManager.default.contentsOfDirectory(atPath: folder).sorted() }
     }
 
-    /// The byte that each request asked to continue from, nil for the whole file.
+    /// Range header of each request; nil for a request for the whole file.
     var ranges: [String?] { get throws { try server.requests(id).map { $0["range"] } } }
 }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import OpsTransfer
 
-/// opsd-fetch as a process.
+/// Tests of opsd-fetch as a process.
 @Suite struct FetchProgramTests {
     @Test(arguments: [
         ("file", "", 0, ""), ("truncates", "", 75, ""), ("status", "status=503&retry=120", 75, "retry after 120 s"),
@@ -14,7 +14,7 @@ import Testing
         ("overflowing-length", "", 65, "Content-Length"), ("long-header", "", 65, "headers"),
         ("status", "status=503&retry=-5", 75, "503"), ("leads-nowhere", "", 69, "302"),
     ])
-    func `the exit status says whether a retry makes sense`(
+    func `the exit status shows whether a retry can succeed`(
         scenario: String, query: String, status: Int32, words: String
     ) throws {
         let fetch = try Fetch()
@@ -34,13 +34,13 @@ import Testing
         ["http://host/", "-o", "f", "--headers-file", "/nowhere"], ["http://host/", "-o", "/nowhere/f"],
         ["http://host/", "-o", "f", "-o", "g"], ["http://host/", "-o", "/"], ["--frobnicate"],
     ])
-    func `a wrong command line ends with 64`(arguments: [String]) throws {
+    func `an invalid command line ends with 64`(arguments: [String]) throws {
         let end = try Program.run("/usr/bin/env", [Program.fetch] + arguments)
         #expect(end.status == 64)
         #expect(!end.complaint.isEmpty && !end.complaint.contains("secret"))
     }
 
-    @Test func `help is printed`() throws {
+    @Test func `--help prints the usage`() throws {
         let end = try Program.run(Program.fetch, "--help")
         #expect(end.status == 0)
         #expect(end.output.hasPrefix("usage: opsd-fetch URL -o FILE"))
@@ -58,9 +58,9 @@ import Testing
         #expect(fetch.file == serverContent(size: 100_000))
     }
 
-    @Test func `a limit of the rate is kept`() throws {
+    @Test func `a download with --limit-rate is completed`() throws {
         let fetch = try Fetch()
-        // Nothing is measured here: a rate that were taken for bytes would never end, one that broke the transfer fails.
+        // The rate itself is not measured. If 100K were read as 100 bytes a second, the download would take 1,000 seconds.
         let end = try Program.run(
             Program.fetch, fetch.address("file"), "-o", fetch.target, "--limit-rate", "100K")
         #expect(end.status == 0)
@@ -92,7 +92,7 @@ import Testing
         #expect(busy.output.contains("STATUS=") && busy.output.contains("retry after 30 s"))
     }
 
-    @Test func `killed fetches leave no wrong byte`() throws {
+    @Test func `killed downloads leave no wrong byte`() throws {
         let script = LyingServer.scripts.appendingPathComponent("kill_torture.py").path
         let end = try Program.run("/usr/bin/env", ["python3", "-B", script, Program.fetch, "30"])
         #expect(end.status == 0, "\(end.complaint)")
@@ -101,7 +101,7 @@ import Testing
 
     @Test(
         .enabled(if: Program.isRoot, "NOT TESTED: a full disk; needs root"), arguments: ["file", "endless-chunks"])
-    func `a full disk is worth a retry and leaves the target alone`(scenario: String) throws {
+    func `a full disk is retryable and does not change the target`(scenario: String) throws {
         let fetch = try Fetch()
         let script = """
             mount -t tmpfs -o size=64k tmpfs "$1" || exit 99
@@ -114,11 +114,11 @@ import Testing
             "/usr/bin/env",
             ["unshare", "--mount", "sh", "-c", script, "sh", fetch.folder, Program.fetch, fetch.address(scenario)])
         guard end.status != 99, !end.complaint.contains("unshare:") else {
-            print("NOT TESTED: a full disk; no mount in this machine: \(end.complaint)")
+            print("NOT TESTED: a full disk; cannot mount a file system: \(end.complaint)")
             return
         }
         #expect(end.status == 75, "\(end.complaint)")
         #expect(end.complaint.contains("No space left on device"))
-        #expect(end.output == "file\n", "bytes that cannot be continued do not fill the disk")
+        #expect(end.output == "file\n", "bytes that cannot be continued are deleted")
     }
 }

@@ -12,7 +12,7 @@ import Testing
         return path
     }
 
-    @Test func `each line is a header`() throws {
+    @Test func `each line of the file is a header`() throws {
         let headers = try HeadersFile(text: "Authorization: Bearer a:b \n\nX-Empty:\nX-Tab:\ta\n", path: "f")
         #expect(headers.lines == ["Authorization: Bearer a:b", "X-Empty;", "X-Tab: a"])
     }
@@ -22,7 +22,7 @@ import Testing
         "IF-RANGE: \"a\"", "Content-Length: 5", "Transfer-Encoding: chunked", "Accept-Encoding: gzip",
         "If-None-Match: *", "Proxy-Authorization: Basic a", "X\u{E9}: a",
     ])
-    func `a line that would change the request is refused without its value`(line: String) throws {
+    func `a line that would change the request is refused, and the error does not show its value`(line: String) throws {
         let failure = try #require(throws: Failure.self) {
             try HeadersFile(text: "X-Fine: yes\n\(line)", path: "headers")
         }
@@ -43,7 +43,7 @@ import Testing
         try FileManager.default.removeItem(atPath: (path as NSString).deletingLastPathComponent)
     }
 
-    @Test func `a file that is too large or not there is refused`() throws {
+    @Test func `a file that is missing or too large is refused`() throws {
         #expect(throws: Failure.self) { try HeadersFile(path: "/nowhere/headers") }
         let path = try file(String(repeating: "X: a\n", count: 20_000), mode: 0o600)
         #expect(throws: Failure.self) { try HeadersFile(path: path) }

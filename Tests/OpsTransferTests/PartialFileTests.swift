@@ -4,7 +4,7 @@ import Testing
 
 @testable import OpsTransfer
 
-/// The files beside a target, and what may become of them.
+/// Tests of `PartialFile`: the bytes and the record that are stored beside a target.
 @Suite struct PartialFileTests {
     private let folder: String
     private var target: String { folder + "/file" }
@@ -34,7 +34,7 @@ import Testing
                 atPath: path, contents: Data(bytes), attributes: [.posixPermissions: mode]))
     }
 
-    @Test func `a record is read as it was written, and a torn one not at all`() {
+    @Test func `a record is read as it was written, and a truncated or changed record is ignored`() {
         for length in [nil, 1000] as [Int64?] {
             for validator in [Validator.etag("\"\""), .modified("Sun, 06 Nov 1994 08:49:37 GMT")] {
                 var record = record(length: length, synced: 5, boot: "boot")
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `two fetches of one target do not mix`() throws {
+    @Test func `a second download of the same target is refused while the first runs`() throws {
         let first = try PartialFile(target: target)
         let failure = try #require(throws: Failure.self) { try PartialFile(target: target) }
         #expect(failure.kind == .retryable)
@@ -59,7 +59,7 @@ import Testing
         #expect(throws: Never.self) { try PartialFile(target: target) }
     }
 
-    @Test func `bytes written in the same run of the kernel count without a sync`() throws {
+    @Test func `bytes that were written since the boot are kept without a sync`() throws {
         do {
             let file = try PartialFile(target: target)
             try file.startAgain(record())
@@ -70,8 +70,8 @@ import Testing
         #expect(try PartialFile(target: target).size == 150)
     }
 
-    /// After a power cut only what was synced counts, also for the attempts that follow.
-    @Test func `bytes of an earlier run of the kernel count as far as they were synced`() throws {
+    /// After a power cut only synced bytes are kept, for all later attempts too.
+    @Test func `of bytes that were written before the boot only synced ones are kept`() throws {
         write(serverContent(size: 150), to: part)
         write(record(synced: 100, boot: "another").bytes, to: state)
         do {
@@ -89,7 +89,7 @@ import Testing
         #expect(try PartialFile(target: target).record == nil)
     }
 
-    @Test func `a torn record starts the file again`() throws {
+    @Test func `a truncated record restarts the file`() throws {
         write(serverContent(size: 150), to: part)
         write(record(synced: 100).bytes.dropLast(), to: state)
         let file = try PartialFile(target: target)
@@ -98,8 +98,8 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: state))
     }
 
-    /// A kill between the rename of the file and the removal of the record leaves a record without a file.
-    @Test func `a record that was left alone describes no later file`() throws {
+    /// A kill between the rename of the partial file and the removal of its record leaves a record without a file.
+    @Test func `a record without a file is not used for a later file`() throws {
         write(record(synced: 100, boot: ResumeRecord.currentBoot()).bytes, to: state)
         do {
             let file = try PartialFile(target: target)
@@ -110,13 +110,13 @@ import Testing
         #expect(try PartialFile(target: target).record == nil)
     }
 
-    @Test func `a record that was being stored at a kill is removed`() throws {
+    @Test func `a half-written record of a killed download is removed`() throws {
         write([1], to: state + ".new")
         try PartialFile(target: target).close()
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
     }
 
-    @Test func `a finished file has the permissions of the one that it replaces`() throws {
+    @Test func `a finished file has the permissions of the file that it replaces`() throws {
         write([1, 2, 3], to: target, mode: 0o640)
         let file = try PartialFile(target: target)
         try file.startAgain(nil)
@@ -156,7 +156,7 @@ import Testing
         #expect(FileManager.default.contents(atPath: folder + "/other") == Data([1]))
     }
 
-    @Test func `directories on the way may be symbolic links of the user`() throws {
+    @Test func `parent directories may be symbolic links of the user`() throws {
         try FileManager.default.createDirectory(atPath: folder + "/a/b", withIntermediateDirectories: true)
         try FileManager.default.createSymbolicLink(atPath: folder + "/link", withDestinationPath: "a/b/../b")
         try finish(PartialFile(target: folder + "/link/file"))
@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test(.enabled(if: Program.isRoot, "NOT TESTED: symbolic links of another user; needs root"))
-    func `a symbolic link that another user put into a shared directory is not followed`() throws {
+    func `another user's symbolic link in a shared directory is not followed`() throws {
         let files = FileManager.default
         try files.createDirectory(atPath: folder + "/shared/own", withIntermediateDirectories: true)
         try files.setAttributes([.posixPermissions: 0o1777], ofItemAtPath: folder + "/shared")
@@ -177,7 +177,7 @@ import Testing
         #expect(failure.kind == .usage)
     }
 
-    @Test func `checksums are those of the standard`() {
+    @Test func `checksums match the examples of the standard`() {
         let known = [
             ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
             ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
@@ -193,8 +193,8 @@ import Testing
         for (text, checksum) in known { #expect(SHA256.digest(of: Array(text.utf8)).description == checksum) }
     }
 
-    /// In pieces of any length, against the system's own program.
-    @Test func `checksums do not depend on the pieces`() throws {
+    /// Compares the checksums with those of sha256sum.
+    @Test func `checksums do not depend on the size of the pieces`() throws {
         for size in [55, 56, 57, 63, 64, 65, 119, 120, 128, 1000] {
             let bytes = Array(serverContent(size: size))
             let path = folder + "/bytes"

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Programs that tests start.
+/// Starts programs and returns their exit status and output.
 enum Program {
     static var isRoot: Bool { getuid() == 0 }
     static var hasOpenSSL: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl") }
@@ -15,7 +15,7 @@ enum Program {
     static let fetch = built("opsd-fetch")
     static let transfer = built("opsd-transfer")
 
-    /// Returns the path of a program as it was built with the tests.
+    /// Returns the path of a program that was built with the tests.
     static func built(_ name: String) -> String {
         let bundle = CommandLine.arguments.dropFirst().first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
         let folders = [
@@ -39,13 +39,13 @@ enum Program {
         process.executableURL = URL(fileURLWithPath: path)
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        // Through files: pipes that nobody reads while the other is read would fill.
+        // The output goes to files. With two pipes, the program could block on one while the test reads the other.
         let folder = try Scratch.folder()
         defer {
             do {
                 try FileManager.default.removeItem(atPath: folder)
             } catch {
-                // The system removes it at its next start.
+                // The system removes the folder at its next start.
             }
         }
         func file(_ name: String) throws -> FileHandle {

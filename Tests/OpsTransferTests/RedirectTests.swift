@@ -14,14 +14,14 @@ import Testing
     }
 
     @Test(arguments: ["leads-nowhere", "leads-to-file", "leads-to-password"])
-    func `a redirect to no web address is refused`(scenario: String) throws {
+    func `a redirect without a valid web address is refused`(scenario: String) throws {
         let fetch = try Fetch()
         let result = try fetch.run(scenario)
         #expect(result.kind == .refused)
         #expect(!result.message.contains("secret"))
     }
 
-    @Test func `headers of the user stay with the origin`() throws {
+    @Test func `headers of the user are not sent to another origin`() throws {
         let fetch = try Fetch()
         fetch.headers = try HeadersFile(text: "Authorization: Bearer secret\nX-Token: secret\n", path: "headers")
         let away = fetch.address("file", host: "localhost")
@@ -32,7 +32,7 @@ import Testing
         #expect(requests.map { $0["x-token"] } == ["secret", nil])
     }
 
-    @Test func `headers of the user do not come back with a redirect back`() throws {
+    @Test func `headers of the user are not sent after a redirect back to the first origin`() throws {
         let fetch = try Fetch()
         fetch.headers = try HeadersFile(text: "X-Token: secret\n", path: "headers")
         let escape = { (text: String) in text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "" }
@@ -42,14 +42,14 @@ import Testing
         #expect(try fetch.server.requests(fetch.id).map { $0["x-token"] } == ["secret", nil, nil])
     }
 
-    @Test func `headers of the user go along within the origin`() throws {
+    @Test func `headers of the user are sent along with redirects within the origin`() throws {
         let fetch = try Fetch()
         fetch.headers = try HeadersFile(text: "X-Token: secret\n", path: "headers")
         #expect(try fetch.run("redirects", "redirects=2").size == 100_000)
         #expect(try fetch.server.requests(fetch.id).map { $0["x-token"] } == ["secret", "secret", "secret"])
     }
 
-    @Test func `a signed address continues the file it led to before`() throws {
+    @Test func `a redirect whose target differs only in its query continues the file`() throws {
         let fetch = try Fetch()
         #expect(try fetch.run("signed").kind == .retryable)
         #expect(try fetch.run("signed").size == 100_000)
@@ -57,7 +57,7 @@ import Testing
         #expect(try fetch.server.requests(fetch.id + "-file").map { $0["range"] } == [nil, "bytes=49999-"])
     }
 
-    @Test func `a redirect to another file of the same tag starts again`() throws {
+    @Test func `a redirect to another file with the same tag restarts the download`() throws {
         let fetch = try Fetch()
         #expect(try fetch.run("moves").kind == .retryable)
         #expect(try fetch.run("moves").size == 100_000)

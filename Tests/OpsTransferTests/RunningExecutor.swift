@@ -5,17 +5,17 @@ import TestSupport
 
 @testable import OpsTransfer
 
-/// An opsd-transfer with a state directory of its own, and the test in the place of opsd.
+/// An opsd-transfer with its own state directory. The test talks to it as opsd does.
 final class RunningExecutor {
     let state: String
     private let arguments: [String]
     private var process: Process?
     private var socket: Descriptor?
     private var reader = FrameReader<ExecutorReport>()
-    /// Updates that came before the greeting.
+    /// Updates that opsd-transfer sent before its greeting.
     private(set) var repeated: [AttemptID: OperationUpdate] = [:]
 
-    /// `config`: text of opsd.conf. Starts the program and connects to it.
+    /// Starts opsd-transfer. With the text of an opsd.conf, it serves the executor `images`.
     init(config: String? = nil) throws {
         state = try Scratch.folder()
         chmod(state, 0o700)
@@ -33,11 +33,11 @@ final class RunningExecutor {
         do {
             try FileManager.default.removeItem(atPath: state)
         } catch {
-            // The system removes it at its next start.
+            // The system removes the directory at its next start.
         }
     }
 
-    /// Starts the program as a service manager does, and waits until it is ready.
+    /// Starts opsd-transfer with a notify socket, as a service manager does, and waits until it is ready.
     func start() throws {
         let manager = try NotifySocket(address: "@opsd-transfer-test-\(UUID().uuidString)")
         let started = Process()
@@ -52,7 +52,7 @@ final class RunningExecutor {
         }
     }
 
-    /// Ends the program with SIGKILL.
+    /// Kills opsd-transfer with SIGKILL.
     func kill() {
         guard let process else { return }
         Glibc.kill(process.processIdentifier, SIGKILL)
@@ -60,14 +60,14 @@ final class RunningExecutor {
         self.process = nil
     }
 
-    /// Waits for the end of the program, and returns its exit status.
+    /// Waits until opsd-transfer has ended, and returns its exit status.
     func exitStatus() -> Int32? {
         process?.waitUntilExit()
         defer { process = nil }
         return process?.terminationStatus
     }
 
-    /// Connects as a new opsd does, and returns the greeting.
+    /// Connects as an opsd that has just started, and returns the greeting.
     @discardableResult
     func connect(version: UInt16 = LaunchProtocol.version) throws -> ExecutorGreeting {
         let name = arguments.contains("--name") ? "images" : "transfer"
@@ -117,7 +117,7 @@ final class RunningExecutor {
         try send(.launch(request))
     }
 
-    /// Returns the exits of operations, all of which have to end, and everything that they reported before.
+    /// Waits until all of the operations have ended. Returns their exit statuses and all reports until then.
     func ends(of operations: Int64...) throws -> (exits: [Int64: ProcessExit.Status], reports: [ExecutorReport]) {
         try ends(of: operations)
     }
@@ -135,7 +135,7 @@ final class RunningExecutor {
         return (exits, reports)
     }
 
-    /// Reads reports until an operation has at least this many bytes.
+    /// Reads reports until an operation has downloaded at least this many bytes.
     func progress(of operation: Int64, atLeast bytes: Int64) throws {
         while true {
             if case .updated(let attempt, let update) = try next(), attempt.operation.rawValue == operation,

@@ -6,7 +6,7 @@ import Testing
 
 @testable import OpsTransfer
 
-/// A file system that does not answer calls, mounted until the end of this object.
+/// A file system that does not answer calls. It is mounted until this object is released.
 final class SilentFileSystem {
     let path: String
     private let process = Process()
@@ -30,13 +30,13 @@ final class SilentFileSystem {
 
     deinit { unmount() }
 
-    /// Ends the calls that wait for the file system.
+    /// Unmounts the file system. Calls that wait for it fail.
     func unmount() {
         input.fileHandleForWriting.closeFile()
         process.waitUntilExit()
     }
 
-    /// True if this process may mount one.
+    /// True if this process may mount such a file system.
     static let isPossible: Bool = {
         guard Program.isRoot, FileManager.default.fileExists(atPath: "/dev/fuse") else { return false }
         do {
@@ -55,7 +55,7 @@ final class SilentFileSystem {
 struct StalledFileSystemTests {
     private static let user = LaunchRequest.User(name: "nobody", uid: 65_534, gid: 65_534)
 
-    /// Launches transfers of a user into a file system that does not answer: more than the user has threads.
+    /// Launches transfers into a file system that does not answer: more than one user has threads for file work.
     private func stall(_ executor: RunningExecutor, _ fetch: Fetch, _ disk: SilentFileSystem) throws {
         for operation in 1...6 {
             try executor.launch(Int64(operation), fetch.address("file"), to: "\(disk.path)/\(operation)") {
@@ -64,7 +64,7 @@ struct StalledFileSystemTests {
         }
     }
 
-    @Test func `a file system that does not answer stalls only transfers of its user`() throws {
+    @Test func `a stalled file system delays only the transfers of the user who writes to it`() throws {
         let (fetch, other) = (try Fetch(), try Fetch())
         let disk = try SilentFileSystem(fetch.folder + "/silent")
         let executor = try RunningExecutor()
@@ -79,7 +79,7 @@ struct StalledFileSystemTests {
         }
         let (exits, _) = try executor.ends(of: Array(10..<20))
         #expect(exits == Dictionary(uniqueKeysWithValues: (10..<20).map { ($0, .code(0)) }))
-        // Pings are answered, too.
+        // Pings are answered too.
         try executor.send(.ping)
         guard case .pong = try executor.next() else { throw SetUpError(description: "no pong") }
         disk.unmount()
@@ -87,7 +87,7 @@ struct StalledFileSystemTests {
         #expect(stalled.values.allSatisfy { $0 != .code(0) })
     }
 
-    @Test func `a transfer whose file system does not answer can be cancelled`() throws {
+    @Test func `a transfer to a stalled file system can be cancelled`() throws {
         let fetch = try Fetch()
         let disk = try SilentFileSystem(fetch.folder + "/silent")
         let executor = try RunningExecutor()

@@ -4,10 +4,10 @@ import Testing
 
 @testable import OpsTransfer
 
-/// https on loopback, with an authority that is made for the run.
+/// Downloads over https from loopback, with a certificate authority that the tests create.
 @Suite(.enabled(if: Program.hasOpenSSL, "NOT TESTED: https; there is no openssl command here"))
 struct TLSTests {
-    /// A server, and the file of the authority that vouches for it.
+    /// A server with TLS, and the file of the authority that signed its certificate.
     struct Secure {
         let server: LyingServer
         let authority: String
@@ -36,7 +36,7 @@ struct TLSTests {
 
     private func fetch() throws -> Fetch { try Fetch(Self.secure.map(\.server)) }
 
-    @Test func `a private authority is trusted where it is named`() throws {
+    @Test func `a private authority is trusted if the options name it`() throws {
         let fetch = try fetch()
         fetch.options.authorities = try Self.secure.get().authority
         #expect(try fetch.run(url: fetch.address("truncates-once", scheme: "https")).kind == .retryable)
@@ -44,7 +44,7 @@ struct TLSTests {
         #expect(fetch.file == serverContent(size: 100_000))
     }
 
-    @Test func `a file of many records arrives whole`() throws {
+    @Test func `a file of many TLS records is downloaded completely`() throws {
         let fetch = try fetch()
         fetch.options.authorities = try Self.secure.get().authority
         for buffer in [1024, 2048, 65_536] {
@@ -76,11 +76,11 @@ struct TLSTests {
     }
 
     @Test(arguments: ["SSL_CERT_FILE", "CURL_CA_BUNDLE"])
-    func `the program takes the authority from the environment`(variable: String) throws {
+    func `opsd-fetch reads the file of authorities from the environment`(variable: String) throws {
         let fetch = try fetch()
         let address = fetch.address("file", scheme: "https")
         #expect(try Program.run(Program.fetch, address, "-o", fetch.target).status == 69)
-        // An empty variable counts as absent: this machine may have its own.
+        // An empty variable counts as absent. It overrides a variable that this machine may have set.
         let none = ["CURL_CA_BUNDLE": "", "SSL_CERT_FILE": ""]
         let trusting = none.merging([variable: try Self.secure.get().authority]) { $1 }
         #expect(try Program.run(Program.fetch, address, "-o", fetch.target, environment: trusting).status == 0)

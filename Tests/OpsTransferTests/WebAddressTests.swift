@@ -7,11 +7,11 @@ import Testing
         "ftp://host/file", "file:///etc/passwd", "host/file", "/file", "", "http://",
         "http://host:99999/", "http://ho st/", "http://host/a b", "http://host/\r\nX: y", "gopher://host/",
     ])
-    func `anything but http and https is a wrong request`(text: String) {
+    func `addresses other than http and https are refused`(text: String) {
         #expect(throws: Failure.self) { try WebAddress(text) }
     }
 
-    @Test func `a password in a URL is refused and not repeated`() throws {
+    @Test func `a password in a URL is refused, and the error does not show it`() throws {
         for text in ["http://user:secret@host/file", "http://secret@host/file"] {
             let failure = try #require(throws: Failure.self) { try WebAddress(text) }
             #expect(failure.kind == .usage)
@@ -26,7 +26,7 @@ import Testing
         #expect(!address.text.contains("part"))
     }
 
-    @Test func `an origin is scheme, host and port`() throws {
+    @Test func `an origin consists of scheme, host and port`() throws {
         let address = try WebAddress("http://host/a")
         #expect(try WebAddress("http://HOST:80/b").origin == address.origin)
         for other in ["https://host/a", "http://host:8080/a", "http://other/a", "http://host.other/a"] {
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `redirects are resolved against the address`() throws {
+    @Test func `redirects are resolved against the address of the request`() throws {
         let address = try WebAddress("http://host/a/b?c")
         #expect(try address.following("d").text == WebAddress("http://host/a/d").text)
         #expect(try address.following("/d").text == WebAddress("http://host/d").text)
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: ["http://host/a", "//u:p@host/", "file:///etc/passwd", "ftp://host/", "javascript:1"])
-    func `a redirect from https to something less is refused`(location: String) throws {
+    func `a redirect from https to anything else is refused`(location: String) throws {
         let address = try WebAddress("https://host/a")
         let failure = try #require(throws: Failure.self) { try address.following(location) }
         #expect(failure.kind == .refused)

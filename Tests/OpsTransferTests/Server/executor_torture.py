@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Fetches COUNT files as operations of a private opsd, and kills opsd and opsd-transfer at random moments until all are there.
+"""Downloads COUNT files as operations of a private opsd, and kills opsd and opsd-transfer at random moments.
 
-executor_torture.py BIN COUNT [SEED]: BIN has opsd, opsd-runner, opsd-transfer and opsctl. No operation is retried: an attempt
-goes on after every kill. At the end each operation has succeeded, every byte is right, and nothing lies beside the files.
+executor_torture.py BIN COUNT [SEED]: the directory BIN contains opsd, opsd-runner, opsd-transfer and opsctl. No operation is
+retried: an attempt continues after every kill. At the end, each operation must have succeeded, every byte must be right, and
+no partial files may be left.
 """
 import json, os, random, signal, subprocess, sys, tempfile, time
 
@@ -36,7 +37,7 @@ class Daemon:
         self.process.wait()
 
     def executor(self):
-        """Pid of the opsd-transfer of this state directory, None without one."""
+        """Returns the pid of the opsd-transfer of this state directory, or None."""
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 words = open(f"/proc/{pid}/cmdline", "rb").read().split(b"\0")
@@ -45,13 +46,13 @@ class Daemon:
             if words[0].endswith(b"/opsd-transfer") and self.state.encode() in words: return int(pid)
 
     def call(self, *words):
-        """Output of opsctl; None where no opsd answers."""
+        """Returns the output of opsctl, or None if it fails."""
         end = subprocess.run([os.path.join(programs, "opsctl"), *words], capture_output=True, text=True,
                              env={**os.environ, "OPS_SOCKET": self.socket})
         return end.stdout if end.returncode == 0 else None
 
     def end(self):
-        # It ends the opsd-transfer that it has started. The runner ends with the directory that it serves.
+        # opsd ends the opsd-transfer that it has started. The runner ends when its state directory is removed.
         self.call("cancel", "--all")
         self.process.terminate()
         self.process.wait()

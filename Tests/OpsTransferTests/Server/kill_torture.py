@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Fetches COUNT files with PROGRAM and kills each fetch with SIGKILL at random moments until it is done.
+"""Downloads COUNT files with PROGRAM, and kills each download with SIGKILL at random moments until it is complete.
 
-kill_torture.py PROGRAM COUNT [SEED]: at every moment there is no file or the right one, at the end the right one, and
-nothing beside it. Prints the number of kills.
+kill_torture.py PROGRAM COUNT [SEED]: after each kill the target must be missing or complete and right. At the end it must be
+there, without other files. Prints the number of kills.
 """
 import concurrent.futures, os, random, subprocess, sys, tempfile
 
@@ -37,7 +37,7 @@ def fetch(folder, port, number):
             with open(path, "rb") as file:
                 if file.read() != expected: raise AssertionError(f"{path}: wrong bytes after {kills} kills")
         if process.returncode == 0: break
-    if not os.path.exists(path): raise AssertionError(f"{path}: is not there after exit status 0")
+    if not os.path.exists(path): raise AssertionError(f"{path}: missing after exit status 0")
     os.remove(path)
     return kills
 
@@ -49,7 +49,7 @@ with tempfile.TemporaryDirectory() as folder:
         port = int(server.stdout.readline())
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             kills = sum(pool.map(lambda number: fetch(folder, port, number), range(count)))
-        # A kill between the rename and the removal of the record leaves a record, which the next fetch removes.
+        # A kill between the rename and the removal of the record leaves the record. The next download of the target removes it.
         left = [name for name in os.listdir(folder) if not name.endswith((".jsonl", ".part.state"))]
         if left: raise AssertionError(f"left behind: {left}")
         requests = sum(1 for name in os.listdir(folder) if name.endswith(".jsonl") for line in open(os.path.join(folder, name)))

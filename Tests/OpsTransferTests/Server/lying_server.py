@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A server on loopback that lies in every way that a client must survive.
+"""A server on loopback for tests: it sends every kind of wrong response that a client must handle.
 
-lying_server.py DIRECTORY [CERTIFICATE KEY] prints its port and serves until its standard input ends.
+lying_server.py DIRECTORY [CERTIFICATE KEY] prints its port and runs until its standard input ends.
 
-An address is /SCENARIO/ID?size=N&...; a scenario is a method of Lies, an ID belongs to one test. Every request to an ID is
-appended to DIRECTORY/ID.jsonl with its headers, so that a test can read what was sent.
+An address is /SCENARIO/ID?size=N&... A scenario is a method of Lies. Each test uses its own IDs. The server appends the path
+and headers of every request to DIRECTORY/ID.jsonl, so that a test can check the requests.
 """
 import email.utils, json, os, socket, socketserver, ssl, struct, sys, threading, time, urllib.parse
 from http.server import BaseHTTPRequestHandler
@@ -14,7 +14,7 @@ blocks, counts, crowds, lock = {}, {}, {}, threading.Lock()
 
 
 def content(version, size):
-    """The bytes of one version of a file. The tests have the same function."""
+    """Returns the bytes of one version of a file. The Swift tests have the same function."""
     if version not in blocks:
         state, block = version, bytearray(BLOCK)
         for i in range(BLOCK):
@@ -48,7 +48,7 @@ class Lies(BaseHTTPRequestHandler):
         except (BrokenPipeError, ConnectionResetError, ssl.SSLError):
             self.close_connection = True
 
-    # Pieces
+    # Parts of responses
 
     def head(self, status, **fields):
         self.send_response_only(status)
@@ -58,7 +58,7 @@ class Lies(BaseHTTPRequestHandler):
         self.end_headers()
 
     def asked(self):
-        """First byte of the range that was asked for, None without one."""
+        """Returns the first byte of the requested range, or None if the request has no range."""
         text = self.headers.get("Range")
         return int(text.removeprefix("bytes=").rstrip("-")) if text else None
 
@@ -77,7 +77,7 @@ class Lies(BaseHTTPRequestHandler):
         self.wfile.write(piece)
 
     def honest(self, etag='"v1"', body=None, **fields):
-        """As RFC 9110 has it."""
+        """Sends a correct response according to RFC 9110."""
         body = self.body if body is None else body
         start = self.asked()
         if start is None or self.headers.get("If-Range") not in (None, etag):
@@ -87,7 +87,7 @@ class Lies(BaseHTTPRequestHandler):
         self.part(start, body, ETag=etag, **fields)
 
     def first_half(self, **fields):
-        """All headers, half of the body, and the end of the connection."""
+        """Sends all headers and half of the body, and closes the connection."""
         self.head(200, **{"Content_Length": self.size, "ETag": '"v1"', **fields})
         self.wfile.write(self.body[: self.size // 2])
         self.close_connection = True
@@ -121,19 +121,19 @@ class Lies(BaseHTTPRequestHandler):
         self.reset()
 
     def changes(self):
-        """Half of one version, then the whole of another one with a tag of its own."""
+        """Sends half of one version first, then the whole of another version with another tag."""
         if self.count == 1: return self.first_half()
         self.honest('"v2"', content(2, self.size))
 
     def changes_in_part(self):
-        """The second version is sent as a part, in spite of If-Range."""
+        """Sends the second version as a partial response, although If-Range does not match."""
         if self.count == 1: return self.first_half()
         body = content(2, self.size)
         if self.asked() is None: return self.whole(body, ETag='"v2"')
         self.part(self.asked(), body, ETag='"v2"')
 
     def changes_silently(self):
-        """The second version has the tag of the first."""
+        """Sends the second version with the tag of the first."""
         if self.count == 1: return self.first_half()
         self.honest('"v1"', content(2, self.size))
 
@@ -147,7 +147,7 @@ class Lies(BaseHTTPRequestHandler):
         self.whole(ETag='W/"v1"')
 
     def dated(self):
-        """No tag; `age` seconds between Last-Modified and Date."""
+        """Sends no tag, and a Last-Modified that is `age` seconds before Date."""
         age = int(self.query["age"])
         now = 1_700_000_000
         fields = {"Date": email.utils.formatdate(now, usegmt=True),
@@ -178,12 +178,12 @@ class Lies(BaseHTTPRequestHandler):
     def lies_about_unit(self): self.lies(unit="lines")
 
     def lies_always(self):
-        """A part of it whatever is asked for."""
+        """Sends a partial response with an invalid range to every request after the first."""
         if self.count == 1: return self.first_half()
         self.part(self.asked() or 0, Content_Range="lines 1-2/3")
 
     def short_part(self):
-        """Less than was asked for, and says so."""
+        """Sends a shorter range than requested, correctly labelled."""
         if self.count == 1: return self.first_half()
         start = self.asked()
         if start is None: return self.whole()
@@ -219,21 +219,21 @@ class Lies(BaseHTTPRequestHandler):
         self.head(302, Location=self.path, Content_Length=0)
 
     def redirects(self):
-        """`count` redirects, then the file."""
+        """Redirects `redirects` times, then sends the file."""
         left = int(self.query.get("redirects", 1))
         if left == 0: return self.honest()
         self.head(302, Location=f"/redirects/{self.id}?size={self.size}&redirects={left - 1}", Content_Length=0)
 
     def leads_away(self):
-        """To `to`: another host, port or scheme."""
+        """Redirects to the address `to`, which may have another host, port or scheme."""
         self.head(302, Location=self.query["to"], Content_Length=0)
 
     def signed(self):
-        """To an address that differs each time in its query alone."""
+        """Redirects to an address whose query differs each time."""
         self.head(302, Location=f"/truncates-once/{self.id}-file?size={self.size}&signature={self.count}", Content_Length=0)
 
     def moves(self):
-        """To another file of the same tag each time."""
+        """Redirects to another file with the same tag each time."""
         where = "truncates" if self.count == 1 else "file"
         self.head(302, Location=f"/{where}/{self.id}-{self.count}?size={self.size}&version={self.count}", Content_Length=0)
 
@@ -252,12 +252,12 @@ class Lies(BaseHTTPRequestHandler):
         self.wfile.write(b"sad\n")
 
     def busy(self):
-        """Asks for patience `times` times, then honest."""
+        """Sends Retry-After `times` times, then the file."""
         if self.count > int(self.query.get("times", 1)): return self.honest()
         self.head(int(self.query.get("status", 503)), Content_Length=0, Retry_After=self.query["retry"])
 
     def waits(self):
-        """Half of the file, and the rest, or with `cut` a reset, once there is a file ID.go."""
+        """Sends half of the file, waits until a file ID.go exists, and sends the rest or, with `cut`, resets the connection."""
         if self.count > 1: return self.honest()
         self.head(200, Content_Length=self.size, ETag='"v1"')
         self.wfile.write(self.body[: self.size // 2])
@@ -267,7 +267,7 @@ class Lies(BaseHTTPRequestHandler):
         self.wfile.write(self.body[self.size // 2 :])
 
     def crowd(self):
-        """Honest after a moment; ID.most has the greatest number of such requests at a time."""
+        """Sends the file after a short pause. The file ID.most contains the greatest number of simultaneous requests."""
         with lock:
             crowds[self.id] = crowds.get(self.id, 0) + 1
             path = os.path.join(directory, self.id + ".most")
@@ -294,12 +294,12 @@ class Lies(BaseHTTPRequestHandler):
         self.whole(Content_Length="99999999999999999999999")
 
     def no_body(self):
-        """All headers of the file and none of its bytes, as the answer to HEAD."""
+        """Sends the headers without the body, as for a HEAD request."""
         self.head(200, Content_Length=self.size, ETag='"v1"')
         self.close_connection = True
 
     def nothing(self):
-        """Neither length nor bytes."""
+        """Sends neither a length nor a body."""
         self.head(200, Connection="close")
         self.close_connection = True
 
@@ -311,11 +311,11 @@ class Lies(BaseHTTPRequestHandler):
         self.whole(X_Long="x" * 200_000)
 
     def flood(self):
-        """Interim answers without end."""
+        """Sends interim responses without end."""
         while True: self.wfile.write(b"HTTP/1.1 103 Early Hints\r\nX-Early: hint\r\n\r\n" * 100)
 
     def endless(self):
-        """More than the length says, without an end."""
+        """Sends the file, and then more bytes without end."""
         self.whole()
         while True: self.wfile.write(b"more" * 1000)
 
@@ -334,14 +334,14 @@ class Lies(BaseHTTPRequestHandler):
         self.chunks(self.body, b'0\r\nETag: "v9"\r\nContent-Length: 5\r\n\r\n')
 
     def chunked_without_end(self):
-        """First without its end, then honest."""
+        """Omits the last chunk of the first response, then sends correct responses."""
         if self.count > 1: return self.honest()
         self.head(200, Transfer_Encoding="chunked", ETag='"v1"')
         self.chunks(self.body[: self.size // 2], b"")
         self.close_connection = True
 
     def until_close(self):
-        """Neither length nor chunks: the end of the connection is the end of the file."""
+        """Sends the body without a length or chunks, and marks its end by closing the connection."""
         self.head(200, ETag='"v1"', Connection="close")
         self.wfile.write(self.body)
         self.close_connection = True
@@ -356,7 +356,7 @@ class Lies(BaseHTTPRequestHandler):
         self.honest()
 
     def old(self):
-        """HTTP/0.9: no head at all."""
+        """Sends the body without a status line or headers, as HTTP/0.9 does."""
         self.wfile.write(self.body)
         self.close_connection = True
 
@@ -365,9 +365,9 @@ class Lies(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def slow(self):
-        """Honest, in pieces with pauses: for processes that are killed meanwhile.
+        """Sends the file in pieces with pauses, so that a client can be killed in between.
 
-        With `witness` ID.open has a line for each answer: the times between which the client certainly took it.
+        With `witness`, the file ID.open gets a line for each response: two times between which the client was certainly reading.
         """
         start = self.asked() or 0
         if self.headers.get("If-Range") not in (None, '"v1"'): start = 0
@@ -378,7 +378,7 @@ class Lies(BaseHTTPRequestHandler):
             step = int(self.query.get("step", 65_536))
             for place in range(start, self.size, step):
                 self.wfile.write(self.body[place : place + step])
-                # The client was there at the last write, for the answer to that would have made this one fail.
+                # The client was still reading at the previous write: otherwise this write would have failed with a reset.
                 certain, last = last, time.time()
                 time.sleep(float(self.query.get("pause", 2)) / 1000)
         finally:
