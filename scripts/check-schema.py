@@ -15,7 +15,7 @@ failures = []
 
 
 def accepted(graph):
-    """Returns whether opsd accepts a graph, and its words."""
+    """Returns whether opsd accepts a graph, and the error message."""
     done = subprocess.run(
         ["opsctl", "submit", "--dry-run", "-f", "-"], input=json.dumps(graph), capture_output=True, text=True
     )
@@ -24,7 +24,7 @@ def accepted(graph):
 
 
 def compare(graph, must_agree):
-    """The schema accepts all that opsd accepts; where they must agree, opsd accepts all that the schema does."""
+    """Checks that the schema accepts a graph that opsd accepts and, if they must agree, the converse."""
     fits = validator.is_valid(graph)
     is_accepted, words = accepted(graph)
     if is_accepted and not fits or must_agree and fits != is_accepted:
@@ -44,8 +44,8 @@ for path in sorted(pathlib.Path(sys.argv[2]).iterdir()):
         for error in validator.iter_errors([json.loads(line) for line in path.read_text().splitlines()]):
             failures.append(f"{path.name}: {error.message}")
 
-# Refused for more than their types: an operation that does not exist, an output without a file, a condition without a
-# test, options of an executor that this daemon does not have.
+# opsd refuses these for reasons that a schema cannot express: an operation that does not exist, an output without a file, a
+# condition without a test, and options of an executor that this daemon does not have.
 beyond_types = [("after", [1]), ("output", {}), ("conditions", [{}]), ("slurm", {})]
 keys = schema["$defs"]["operation"]["properties"]
 values = [None, True, -5, 3, 2.5, "", "?", "10s", [], ["x"], [1], [{}], {}, {"x": 1}, {"x": "y"}, {"limit": "a"}]
