@@ -1,4 +1,4 @@
-"""A daemon of its own with opsd-web before it, and a browser."""
+"""Starts private daemons, opsd-web and browsers for the tests of the page."""
 
 import json
 import os
@@ -17,12 +17,12 @@ PATIENCE = 30
 
 
 def until(condition, what):
-    """Polls a condition until it holds, and returns its value."""
+    """Repeats a condition until its value is true, and returns the value."""
     end = time.monotonic() + PATIENCE
     while True:
         try:
             value = condition()
-        except Exception as error:  # The page may be replaced between two looks.
+        except Exception as error:  # The page may change while the condition reads it.
             value, what = None, f"{what} ({error!r:.200})" if time.monotonic() > end else what
         if value:
             return value
@@ -52,7 +52,7 @@ class Machine:
         return self.call("Status")
 
     def call(self, method, parameters=None):
-        """Calls the daemon beside opsd-web."""
+        """Calls a method of the daemon directly, without opsd-web."""
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(PATIENCE)
             connection.connect(self.environment["OPS_SOCKET"])
@@ -113,13 +113,13 @@ class Web:
         self.port = int(re.search(r":(\d+)/", self.link)[1])
 
     def open(self, browser):
-        """Opens a session in a browser, with the link that was printed last."""
+        """Opens a session in a browser with the latest link that opsd-web has printed."""
         browser.get(self.link)
         until(lambda: browser.find_elements("css selector", "main[data-ready]"), "the page opens")
         self.link = re.search(r"http://\S+", self.process.stdout.readline())[0]
 
     def memory(self):
-        """Most resident bytes so far."""
+        """Returns the peak resident memory of opsd-web in bytes."""
         with open(f"/proc/{self.process.pid}/status") as status:
             return int(re.search(r"VmHWM:\s+(\d+)", status.read())[1]) * 1024
 

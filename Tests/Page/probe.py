@@ -1,4 +1,4 @@
-"""Asks the daemon again and again for SECONDS, and prints the 99th percentile of the answers' times in milliseconds."""
+"""probe.py SOCKET SECONDS: call a daemon repeatedly, and print the 99th percentile of its response times in milliseconds."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""The page in Cockpit: a real cockpit-ws on loopback, whose session is that of the user who runs the test."""
+"""Tests of the page in Cockpit, with a real cockpit-ws on loopback and a session of the user who runs the test."""
 
 import os
 import socket
@@ -29,7 +29,7 @@ def setUpModule():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    # Otherwise the session starts an agent and a bus of its own, and leaves them behind.
+    # Without these variables, the session would start an SSH agent and a D-Bus daemon, and leave them running.
     environment = dict(
         machine.environment, XDG_DATA_HOME=data.name, SSH_AUTH_SOCK=f"{data.name}/no-agent",
         DBUS_SESSION_BUS_ADDRESS=f"unix:path={data.name}/no-bus")
@@ -56,7 +56,7 @@ def sees(words):
 
 
 class Cockpit(unittest.TestCase):
-    def test_every_view_opens_without_a_complaint(self):
+    def test_every_view_opens_without_an_error(self):
         for address, words in (("/", "Needs attention"), ("/list", "lively"), ("/graphs", "nightly"), ("/graph/nightly", "publish"),
                                ("/history/nightly", "build"), ("/schedules", "no schedules")):
             with self.subTest(address):
@@ -69,31 +69,31 @@ class Cockpit(unittest.TestCase):
         go("/graph/nightly")
         until(lambda: len(tab.find_elements(By.CSS_SELECTOR, ".drawing svg g[data-ids]")) == 3, "a drawing of three operations")
 
-    def test_a_log_is_followed_and_texts_stay_texts(self):
+    def test_a_log_is_followed_and_markup_is_shown_as_text(self):
         go("/operation/lively")
         sees("written")
         sees(HOSTILE)
         self.assertNotEqual(tab.title, "owned")
 
-    def test_changes_show_by_themselves_and_an_action_is_done(self):
+    def test_changes_appear_without_a_reload_and_actions_work(self):
         go("/")
         sees("live")
         machine.opsctl("submit", "--name", "newcomer", "--", "sleep", "600")
         sees("newcomer")
         go("/operation/newcomer")
         tab.execute_script("[...document.querySelectorAll('button')].find((one) => one.textContent === 'Cancel').click()")
-        until(lambda: tab.find_elements(By.CSS_SELECTOR, "dialog[open] .danger"), "a question")
+        until(lambda: tab.find_elements(By.CSS_SELECTOR, "dialog[open] .danger"), "the dialog opens")
         tab.execute_script("document.querySelector('dialog[open] .danger').click()")
-        until(lambda: machine.operation("newcomer")["outcome"] == "cancelled", "it is cancelled")
+        until(lambda: machine.operation("newcomer")["outcome"] == "cancelled", "newcomer is cancelled")
 
-    def test_the_address_is_the_fragment(self):
+    def test_the_fragment_of_the_url_is_the_address_of_the_view(self):
         go("/list?outcome=failed")
         tab.execute_script("document.querySelector('nav a[href=\"/graphs\"]').click()")
         until(lambda: tab.current_url.endswith("#/graphs"), "the fragment changes")
         tab.back()
-        until(lambda: tab.current_url.endswith("#/list?outcome=failed"), "the way back")
+        until(lambda: tab.current_url.endswith("#/list?outcome=failed"), "the back button returns to the list")
 
-    def test_a_restarted_daemon_is_found_again(self):
+    def test_the_page_reconnects_to_a_restarted_daemon(self):
         go("/")
         machine.stop()
         sees("reconnecting")
