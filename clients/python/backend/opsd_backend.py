@@ -1,4 +1,4 @@
-"""Build backend of this package (PEP 517, PEP 660), made of the standard library alone."""
+"""Build backend of this package (PEP 517, PEP 660). It uses only the standard library."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-# Archives of the same sources are the same bytes.
+# A fixed time, so that the same sources always give the same archive.
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench.py [--load PROGRAM] [--runs N]: figures of the Python client, beside peers on the same work in the same run.
+"""bench.py [--load PROGRAM] [--runs N]: measure the Python client and other libraries with the same work.
 
 Programs of opsd are found by $OPSD_PROGRAMS or PATH. joblib's loky and the load generator in C (`--load`, built by
 `swift build --product load`) are measured where they are there.
@@ -38,7 +38,7 @@ def row(name: str, values: list[float], unit: str) -> None:
 
 
 def functions(runs: int, workers: int) -> None:
-    """2,000 small functions in chunks, each from a new executor to its shutdown."""
+    """Measures 2,000 small functions in chunks, from the creation of an executor to its shutdown."""
 
     def by_opsd() -> None:
         with opsd.OpsExecutor() as executor:
@@ -79,7 +79,7 @@ def functions(runs: int, workers: int) -> None:
 
 
 def starts(runs: int) -> None:
-    """The cost of one call that has a process of its own."""
+    """Measures the cost of one call in a separate process."""
     count = 50
     with opsd.OpsExecutor() as executor:
         values = [seconds(lambda: list(executor.map(abs, range(count)))) / count * 1000 for _ in range(runs)]
@@ -89,7 +89,7 @@ def starts(runs: int) -> None:
 
 
 def submissions(runs: int, load: str | None) -> None:
-    """Submissions of one operation, one after the other, by one client."""
+    """Measures submissions of single operations, one after another, by one client."""
     count = 1000
     with PrivateDaemon() as daemon:
         client = opsd.Client(daemon.socket)

@@ -1,4 +1,4 @@
-"""Functions that the bench runs. They are no part of the main program, which every worker would have to import."""
+"""Functions that the benchmark runs. They are not in the main program, because every worker would have to import it."""
 
 from __future__ import annotations
 

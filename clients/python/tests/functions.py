@@ -38,7 +38,7 @@ def raise_deep() -> None:
 
 
 class Stubborn(Exception):
-    """An exception that cannot be made again from its pickle."""
+    """An exception that cannot be restored from its pickle."""
 
     def __init__(self, one: str, two: str) -> None:
         super().__init__(one + two)
@@ -61,7 +61,7 @@ def leave(status: int) -> None:
 
 
 def mark(directory: str, name: str) -> str:
-    """Leaves a file for each time that it is called."""
+    """Creates a file at each call."""
     with open(Path(directory, f"{name}-{os.environ['OPS_ATTEMPT']}"), "x", encoding="utf-8"):
         pass
     return name
@@ -114,13 +114,13 @@ def speak(text: str) -> None:
 
 
 def nested(number: int) -> int:
-    """Runs a function of its own executor."""
+    """Runs a function with another executor."""
     with ops.OpsExecutor() as executor:
         return executor.submit(double, number).result(60)
 
 
 class Point:
-    """A value with a class of its own."""
+    """A value of a class that is defined here."""
 
     def __init__(self, x: int) -> None:
         self.x = x

@@ -1,4 +1,4 @@
-"""Both clients against a real daemon."""
+"""Tests of both clients with a real daemon."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_forked_child_uses_a_connection_of_its_own(opsd: PrivateDaemon) -> Non
         finally:
             os._exit(0)
     os.waitpid(child, 0)
-    # The reply of the child must not have gone to the parent, nor the connection of the parent be closed.
+    # The parent must not receive the reply of the child, and its connection must still be open.
     assert submit(opsd.client, "true", held=True) == [2]
 
 

@@ -1,4 +1,4 @@
-"""CPython's own tests of executors, run with OpsExecutor.
+"""CPython's tests of executors, run with OpsExecutor.
 
 They are in Debian's libpython3.11-testsuite. Where that is missing they are skipped, unless OPSD_REQUIRE_ALL is set.
 """
@@ -23,7 +23,7 @@ except (ImportError, unittest.SkipTest) as error:
 
 
 class OpsMixin(cpython.ExecutorMixin):  # type: ignore[misc, unused-ignore]
-    """Gives each test an OpsExecutor, and all of a class a daemon."""
+    """Provides an OpsExecutor for each test, and a daemon for each class."""
 
     executor_type = opsd.OpsExecutor
     daemon: ClassVar[PrivateDaemon]
@@ -47,7 +47,7 @@ class OpsMixin(cpython.ExecutorMixin):  # type: ignore[misc, unused-ignore]
 
 
 def inapplicable(reason: str) -> Any:
-    """Stands in the place of a test of CPython that cannot be run."""
+    """Replaces a test of CPython that cannot be run."""
 
     @unittest.skip(reason)
     def test(self: unittest.TestCase) -> None:
@@ -61,7 +61,7 @@ POOL = "looks into the processes of ProcessPoolExecutor, which OpsExecutor does 
 
 
 class OpsExecutorTest(OpsMixin, cpython.ExecutorTest, cpython.BaseTestCase):  # type: ignore[misc, unused-ignore]
-    """Tests of submit and map, with those of ProcessPoolExecutor that look at no processes."""
+    """Tests of submit and map, and the tests of ProcessPoolExecutor that do not depend on its processes."""
 
     test_map_chunksize = cpython.ProcessPoolExecutorTest.test_map_chunksize
 

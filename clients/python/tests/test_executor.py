@@ -1,4 +1,4 @@
-"""OpsExecutor: what the tests of CPython do not ask for."""
+"""Tests of OpsExecutor that CPython does not have."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SOURCE = str(Path(ops.__file__).parent.parent)
 
 
 def script(text: str, *arguments: str, directory: Path) -> subprocess.CompletedProcess[str]:
-    """Runs a program that is a file, as users have them."""
+    """Writes a program to a file and runs it."""
     path = directory / "program.py"
     path.write_text(textwrap.dedent(text))
     tests = str(Path(__file__).parent)
@@ -257,7 +257,7 @@ def test_states_of_futures_follow_the_operation(opsd: PrivateDaemon, tmp_path: P
         for event in opsd.client.watch(since=0):
             if event.type == "started" and event.id == running.operation:
                 break
-        while not running.running():  # the executor hears of it a moment later
+        while not running.running():  # the event reaches the executor a moment later
             started.wait(0.001)
         assert not waiting.running()
         assert not running.cancel()

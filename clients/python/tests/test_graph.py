@@ -1,4 +1,4 @@
-"""The graph builder."""
+"""Tests of the graph builder."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_wait_and_watch_go_on_after_a_crash_of_the_daemon(opsd: PrivateDaemon, t
         seen.append((event.type, event.id))
         if event.type == "started" and len([one for one in seen if one[0] == "started"]) == 2:
             opsd.kill()
-            gate.touch()  # the operations go on, and end while no daemon is there
+            gate.touch()  # the operations continue, and end while no daemon is running
             opsd.start()
         if len([one for one in seen if one[0] == "finished"]) == 2:
             break

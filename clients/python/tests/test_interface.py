@@ -1,4 +1,4 @@
-"""The generated files and the interface file say the same."""
+"""Tests that the generated files match the interface file."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ error Broken (kind: (soft, hard), side: ?(left, right), thing: ?Thing)
 def test_the_generator_takes_types_that_are_written_out_within_others() -> None:
     loader = SourceFileLoader("generate", str(PACKAGE / "generate"))
     generate = importlib.util.module_from_spec(importlib.util.spec_from_loader("generate", loader))  # type: ignore[arg-type]
-    sys.modules["generate"] = generate  # its dataclasses look themselves up there
+    sys.modules["generate"] = generate  # its dataclasses look up their module here
     loader.exec_module(generate)
     writer = generate.Writer(generate.Parser(SAMPLE).items(), [])
     text = writer.messages().replace("from ._wire", "from opsd._wire")
@@ -64,7 +64,7 @@ def test_the_generator_takes_types_that_are_written_out_within_others() -> None:
     assert reply.by["k"].owner is None
     error = module.Broken({"kind": "hard", "thing": {"name": "c", "parts": [], "sizes": {}}})
     assert error.side is None
-    assert not hasattr(module, "BrokenSide")  # the words are those of ThingParts
+    assert not hasattr(module, "BrokenSide")  # the values are the same as those of ThingParts
     assert (error.kind, error.thing.name) == (module.BrokenKind.hard, "c")
     methods = writer.methods()
     assert "def make(self, things: Sequence[str], *, from_: int | None = None) -> MakeReply:" in methods

@@ -1,4 +1,4 @@
-"""The backend of joblib."""
+"""Tests of the joblib backend."""
 
 from __future__ import annotations
 

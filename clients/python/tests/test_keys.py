@@ -1,4 +1,4 @@
-"""Executors with a key: what is found again after the client, the daemon or both died."""
+"""Tests of executors with a key after a crash of the client, the daemon or both."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def program(text: str, *arguments: str, directory: Path) -> subprocess.Popen[str
 
 
 def finished(daemon: PrivateDaemon, count: int) -> None:
-    """Returns once so many operations have ended."""
+    """Waits until at least this many operations have ended."""
     seen = 0
     for event in daemon.client.watch(since=0):
         seen += event.type == "finished"
@@ -176,7 +176,7 @@ def test_a_client_killed_in_the_middle_of_a_map_loses_nothing(opsd: PrivateDaemo
     results = [future.result(120) for future in ops.OpsExecutor.attach("squares")]
     values = [value for result in results for value in (result if chunk > 1 else [result])]
     assert values == [number * number for number in range(count)]
-    # A mark of the same attempt is made only once: the second would have failed.
+    # A second mark of the same attempt would have failed.
     assert len(os.listdir(marks)) == count
     again = program(MAP, str(marks), str(count), str(chunk), directory=tmp_path)
     assert again.communicate()[0].split()[-1] == str(sum(number * number for number in range(count)))

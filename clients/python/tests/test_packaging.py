@@ -1,4 +1,4 @@
-"""Wheels, and what an installed package gives to pytest."""
+"""Tests of wheels and of the pytest plugin in an installed package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def pip(*arguments: str) -> None:
-    """Runs pip without a network: the index is a place where nobody listens."""
+    """Runs pip without a network: no server listens at the address of the index."""
     environment = {**os.environ, "PIP_INDEX_URL": "http://127.0.0.1:1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     done = subprocess.run(
         [sys.executable, "-m", "pip", *arguments], env=environment, capture_output=True, text=True, check=False

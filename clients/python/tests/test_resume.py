@@ -1,4 +1,4 @@
-"""Event streams whose reader was too slow or whose daemon has no disk, against a daemon that plays these parts."""
+"""Tests of event streams with a scripted daemon: the reader is too slow, or the daemon is without storage."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def failed(name: str, **parameters: Any) -> Reply:
 
 
 class Player:
-    """A daemon that answers each Watch with the next list of replies, then hangs up.
+    """A daemon that answers each Watch with the next list of replies, then closes the connection.
 
     It hangs up on the first `deaths` calls without a reply, as one that is killed does.
     """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""torture.py SEED ROUNDS: kill a program with a key and its daemon at random moments, again and again.
+"""torture.py SEED ROUNDS: kill a program with a key and its daemon repeatedly at random moments.
 
 The program is started again until it ends by itself. Each of its calls must have been made once, and have its result.
 """
@@ -34,13 +34,13 @@ with opsd.OpsExecutor(key="torture") as executor:
     assert after.result() == 25
 """
 MARKS, CALLS = 30 + 1 + 200, 30 + 1 + 40
-# After so many deaths the program is left in peace, and must come to its end.
+# After this many kills the program is not killed any more, and must finish.
 DEATHS = 8
 PEACE = 120.0
 
 
 def one_round(seed: int) -> int:
-    """Returns how often somebody was killed."""
+    """Returns the number of kills."""
     chance = random.Random(seed)
     kills = 0
     with tempfile.TemporaryDirectory() as scratch, PrivateDaemon() as daemon:
@@ -63,7 +63,7 @@ def one_round(seed: int) -> int:
                 error = process.stderr.read()
             if process.returncode == 0:
                 break
-            # It may have begun while the daemon was away.
+            # The program may have started while the daemon was not running.
             assert process.returncode < 0 or "cannot reach opsd" in error, f"seed {seed}: {error}"
         assert len(os.listdir(marks)) == MARKS, f"seed {seed}"
         assert sum(len(reply.operations) for reply in daemon.client.list_stream()) == CALLS, f"seed {seed}"
@@ -71,7 +71,7 @@ def one_round(seed: int) -> int:
 
 
 def die(chance: random.Random, daemon: PrivateDaemon, process: subprocess.Popen[str]) -> None:
-    """Kills the program, the daemon or both. A daemon that is killed alone stays away for a moment."""
+    """Kills the program, the daemon or both. A daemon that is killed alone is restarted after a pause."""
     victims = chance.choice(["program", "daemon", "both"])
     if victims != "program":
         daemon.kill()

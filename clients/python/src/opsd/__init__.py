@@ -1,12 +1,12 @@
 """Client of the job scheduler opsd.
 
-`Client` has every method of the daemon, `aio.Client` the same for asyncio. `Graph` builds graphs of operations.
-`OpsExecutor` runs functions as operations.
+`Client` has a blocking call for each method of the daemon, and `aio.Client` has a coroutine for each. `Graph` builds
+graphs of operations. `OpsExecutor` runs functions as operations.
 """
 
 from __future__ import annotations
 
-# As in typing, whose import would be a fifth of the start of a worker.
+# Defined here, because importing typing would take a fifth of the start time of a worker.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from .messages import TooLarge as TooLarge
     from .messages import WrongState as WrongState
 
-# Modules are loaded when a name of theirs is used: the worker that runs a function needs none of them, and its start
-# is what a call costs.
+# A module is loaded when one of its names is used. A worker that runs a function needs none of them, and the start of
+# the worker is most of the cost of a call.
 _MODULES = {
     "_address": ("captured", "socket_path"),
     "_keys": ("After",),
@@ -81,7 +81,7 @@ __all__ = [  # noqa: PLE0604 - the names are those of the table
 ]
 
 
-# True in a worker while it runs the main module of its caller.
+# True in a worker while it imports the main module of its caller.
 _importing_main = False
 
 

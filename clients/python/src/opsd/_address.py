@@ -1,4 +1,4 @@
-"""Address of the daemon and description of the submitting process, found as opsctl finds them."""
+"""Address of the daemon and properties of the submitting process. Both are determined as opsctl does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SYSTEM_SOCKET = "/run/opsd/control.sock"
 
 
 def socket_path(path: str | os.PathLike[str] | None = None) -> str:
-    """Returns the given path, else $OPS_SOCKET, else the user's own daemon if it has a socket, else the system's."""
+    """Returns the given path, or $OPS_SOCKET, or the user's own socket if it exists, or the system's socket."""
     if path is not None:
         return os.fspath(path)
     named = os.environ.get("OPS_SOCKET")
@@ -31,7 +31,7 @@ def enclosing_operation(path: str) -> int | None:
 
 
 def captured() -> Capture:
-    """Returns environment, directory and umask of this process, from which its operations start."""
+    """Returns environment, directory and umask of this process, which its operations inherit."""
     environment = {}
     for name, value in os.environ.items():
         if name.startswith("OPS_") or name == "NOTIFY_SOCKET" or not _is_text(name):
@@ -41,7 +41,7 @@ def captured() -> Capture:
 
 
 def _is_text(text: str) -> bool:
-    """Returns whether the bytes behind a text of the environment are UTF-8."""
+    """Returns whether a text from the environment is valid UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -50,7 +50,7 @@ def _is_text(text: str) -> bool:
 
 
 def _umask() -> int:
-    """Reads the umask without changing it for an instant, which other threads would notice."""
+    """Returns the umask without changing it, because a change for even an instant would affect other threads."""
     with open("/proc/self/status", encoding="utf-8", errors="replace") as status:
         for line in status:
             if line.startswith("Umask:"):

@@ -1,4 +1,4 @@
-"""Functions on their way to another process: their pickles, their module and their names."""
+"""Functions for another process: their pickles, their main module and their names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def pickled(value: Any, function: Callable[..., object]) -> bytes:
-    """Returns a call as bytes. cloudpickle, if it is installed, takes functions that pickle cannot."""
+    """Returns a call as bytes. Functions that pickle refuses are pickled by cloudpickle, if it is installed."""
     interactive = main_module() is None
     try:
         content = pickle.dumps(value, protocol=5)
@@ -50,13 +50,13 @@ def main_module() -> tuple[str, str] | None:
     path = getattr(main, "__file__", None)
     if path is None or not os.path.isfile(path):
         return None
-    # Classes in results of the worker name the module so, as they do with multiprocessing.
+    # Results of the worker refer to classes of the main module by this name, as with multiprocessing.
     sys.modules.setdefault("__mp_main__", sys.modules["__main__"])
     return "path", os.path.abspath(path)
 
 
 def name_of(function: Callable[..., object]) -> str:
-    """Returns the name of a function, changed so that an operation can have it."""
+    """Returns the name of a function, changed to a valid name of an operation."""
     while hasattr(function, "func"):  # functools.partial
         function = function.func
     name = getattr(function, "__qualname__", type(function).__qualname__)

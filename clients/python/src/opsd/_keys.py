@@ -34,7 +34,7 @@ Target = str | int | HasOperation | HasName
 
 @dataclass(frozen=True)
 class After:
-    """A dependency with its condition: `After(build, "failed")` is satisfied once `build` did not succeed."""
+    """A dependency with a condition: `After(build, "failed")` is satisfied once `build` has ended without success."""
 
     target: Target
     when: When = "succeeded"
@@ -98,14 +98,14 @@ class CommandKeys(OperationKeys, total=False):
 
 
 def duration(value: Duration) -> str | float:
-    """Returns a duration as the daemon reads it."""
+    """Returns a duration in the format of the daemon."""
     if isinstance(value, timedelta):
         return value / timedelta(seconds=1)
     return value
 
 
 def instant(value: Instant) -> str | float:
-    """Returns an instant in RFC 3339, or the duration until it."""
+    """Returns an instant in the format of RFC 3339, or the duration until then."""
     if not isinstance(value, datetime):
         return duration(value)
     if value.tzinfo is None:
@@ -114,7 +114,7 @@ def instant(value: Instant) -> str | float:
 
 
 def dependencies(value: Dependencies) -> list[Any]:
-    """Returns the dependencies in `after` in the form that the daemon reads."""
+    """Returns the dependencies in `after` in the format of the daemon."""
     if isinstance(value, str | int | After) or not isinstance(value, Sequence):
         value = [value]
     found: list[Any] = []
@@ -139,12 +139,12 @@ def reference(target: Target) -> str | int:
 
 
 def categories(value: str | Sequence[str | Mapping[str, Any]]) -> list[Any]:
-    """Returns categories as a list; one may be given by its name alone."""
+    """Returns categories as a list. The argument may be a single name."""
     return [value] if isinstance(value, str) else list(value)
 
 
 def retry(value: int | Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns a retry policy; a number is its limit."""
+    """Returns a retry policy. A number is the limit of the policy."""
     return {"limit": value} if isinstance(value, int) else value
 
 
@@ -161,7 +161,7 @@ CONVERSIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 
 
 def as_json(keys: Mapping[str, Any], allowed: Any, what: str) -> dict[str, Any]:
-    """Returns keys as the daemon reads them. An unknown one is refused; `extra` is sent on as it is."""
+    """Returns keys in the format of the daemon, and refuses unknown keys. `extra` is sent unchanged."""
     known = allowed.__optional_keys__
     result: dict[str, Any] = {}
     for key, value in keys.items():

@@ -1,6 +1,6 @@
-"""Files of an executor: calls on their way to a worker, and results on their way back.
+"""Files of an executor, which contain calls for workers and results of workers.
 
-Everything is below one private directory of the user, so that it outlives this process and the daemon.
+All files are below one private directory of the user, so that they outlive this process and the daemon.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 from ._wire import OpsError, ProtocolError
 from .worker import MAGIC, WORD, result_path
 
-# Abandoned directories are removed when the daemon has forgotten their operations, too.
+# Abandoned directories are removed after this time, when the daemon has removed their operations too.
 KEPT_SECONDS = 30 * 24 * 3600.0
 
 
@@ -34,13 +34,13 @@ class KeyInUse(OpsError):
 
 @dataclass
 class Calls:
-    """One file of calls: the functions of one submission."""
+    """One file of calls: the function calls of one submission."""
 
     path: Path
     functions: list[str]
     # Parameters of Submit.
     submission: dict[str, Any]
-    # Calls whose end is not known.
+    # Number of calls whose end is not known.
     left: int = 0
 
     def __post_init__(self) -> None:
@@ -49,7 +49,7 @@ class Calls:
 
 @dataclass
 class Result:
-    """Content of a result file: the value or the exception, still as bytes."""
+    """Content of a result file: the value or the exception as bytes."""
 
     kind: str
     traceback: str
@@ -57,7 +57,7 @@ class Result:
 
 
 def home() -> Path:
-    """Returns the private directory of all executors of this user; makes it if need be."""
+    """Returns the private directory of all executors of this user, and creates it if necessary."""
     state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
     path = Path(state, "opsd-python")
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -65,17 +65,17 @@ def home() -> Path:
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
         raise OpsError(f"{path} is no directory of this user; set XDG_STATE_HOME to a directory of your own")
     if stat.S_IMODE(found.st_mode) != 0o700:
-        path.chmod(0o700)  # functions that are run by this user come from here
+        path.chmod(0o700)  # this user runs the functions that are stored here
     return path
 
 
 class Spool:
-    """Directory of one executor, locked as long as the executor exists."""
+    """Directory of one executor. It is locked while the executor exists."""
 
     def __init__(self, socket: str, key: str | None) -> None:
         self.key = key
         base = home()
-        # Names of directories of earlier executors that were removed just now.
+        # Names of the directories of earlier executors that this start has removed.
         self.swept = sweep(base)
         if key is None:
             self.name = "run-" + secrets.token_hex(8)
@@ -92,7 +92,7 @@ class Spool:
 
     @property
     def is_durable(self) -> bool:
-        """Returns whether the files are to survive a power cut."""
+        """True if the files must survive a power cut."""
         return self.key is not None
 
     def path_of(self, number: int) -> Path:
@@ -102,7 +102,7 @@ class Spool:
     def write(
         self, number: int, header: dict[str, Any], calls: Sequence[bytes], functions: list[str], submission: Any
     ) -> Calls:
-        """Writes a file of calls. The header is what the worker needs beside the call."""
+        """Writes a file of calls. The header is all that the worker needs in addition to the call."""
         path = self.path_of(number)
         start = marshal.dumps({**header, "durable": self.is_durable})
         tail = json.dumps({"functions": functions, "submission": submission}).encode() if self.is_durable else b""
@@ -142,17 +142,17 @@ class Spool:
         yield from sorted(int(path.stem) for path in self.path.glob("*.calls"))
 
     def result(self, calls: Path, index: int) -> Result | None:
-        """Returns the result that a worker left for a call."""
+        """Returns the result that a worker has written for a call."""
         return _read_result(Path(result_path(str(calls), index)))
 
     def final(self, calls: Path, index: int) -> Result | None:
-        """Returns the result of a call of which the end is known."""
+        """Returns the result of a call whose end is known."""
         return _read_result(_final_path(calls, index))
 
     def finish(self, calls: Calls, index: int, result: Result) -> None:
-        """Notes that the end of a call is known: with a key its result is kept, otherwise all files of it go.
+        """Records that the end of a call is known. Keeps the result if there is a key; otherwise removes all its files.
 
-        The note need not outlive a power cut: the daemon knows the end, too.
+        The record need not survive a power cut, because the daemon knows the end too.
         """
         written = Path(result_path(str(calls.path), index))
         calls.left -= 1
@@ -189,7 +189,7 @@ class Spool:
         self._lock = None
 
     def _replace(self, path: Path, content: bytes, *, is_durable: bool = False) -> None:
-        """Writes a file; it is there whole or not at all. Durable ones are there after a power cut, too."""
+        """Writes a file atomically. A durable file survives a power cut."""
         temporary = path.with_name(path.name + ".new")
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
             file.write(content)
@@ -206,7 +206,7 @@ class Spool:
             os.close(directory)
 
     def _forked(self) -> None:
-        """Gives the lock, in a forked child, back to the parent alone."""
+        """Leaves the lock to the parent. Called in a forked child."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -246,7 +246,7 @@ def sweep(base: Path) -> list[str]:
                 continue
             descriptor = _lock(path)
         except OSError:
-            continue  # another process removes it, too
+            continue  # another process removes it too
         if descriptor is not None:
             shutil.rmtree(path, ignore_errors=True)
             os.close(descriptor)

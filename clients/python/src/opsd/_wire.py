@@ -1,4 +1,4 @@
-"""Varlink messages: one JSON object each, ended by a NUL byte."""
+"""Varlink messages. Each is a JSON object followed by a NUL byte."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 JSONObject = Mapping[str, Any]
 
 INTERFACE = "org.opsd.Control."
-# Bound of the daemon on one message, in both directions.
+# The daemon's maximum size of a message, in both directions.
 FRAME_BYTES = 64 << 20
 
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
@@ -29,11 +29,11 @@ class CallTimeout(OpsError, TimeoutError):
 
 
 class ProtocolError(OpsError):
-    """A message is too large or not as the interface says."""
+    """A message is too large or does not match the interface."""
 
 
 class CallError(OpsError):
-    """An error reply. Each error of the interface has a subclass with the error's members as attributes."""
+    """An error reply. Each error of the interface has a subclass whose attributes are the members of the error."""
 
     name_on_wire: ClassVar[str] = ""
 
@@ -81,7 +81,7 @@ def describe(name: str, parameters: JSONObject) -> str:
 
 
 class OpenEnum(StrEnum):
-    """An enumeration of the interface. A value that a newer daemon adds becomes a member of its own."""
+    """An enumeration of the interface. An unknown value of a newer daemon becomes another member."""
 
     @classmethod
     def _missing_(cls, value: object) -> Self | None:
@@ -104,7 +104,7 @@ def encode(method: str, parameters: dict[str, Any], *, more: bool = False) -> by
     try:
         frame = _encode(message).encode()
     except UnicodeEncodeError:
-        # Names of files that are not UTF-8 arrive as lone surrogates, which JSON cannot carry.
+        # A file name that is not valid UTF-8 contains lone surrogates, which JSON cannot represent.
         raise ProtocolError(f"{method}: a text has bytes that are not UTF-8") from None
     if len(frame) > FRAME_BYTES:
         raise ProtocolError(f"{method}: a message of {len(frame)} bytes; the daemon takes {FRAME_BYTES}")
@@ -112,7 +112,7 @@ def encode(method: str, parameters: dict[str, Any], *, more: bool = False) -> by
 
 
 def decode(frame: bytes | bytearray) -> tuple[JSONObject, bool]:
-    """Returns the parameters of a reply and whether another one follows; raises an error reply."""
+    """Returns the parameters of a reply and whether another reply follows. Raises an exception for an error reply."""
     try:
         reply = json.loads(frame)
         parameters: JSONObject = reply.get("parameters") or {}
@@ -134,5 +134,5 @@ def error_of(name: str, parameters: JSONObject) -> CallError:
         try:
             return known(parameters)
         except (KeyError, TypeError):
-            pass  # its members are not those that this version knows
+            pass  # the error has other members than this version knows
     return UnknownCallError(name, parameters)

@@ -53,7 +53,7 @@ class _Connection:
 
     @property
     def is_stale(self) -> bool:
-        """Returns whether the daemon has hung up, also if the event loop has not noticed it yet."""
+        """Returns whether the daemon has closed the connection, even if the event loop has not noticed that yet."""
         if self._reader.at_eof() or self._writer.is_closing():
             return True
         poll = select.poll()
@@ -65,10 +65,10 @@ class _Connection:
 
 
 class Client(AsyncMethods):
-    """Every method of the daemon as a coroutine.
+    """Client with a coroutine for each method of the daemon.
 
-    A client belongs to one event loop. Any number of its tasks may call it: one call at a time goes over its
-    connection, while streams and `wait` have connections of their own.
+    A client belongs to one event loop, and any number of tasks may use it. Ordinary calls share one connection, one
+    after another. Each stream and each `wait` opens another connection.
     """
 
     def __init__(self, socket: str | os.PathLike[str] | None = None, *, timeout: float | None = None) -> None:
@@ -113,7 +113,7 @@ class Client(AsyncMethods):
                 self.close()
                 raise CallTimeout(f"the daemon sent no reply for {self.timeout} s") from error
             except BaseException:
-                # The next reply on this connection could belong to the call that was given up.
+                # The next reply on this connection could belong to the call that failed.
                 self.close()
                 raise
         return _read(method, decode, reply)
@@ -173,9 +173,9 @@ class Client(AsyncMethods):
         dry_run: bool | None = None,
         list: bool | None = None,
     ) -> SubmitReply:
-        """Submits one graph on behalf of this process: with its environment, directory and umask, as opsctl does.
+        """Submits one graph with the environment, directory and umask of this process, as opsctl does.
 
-        A large graph is sent in parts, over a connection of its own; it is stored whole or not at all all the same.
+        A large graph is sent in parts over another connection. The daemon stores all of it or nothing.
         """
         inside = enclosing_operation(self.socket)
         if len(operations) <= PART:

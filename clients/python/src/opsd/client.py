@@ -19,14 +19,14 @@ from .messages import Busy, Event, Lagged, Selection, StorageUnavailable, Submit
 
 T = TypeVar("T")
 
-# Operations of one message; larger submissions are sent in parts.
+# Maximum number of operations in a message. Larger submissions are sent in parts.
 PART = 5000
-# Errors after which the same call may succeed a moment later.
+# Errors after which the same call may succeed shortly afterwards.
 TEMPORARY = (ConnectionFailed, StorageUnavailable, Busy)
 
 
 class Connection:
-    """One connection to the socket. It belongs to one thread at a time."""
+    """One connection to the socket. Only one thread uses it at a time."""
 
     def __init__(self, path: str, timeout: float | None) -> None:
         self._timeout = timeout
@@ -71,7 +71,7 @@ class Connection:
             self._buffer += piece
 
     def is_stale(self) -> bool:
-        """Returns whether the daemon has hung up, or sent something that nobody asked for."""
+        """Returns whether the daemon has closed the connection or has sent an unexpected message."""
         if self._buffer:
             return True
         try:
@@ -83,23 +83,23 @@ class Connection:
         return True
 
     def shut_down(self) -> None:
-        """Ends the connection for a thread that is reading from it."""
+        """Ends the connection, so that a thread that reads from it returns."""
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
-            pass  # the daemon was faster
+            pass  # the daemon has already closed it
 
     def close(self) -> None:
-        """Closes the descriptor; a child process that shares the connection keeps it."""
+        """Closes the descriptor. A child process that shares the connection keeps it."""
         self._socket.close()
 
 
 class Client(Methods):
-    """Every method of the daemon as a blocking call.
+    """Client with a blocking call for each method of the daemon.
 
-    A client may be used by several threads: one call at a time goes over its connection, while streams and `wait` have
-    connections of their own. It connects at the first call, and again after the daemon was restarted. A forked child
-    makes connections of its own.
+    Several threads may use a client. Ordinary calls share one connection, one after another. Each stream and each
+    `wait` opens another connection. The client connects at the first call, and again after a restart of the daemon. A
+    forked child opens new connections.
     """
 
     def __init__(self, socket: str | os.PathLike[str] | None = None, *, timeout: float | None = None) -> None:
@@ -129,7 +129,7 @@ class Client(Methods):
             self._connection = None
 
     def _forked(self) -> None:
-        """Forgets, in a forked child, the connection of its parent and a lock that another thread may have held."""
+        """Replaces the parent's connection and a lock that another thread may have held. Called in a forked child."""
         self._lock = threading.Lock()
         self._drop()
 
@@ -153,7 +153,7 @@ class Client(Methods):
             except _wire.CallError:
                 raise
             except BaseException:
-                # The next reply on this connection could belong to the call that was given up.
+                # The next reply on this connection could belong to the call that failed.
                 self._drop()
                 raise
         return _read(method, decode, reply)
@@ -211,9 +211,9 @@ class Client(Methods):
         dry_run: bool | None = None,
         list: bool | None = None,
     ) -> SubmitReply:
-        """Submits one graph on behalf of this process: with its environment, directory and umask, as opsctl does.
+        """Submits one graph with the environment, directory and umask of this process, as opsctl does.
 
-        A large graph is sent in parts, over a connection of its own; it is stored whole or not at all all the same.
+        A large graph is sent in parts over another connection. The daemon stores all of it or nothing.
         """
         inside = enclosing_operation(self.socket)
         if len(operations) <= PART:
@@ -238,7 +238,7 @@ class Client(Methods):
 
 
 class Reconnection:
-    """Decides how long to wait for a lost daemon, and how often to try."""
+    """Decides how long and how often to try to reach a daemon that does not answer."""
 
     def __init__(self, patience: float) -> None:
         self.patience = patience
@@ -251,11 +251,11 @@ class Reconnection:
         return self._since is not None
 
     def succeeded(self) -> None:
-        """Notes that the daemon answers."""
+        """Records that the daemon has answered."""
         self._since = None
 
     def delay(self, error: Exception) -> float:
-        """Returns the seconds until the next try; raises the error if the time is over."""
+        """Returns the seconds until the next try, or raises the error if no time is left."""
         now = time.monotonic()
         if self._since is None:
             self._since = now
@@ -266,12 +266,12 @@ class Reconnection:
         return self._delay * random.uniform(0.7, 1.0)
 
     def failed(self, error: Exception) -> None:
-        """Sleeps until the next try; raises the error if the time is over."""
+        """Sleeps until the next try, or raises the error if no time is left."""
         time.sleep(self.delay(error))
 
 
 def patiently(call: Callable[[], T], patience: float) -> T:
-    """Repeats a call, up to `patience` seconds, while the daemon is away, or has no room or no disk."""
+    """Repeats a call for up to `patience` seconds while the daemon is unreachable, busy or without storage."""
     retry = Reconnection(patience)
     while True:
         try:
@@ -281,7 +281,7 @@ def patiently(call: Callable[[], T], patience: float) -> T:
 
 
 def resumed(at: int, lagged: Lagged, fresh: bool) -> int:
-    """Returns the event to go on after; raises the error if events were lost."""
+    """Returns the event after which the stream continues, or raises the error if events were lost."""
     if fresh and lagged.resume > at:
         raise lagged
     return max(at, lagged.resume)

@@ -1,4 +1,4 @@
-"""Engine of an executor: one thread submits calls, and one follows their ends."""
+"""Engine of an executor. One thread submits calls, and another thread reads the events of their ends."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LABEL = "opsd-python"
 
 
 class BrokenOpsExecutor(BrokenExecutor, OpsError):
-    """The executor cannot continue: its initializer failed, or the daemon could not be reached for too long."""
+    """The executor cannot continue: its initializer failed, or the daemon was unreachable for too long."""
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Unit:
 class Engine:
     """State that the threads of one executor share.
 
-    It holds no reference to its executor, so that an executor that nobody uses any more is shut down.
+    The engine has no reference to its executor, so that an unused executor can be collected and shut down.
     """
 
     def __init__(
@@ -58,13 +58,13 @@ class Engine:
         self.spool = spool
         self.patience = patience
         self.process = os.getpid()
-        # Queue that was made for this executor, and otherwise how many operations it may have at a time.
+        # Queue that was created for this executor, or None. Without a queue, `window` limits the unfinished operations.
         self._queue = queue
         self._window = window
         self._changed = threading.Condition()
         self._units: deque[Unit] = deque()
         self._by_id: dict[int, OpsFuture[Any]] = {}
-        # Events of operations whose ids are still on their way to this process.
+        # Events of operations whose ids this process has not received yet.
         self._early: dict[int, list[Event]] = {}
         self._open = 0
         self._sending = 0
@@ -83,7 +83,7 @@ class Engine:
     # Called by the executor
 
     def add(self, unit: Unit, *, is_known: bool = False) -> None:
-        """Queues calls for submission. Calls of an earlier process whose end is known need none."""
+        """Queues calls for submission. Calls of an earlier process whose end is known are not submitted."""
         with self._changed:
             if self.is_shut_down:
                 raise RuntimeError("cannot schedule new futures after shutdown")
@@ -111,7 +111,7 @@ class Engine:
         unit.futures = [future for future in unit.futures if not future.done()]
 
     def withdraw(self, future: OpsFuture[Any]) -> bool:
-        """Returns whether a call that has not begun was cancelled; then its future is, too."""
+        """Cancels a call and its future if the call has not begun. Returns whether it did."""
         with self._changed:
             unit = next((unit for unit in self._units if future in unit.futures), None)
             is_here = unit is not None and self.spool.key is None
@@ -132,7 +132,7 @@ class Engine:
         return touched and future.cancelled()
 
     def shut_down(self, *, wait: bool, cancel: bool) -> None:
-        """Takes no more calls. The threads end once all that were taken have ended."""
+        """Refuses further calls. The threads end when all accepted calls have ended."""
         with self._changed:
             self.is_shut_down = True
             self._changed.notify_all()
@@ -148,7 +148,7 @@ class Engine:
                     thread.join()
 
     def cancel(self, *states: str) -> None:
-        """Cancels the calls whose operations are in these states, and those that were not sent; their ends follow."""
+        """Cancels calls that were not sent, and calls whose operations are in these states. Their futures end later."""
         dropped: list[OpsFuture[Any]] = []
         with self._changed:
             if self.spool.key is None:
@@ -171,7 +171,7 @@ class Engine:
             self._changed.wait_for(lambda: self._is_over or self.broken or not (self._units or self._sending))
 
     def break_down(self, why: str) -> None:
-        """Fails all calls that have not ended, and every later one."""
+        """Fails all unfinished calls and all later ones."""
         with self._changed:
             if self.broken is None:
                 self.broken = why
@@ -190,7 +190,7 @@ class Engine:
                 self._close_one()
 
     def forked(self) -> None:
-        """Leaves, in a forked child, everything to the parent."""
+        """Leaves all calls to the parent. Called in a forked child."""
         self._changed = threading.Condition()
         self._threads = []
         self._is_over = True
@@ -223,7 +223,7 @@ class Engine:
     # Submission
 
     def _guarded(self, body: Callable[[], None]) -> None:
-        """Runs a thread of the engine. An unexpected error must not leave futures without an end."""
+        """Runs the body of a thread. An unexpected error fails all futures, so that none waits forever."""
         try:
             body()
         except BaseException as error:  # noqa: BLE001
@@ -233,7 +233,7 @@ class Engine:
     def _run_submission(self) -> None:
         def submit_all() -> None:
             while self._submit_next():
-                pass  # nothing of a batch is referred to while the next one is waited for: futures hold results
+                pass  # keeps no reference to a batch while it waits for the next one, because futures hold results
 
         self._guarded(submit_all)
 
@@ -257,7 +257,7 @@ class Engine:
         return sys.maxsize if self._window is None else self._window - len(self._by_id)
 
     def _next_batch(self) -> list[Unit]:
-        """Takes the first unit, with others that may be in one graph with it: a turn of the daemon costs the same."""
+        """Removes and returns the first unit and others that can be in the same graph, so that one call submits all."""
         first, room = self._units[0], self._room()
         if len(first.futures) > room and first.key is None:
             sent = Unit(first.calls, first.futures[:room], None)
@@ -299,7 +299,7 @@ class Engine:
             self._refuse([future for unit in batch for future in unit.futures if not future.done()])
             return
         except OpsError as error:
-            if len(batch) > 1:  # one of them is at fault
+            if len(batch) > 1:  # one of the units is invalid
                 for unit in batch:
                     self._submit([unit])
                 return
@@ -324,7 +324,7 @@ class Engine:
             return parts._call("CommitSubmission", {}, SubmitReply.from_json)
 
     def _patiently(self, call: Callable[[], T]) -> T:
-        """Repeats a call while the daemon is away, or has no room or no disk, up to the patience of the executor."""
+        """Repeats a call while the daemon is unreachable, busy or without storage, for the patience of the executor."""
         retry = Reconnection(self.patience)
         while True:
             try:
@@ -391,7 +391,7 @@ class Engine:
                     self._hear(event)
                     self._seq = event.seq
             except Lagged as lagged:
-                # Events in between may be gone, but not the operations.
+                # Events in between may have been removed, but their operations still exist.
                 self._seq = max(self._seq, lagged.resume)
                 self._patiently(lambda: self._catch_up(self.selection))
             except TEMPORARY as error:
@@ -428,7 +428,7 @@ class Engine:
             self._ended(future, event.id, str(event.outcome), None)
 
     def _catch_up(self, selection: Selection) -> None:
-        """Asks for operations that may have ended before this process followed events."""
+        """Reads the operations that may have ended before this process read events."""
         for reply in self.client.list_stream(selection=selection):
             for row in reply.operations:
                 self._learn(row)
@@ -446,13 +446,13 @@ class Engine:
     def _ended(self, future: OpsFuture[Any], id: int, outcome: str, cause: str | None) -> None:
         with self._changed:
             if self._by_id.pop(id, None) is None:
-                return  # it was known already
+                return  # the end was already known
         result = self.spool.result(future._calls.path, future._index) if outcome in ("succeeded", "failed") else None
         if result is None or (outcome == "succeeded") != (result.kind == "result"):
             if outcome == "succeeded":
                 cause = "the function left no result"
             elif outcome == "cancelled" and not future.running():
-                cause = ""  # nobody is told: the future is cancelled
+                cause = ""  # not needed, because the future is cancelled
             result = ended(outcome, self._cause(id) if cause is None else cause)
         if result.kind == "initializer":
             logging.getLogger("concurrent.futures").critical("Exception in initializer:\n%s", result.traceback)
@@ -469,7 +469,7 @@ class Engine:
             self._close_one()
 
     def _note(self, write: Callable[..., None], *arguments: Any) -> None:
-        """Writes a file that only saves a call to the daemon, so a full disk must not cost a result."""
+        """Writes a file whose only purpose is to save a later call to the daemon. An error is logged and ignored."""
         try:
             write(*arguments)
         except OSError as error:
@@ -484,7 +484,7 @@ class Engine:
     # The end
 
     def _clean_up(self) -> None:
-        """Removes what is no longer needed: the files of an executor without a key, and its queue."""
+        """Removes the queue and the files of an executor without a key."""
         with self._changed:
             self._is_over = True
             self._changed.notify_all()
@@ -492,12 +492,12 @@ class Engine:
             try:
                 self.client.remove_queue(self._queue)
             except OpsError:
-                pass  # another process may have put an operation into it
+                pass  # another process may have submitted an operation to it
         # The operations of a broken executor may still be waiting, and need their files.
         self.spool.close(remove=self.spool.key is None and self.broken is None)
         self.client.close()
 
 
 def ended(outcome: str, cause: str | None) -> Result:
-    """Returns the result of an operation whose worker left none."""
+    """Returns the result of an operation whose worker has written none."""
     return Result("ended", "", pickle.dumps((outcome, cause)))

@@ -36,12 +36,12 @@ _PACKAGE_PARENT = str(Path(opsd.__file__).resolve().parent.parent)
 
 
 class OpsExecutor(Executor):
-    """Runs functions as operations: each call is a process that opsd starts, and that outlives this one.
+    """Runs functions as operations. For each call opsd starts a process, which outlives this process.
 
-    Keys of operations (`queue`, `priority`, `categories`, `retry`, `timeout`, ...) apply to all calls; `options` gives
-    them to some. With a `key`, calls and results are kept on disk: the same program run again with the same key finds
-    the results of its first run, and no call is made twice. `max_workers` bounds how many calls run at once, beside the
-    bounds of the daemon. The daemon may be away for up to `patience` seconds.
+    Keys of operations (`queue`, `priority`, `categories`, `retry`, `timeout`, ...) apply to all calls; `options` sets
+    them for some. With a `key`, calls and results are kept on disk: a second run of the program with the same key finds
+    the results of the first run, and no call is made twice. `max_workers` limits how many calls run at once, in
+    addition to the limits of the daemon. The daemon may be unreachable for up to `patience` seconds.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class OpsExecutor(Executor):
         self._keys = as_json(keys, FunctionKeys, "an executor")
         self._initializer = None if initializer is None else pickled((initializer, initargs), initializer)
         client = Client(socket)
-        # A daemon that is not there is an error at once; from now on, one that goes away is waited for.
+        # A missing daemon is an error here. Later calls wait for a daemon that has stopped.
         Connection(client.socket, None).close()
         spool = Spool(client.socket, key)
         try:
@@ -97,10 +97,10 @@ class OpsExecutor(Executor):
     def attach(
         cls, key: str, *, socket: str | os.PathLike[str] | None = None, patience: float = 60.0
     ) -> list[OpsFuture[Any]]:
-        """Returns a future for each call that was ever submitted with this key, in the order of their submission.
+        """Returns a future for each call that was ever submitted with this key, in order of submission.
 
-        A chunk of `map` is one call, whose result is a list. Calls that an earlier process could not bring to the
-        daemon before it died are submitted now.
+        A chunk of `map` is one call whose result is a list. Calls that an earlier process could not submit before it
+        died are submitted now.
         """
         executor = cls(key=key, socket=socket, patience=patience)
         futures: list[OpsFuture[Any]] = []
@@ -113,7 +113,7 @@ class OpsExecutor(Executor):
 
     @staticmethod
     def forget(key: str, *, socket: str | os.PathLike[str] | None = None) -> None:
-        """Removes all calls and results that are kept for a key. Its operations are left alone."""
+        """Removes all stored calls and results of a key. The operations are not changed."""
         client = Client(socket)
         spool = Spool(client.socket, key)
         _remove_queue(client, spool.name)
@@ -124,11 +124,11 @@ class OpsExecutor(Executor):
         return self._engine.broken
 
     def options(self, **keys: Unpack[FunctionKeys]) -> _Options:
-        """Returns an executor that submits to this one with more keys, such as `after=[future]`."""
+        """Returns an executor that submits to this one with additional keys, such as `after=[future]`."""
         return _Options(self, {**self._keys, **as_json(keys, FunctionKeys, "an executor")})
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> OpsFuture[T]:
-        """Runs `fn(*args, **kwargs)` as an operation. Every keyword is for the function."""
+        """Runs `fn(*args, **kwargs)` as an operation. All keyword arguments are passed to the function."""
         return self._core.submit(self._keys, fn, args, kwargs)
 
     def map(
@@ -136,19 +136,19 @@ class OpsExecutor(Executor):
     ) -> Iterator[T]:
         """Returns an iterator over `fn` of each item, in order. `chunksize` items share one process.
 
-        All chunks are stored by the daemon together. The start of a process takes 20 to 40 ms: functions that are
-        faster than that want chunks.
+        The daemon stores all chunks together. Starting a process takes 20 to 40 ms, so use chunks for functions that
+        are faster than that.
         """
         return self._core.map(self._keys, fn, iterables, timeout, chunksize)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Takes no more calls; waits for all. Calls that have not begun are cancelled with `cancel_futures`."""
+        """Refuses further calls and waits for all calls. With `cancel_futures`, cancels calls that have not begun."""
         self._finalizer.detach()
         self._engine.shut_down(wait=wait, cancel=cancel_futures)
 
 
 class _Options(Executor):
-    """View of an executor with keys of its own."""
+    """View of an executor with additional keys."""
 
     def __init__(self, executor: OpsExecutor, keys: dict[str, Any]) -> None:
         self._executor = executor
@@ -167,7 +167,7 @@ class _Options(Executor):
 
 
 class _Core:
-    """Submission of calls: from functions to files and units."""
+    """Submits calls: writes functions to files and gives units to the engine."""
 
     def __init__(self, engine: Engine, initializer: bytes | None) -> None:
         self._engine = engine
@@ -250,7 +250,7 @@ class _Core:
             operation["name"] = name if len(calls) == 1 else f"{name}.{index}"
             operation["command"] = [sys.executable, "-P", "-m", "opsd.worker", file, str(index)]
             operation["labels"] = {**keys.get("labels", {}), LABEL: spool.name}
-            # The worker finds this package here, and gives its function the variable as it was.
+            # The worker finds this package through the variable, and restores the original value for the function.
             path = _PACKAGE_PARENT + (os.pathsep + pythonpath if pythonpath else "")
             operation["environment"] = {**keys.get("environment", {}), "PYTHONPATH": path}
             operations.append(operation)
@@ -275,7 +275,7 @@ class _Core:
 
 
 def _results(futures: list[OpsFuture[Any]], end: float | None, *, is_chunked: bool) -> Iterator[Any]:
-    """Yields results in order and keeps no reference to any that was yielded; cancels the rest if it is given up."""
+    """Yields results in order without keeping references to them. Cancels the other calls if the iterator is closed."""
     futures.reverse()
 
     def iterate() -> Iterator[Any]:
@@ -311,11 +311,11 @@ def _remove_queue(client: Client, spool: str) -> None:
     try:
         client.remove_queue(_queue_name(spool))
     except OpsError:
-        pass  # there is none, or it is in use
+        pass  # the queue does not exist or is in use
 
 
 def _own_queue(client: Client, spool: Spool, limit: int) -> str | None:
-    """Makes a queue with this limit; returns nothing if the user may not."""
+    """Creates a queue with this limit and returns its name, or None if the user is not permitted to."""
     name = _queue_name(spool.name)
     try:
         client.set_queue(name, limit=limit)
@@ -332,7 +332,7 @@ _exiting = threading.Event()
 
 
 def _at_exit() -> None:
-    """Waits for all calls, as executors of the standard library do; with a key only until they are stored."""
+    """Waits for all calls, as executors of the standard library do. With a key, waits only until they are stored."""
     _exiting.set()
     for engine in list(_engines):
         if engine.process == os.getpid():

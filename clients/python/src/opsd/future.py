@@ -17,9 +17,9 @@ T = TypeVar("T")
 
 
 class OperationFailed(OpsError):
-    """The operation of a function ended without a result, for another reason than an exception of the function.
+    """The operation of a function ended without a result, but not because of an exception of the function.
 
-    `outcome` and `cause` are those of the operation, such as `failed`, "killed by SIGSEGV". Its log may tell more.
+    `outcome` and `cause` are those of the operation, such as `failed` and "killed by SIGSEGV". See its log for details.
     """
 
     def __init__(self, operation: int | None, outcome: str, cause: str | None) -> None:
@@ -37,7 +37,7 @@ class OperationCancelled(OperationFailed, CancelledError):
 
 
 class RemoteTraceback(Exception):
-    """Cause of an exception that a function raised: the traceback in the process that ran the function."""
+    """Cause of an exception that a function raised. Contains the traceback in the process that ran the function."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -48,7 +48,7 @@ class RemoteTraceback(Exception):
 
 
 class OpsFuture(Future[T], Generic[T]):
-    """A `concurrent.futures.Future` that knows its operation."""
+    """A `concurrent.futures.Future` with the id of its operation."""
 
     def __init__(self, engine: Engine, calls: Calls, index: int) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class OpsFuture(Future[T], Generic[T]):
         return self._engine.withdraw(self)
 
     def _cancelled(self) -> None:
-        """Changes the state, once it is certain that the function will not run."""
+        """Marks the future as cancelled, once it is certain that the function will not run."""
         if super().cancel():
             self.set_running_or_notify_cancel()
 
@@ -92,7 +92,7 @@ class OpsFuture(Future[T], Generic[T]):
                 self.set_running_or_notify_cancel()
 
     def _settle(self, result: Result) -> None:
-        """Ends the future with what the worker wrote, or with the end of the operation."""
+        """Resolves the future with the result that the worker wrote, or with the outcome of the operation."""
         try:
             self._settle_once(result)
         finally:

@@ -16,7 +16,7 @@ ClientType = TypeVar("ClientType", Client, aio.Client)
 
 
 class Node:
-    """An operation of a graph that has not been submitted. It can stand in the `after` of another."""
+    """An operation of a graph that has not been submitted. Other operations can name it in `after`."""
 
     def __init__(self, name: str, keys: dict[str, Any]) -> None:
         self.name = name
@@ -26,7 +26,7 @@ class Node:
         return f"<{type(self).__name__} {self.name}>"
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the operation as a graph file has it."""
+        """Returns the operation in the format of a graph file."""
         return {"name": self.name, **self.keys}
 
 
@@ -46,7 +46,7 @@ class _Container:
     def add(
         self, command: Sequence[str] | None = None, *, shell: str | None = None, **keys: Unpack[CommandKeys]
     ) -> Node:
-        """Adds an operation that runs a command (`["make", "-j8"]`) or a line of `/bin/sh`. A missing name is made."""
+        """Adds an operation that runs a command (`["make", "-j8"]`) or a line of `/bin/sh`. A name is optional."""
         if (command is None) == (shell is None):
             raise TypeError("an operation runs either a command or a shell line")
         if isinstance(command, str):
@@ -59,7 +59,7 @@ class _Container:
         return self._append(Node(self._name(values), values))
 
     def group(self, *, limit: int | None = None, **keys: Unpack[OperationKeys]) -> Group:
-        """Adds a group; operations are then added to it. `limit` bounds how many of them execute at once."""
+        """Adds a group, to which operations can be added. At most `limit` of them execute at once."""
         values = as_json(keys, OperationKeys, "a group")
         if limit is not None:
             values["limit"] = limit
@@ -84,19 +84,19 @@ class _Container:
 
 
 class Group(Node, _Container):
-    """An operation that consists of other operations."""
+    """An operation that contains other operations."""
 
     def __init__(self, name: str, keys: dict[str, Any], names: set[str]) -> None:
         Node.__init__(self, name, keys)
         _Container.__init__(self, names)
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the group and everything in it as a graph file has it."""
+        """Returns the group and all operations in it in the format of a graph file."""
         return {"name": self.name, **self.keys, "operations": [node.to_json() for node in self]}
 
 
 class Graph(_Container):
-    """A graph of operations, submitted whole or not at all. Its keys are defaults of its operations."""
+    """A graph of operations. Either all of it is submitted or nothing. Its keys are defaults for its operations."""
 
     def __init__(self, name: str | None = None, **defaults: Unpack[SharedKeys]) -> None:
         super().__init__(set())
@@ -115,7 +115,7 @@ class Graph(_Container):
     def submit(
         self, client: Client | None = None, *, key: str | None = None, dry_run: bool | None = None
     ) -> SubmittedGraph:
-        """Submits the graph. With the `key` of an earlier submission that one is returned, and nothing is stored."""
+        """Submits the graph. With the `key` of an earlier submission, returns that one and submits nothing."""
         client = client or Client()
         before = client.status().last_seq
         reply = client.submit_operations(
@@ -151,7 +151,7 @@ class _Submitted(Generic[ClientType]):
 
     def __init__(self, client: ClientType, reply: SubmitReply, before: int) -> None:
         self.client = client
-        # Last event before the graph was there.
+        # Last event before the graph was stored.
         self._before = 0 if reply.existing else before
         self.graph = reply.graph
         self.existing = reply.existing
@@ -229,7 +229,7 @@ class AsyncSubmittedGraph(_Submitted[aio.Client]):
 
 
 class _Deadline:
-    """A timeout that does not start again after a lost connection."""
+    """A timeout that continues after a lost connection."""
 
     def __init__(self, timeout: Duration | None) -> None:
         self._text = timeout if isinstance(timeout, str) else None

@@ -1,6 +1,6 @@
 """Backend of joblib: `import opsd.joblib`, then `joblib.parallel_config(backend="opsd")`.
 
-Each batch of calls is an operation. joblib makes batches larger until they are worth the start of a process.
+Each batch of calls is an operation. joblib enlarges the batches until the start of a process is cheap in comparison.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from .client import Client
 from .executor import OpsExecutor
 from .future import OpsFuture
 
-# Arguments that joblib gives every backend, for shared memory and messages that opsd does not have.
+# Arguments that joblib passes to every backend. They control shared memory and messages, which opsd does not have.
 _NOT_OURS = {"max_nbytes", "temp_folder", "mmap_mode", "verbose", "context", "idle_worker_timeout"}
 
 
 class OpsBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[misc]
     """Runs the calls of `joblib.Parallel` as operations.
 
-    Further arguments of `parallel_config` are those of OpsExecutor: `queue`, `priority`, `categories`, ... `n_jobs=-1`
-    means as many as the daemon runs at once. Any other number is the limit of a queue that is made for it, unless
+    `parallel_config` also accepts the arguments of OpsExecutor: `queue`, `priority`, `categories`, ... With
+    `n_jobs=-1`, as many calls run as the daemon runs at once. Any other number is the limit of a new queue, unless
     `queue` names one.
     """
 
@@ -53,7 +53,7 @@ class OpsBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[misc]
     def configure(
         self, n_jobs: int = 1, parallel: Any = None, prefer: Any = None, require: Any = None, **keys: Any
     ) -> int:
-        """Makes the executor of one use of Parallel."""
+        """Creates the executor for one use of Parallel."""
         n_jobs_here = self.effective_n_jobs(n_jobs)
         if n_jobs_here == 1 and n_jobs != -1:
             raise FallbackToBackend(SequentialBackend(nesting_level=self.nesting_level))
@@ -73,17 +73,17 @@ class OpsBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[misc]
         return future
 
     def retrieve_result_callback(self, future: OpsFuture[Any]) -> Any:
-        """Returns what a batch returned."""
+        """Returns the result of a batch."""
         return future.result()
 
     def abort_everything(self, ensure_ready: bool = True) -> None:
-        """Cancels all batches, also those that run."""
+        """Cancels all batches, even running ones."""
         if self._executor is not None:
             self._executor._engine.cancel("pending", "ready", "executing")
         self.terminate()
 
     def terminate(self) -> None:
-        """Releases the executor; the next batch creates another one."""
+        """Releases the executor. The next batch creates another one."""
         if self._executor is not None:
             self._executor.shutdown(wait=False)
             self._executor = None

@@ -1,4 +1,4 @@
-"""The pytest fixture `opsd`: a private daemon, with no other state than what the test makes."""
+"""The pytest fixture `opsd`: a private daemon without any earlier state."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def opsd(monkeypatch: pytest.MonkeyPatch) -> Iterator[PrivateDaemon]:
-    """A daemon of this test alone. $OPS_SOCKET names it, so that clients and opsctl find it by themselves."""
-    from .testing import PrivateDaemon  # the plugin is loaded by every run of pytest
+    """A private daemon for one test. $OPS_SOCKET is its socket, so that clients and opsctl use it."""
+    from .testing import PrivateDaemon  # imported here, because every run of pytest loads the plugin
 
     with PrivateDaemon() as daemon:
         monkeypatch.setenv("OPS_SOCKET", daemon.socket)

@@ -15,12 +15,12 @@ from ._wire import CallError, ConnectionFailed, OpsError
 from .client import Client
 from .messages import Selection
 
-# Seconds that starting and stopping may take before something is wrong.
+# Maximum time in seconds for starting and for stopping.
 PATIENCE = 60.0
 
 
 def find_programs() -> Path:
-    """Returns the directory with opsd and opsd-runner: $OPSD_PROGRAMS, else where `opsd` is found in PATH."""
+    """Returns the directory with opsd and opsd-runner: $OPSD_PROGRAMS, or the directory of the `opsd` in PATH."""
     named = os.environ.get("OPSD_PROGRAMS")
     if named:
         directory = Path(named).resolve()
@@ -34,7 +34,7 @@ def find_programs() -> Path:
 
 
 class PrivateDaemon:
-    """An opsd with a state directory of its own, ended with everything that it runs."""
+    """An opsd with a private state directory. `close` ends it together with its runner and all operations."""
 
     def __init__(self, workers: int = 2) -> None:
         self.workers = workers
@@ -58,11 +58,11 @@ class PrivateDaemon:
 
     @property
     def log(self) -> str:
-        """Messages of the daemon."""
+        """Log of the daemon."""
         return Path(self._home, "opsd.log").read_text(errors="replace")
 
     def start(self) -> None:
-        """Starts the daemon, or starts it again after `kill`, and returns once it answers."""
+        """Starts the daemon, also after `kill`, and returns once it answers."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("OPS_")}
         environment.pop("NOTIFY_SOCKET", None)
         with Path(self._home, "opsd.log").open("ab") as log:
@@ -94,14 +94,14 @@ class PrivateDaemon:
             time.sleep(0.01)
 
     def kill(self) -> None:
-        """Kills the daemon as a crash would. The runner and the operations go on."""
+        """Kills the daemon, as in a crash. The runner and the operations continue."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
 
     def stop(self) -> None:
-        """Cancels all operations and ends daemon and runner; removes the state directory."""
+        """Cancels all operations, ends daemon and runner, and removes the state directory."""
         try:
             if self._process is None and self._runner is not None:
                 self.start()  # only a daemon can cancel what the runner still runs
@@ -121,7 +121,7 @@ class PrivateDaemon:
             self.client.cancel(everything, reason="end of the test", force=None)
             self.client.wait(everything, timeout=f"{PATIENCE:.0f}s")
         except (CallError, ConnectionFailed):
-            pass  # it is ended all the same
+            pass  # the daemon is ended anyway
 
     def _end(self) -> None:
         if self._process is not None:
@@ -140,7 +140,7 @@ class PrivateDaemon:
 
 
 def _is_runner(pid: int) -> bool:
-    """Returns whether the process is still a runner: another process may have got its number."""
+    """Returns whether the process is still a runner. Its pid may have been reused."""
     try:
         name = Path(f"/proc/{pid}/comm").read_text()
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]

@@ -34,13 +34,13 @@ def run_chunk(function: Callable[..., Any], chunk: list[tuple[Any, ...]]) -> lis
 
 
 def main() -> int:
-    """Reads a call, makes it and writes its result; returns the exit status of the operation."""
+    """Reads a call, runs it and writes its result. Returns the exit status of the operation."""
     if len(sys.argv) != 3:
         sys.exit("usage: python -m opsd.worker FILE INDEX (started by opsd for an OpsExecutor)")
     calls, index = sys.argv[1], int(sys.argv[2])
     target = result_path(calls, index)
     try:
-        os.unlink(target)  # of an earlier attempt: its result must not be taken for this one's
+        os.unlink(target)  # the result of an earlier attempt must not count for this attempt
     except FileNotFoundError:
         pass
     with open(calls, "rb") as file:
@@ -64,7 +64,7 @@ def read_call(file: Any, index: int) -> tuple[dict[str, Any], bytes]:
 
 
 def prepare(header: dict[str, Any]) -> None:
-    """Makes this process like the caller: arguments, and where modules are found."""
+    """Sets the arguments and the module path of the caller in this process."""
     sys.argv[:] = header["argv"]
     sys.path[:] = header["sys_path"]
     if header["pythonpath"] is None:
@@ -74,7 +74,7 @@ def prepare(header: dict[str, Any]) -> None:
 
 
 def run(header: dict[str, Any], call: bytes) -> tuple[str, Any]:
-    """Returns what the function returned or raised."""
+    """Runs the function and returns its value or its exception."""
     kind = EXCEPTION
     try:
         import_main(header["main"])
@@ -86,7 +86,7 @@ def run(header: dict[str, Any], call: bytes) -> tuple[str, Any]:
         function, arguments, keywords = loads(call)
         del call
         return RESULT, function(*arguments, **keywords)
-    except BaseException as error:  # noqa: BLE001 - whatever was raised is raised again in the caller
+    except BaseException as error:  # noqa: BLE001 - the caller raises every exception again
         return kind, error
 
 
@@ -112,7 +112,7 @@ def import_main(source: tuple[str, str] | None) -> None:
 
 
 def write(target: str, kind: str, value: Any, durable: bool) -> str:
-    """Writes the result file, which is there whole or not at all; returns the kind of the result."""
+    """Writes the result file atomically, and returns the kind of the result."""
     text = ""
     if kind == RESULT:
         try:
@@ -141,7 +141,7 @@ def write(target: str, kind: str, value: Any, durable: bool) -> str:
 
 
 def report(error: BaseException) -> str:
-    """Returns the traceback without the frames of this module, and puts it into the log of the operation."""
+    """Returns the traceback without the frames of this module, and writes it to the log of the operation."""
     import traceback
 
     frames = error.__traceback__
@@ -153,12 +153,12 @@ def report(error: BaseException) -> str:
 
 
 def pickled_exception(error: BaseException) -> bytes:
-    """Returns the exception as bytes; nothing if it cannot be made again from them."""
+    """Returns the exception as bytes, or nothing if it cannot be restored from them."""
     try:
         content = dumps(error, protocol=5)
         if type(loads(content)) is type(error):
             return content
-    except Exception:  # noqa: BLE001 - an exception may do anything when it is pickled
+    except Exception:  # noqa: BLE001 - pickling an exception can raise any exception
         pass
     return b""
 
