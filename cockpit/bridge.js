@@ -1,11 +1,11 @@
-// The way to the daemon from Cockpit: Varlink through a channel to the daemon's socket, with the rights of the user.
+// Connects to the daemon from Cockpit: Varlink through a channel to the daemon's socket, with the rights of the user.
 
 /* global cockpit */
 
 const encoder = new TextEncoder();
-/** Milliseconds between two messages about changes, and before the next attempt to connect. */
+/** Milliseconds between two reports of changes, and before the next attempt to connect. */
 const pause = 200, patience = 3000;
-/** Most operations that a message names; more of them are "any". */
+/** Maximum number of operations that a report names. With more, the report means any operation. */
 const most = 500;
 
 class Failure extends Error {
@@ -16,7 +16,7 @@ class Failure extends Error {
 }
 
 let found = null;
-/** Finds the socket once, where opsctl finds it: that of the user's own daemon, or that of the system's. */
+/** Finds the socket once, as opsctl does: the socket of the user's own daemon, or that of the system's daemon. */
 function socket() {
   const script = 'for path in "${OPS_SOCKET-}" "${XDG_RUNTIME_DIR:-/run/user/$(id -u)}/opsd/control.sock" /run/opsd/control.sock; do [ -S "$path" ] && printf %s "$path" && exit; done; exit 1';
   found ??= cockpit.spawn(["sh", "-c", script]).catch(() => {
@@ -26,7 +26,7 @@ function socket() {
   return found;
 }
 
-/** Sends one call and passes its replies on until `each` returns true, the channel closes or the signal aborts. */
+/** Sends a call, and passes its replies to `each` until that returns true, the channel closes or the signal aborts. */
 async function exchange(method, parameters, more, signal, each) {
   const unix = await socket();
   await new Promise((resolve, reject) => {
@@ -63,31 +63,31 @@ async function exchange(method, parameters, more, signal, each) {
   });
 }
 
-/** Returns the daemon's reply to a call: an object with `parameters`, and `error` where it refuses. */
+/** Returns the daemon's reply to a call: an object with `parameters` and, if the call failed, `error`. */
 export async function request(method, parameters, signal) {
   let found;
   await exchange(method, parameters, false, signal, (reply) => { found = reply; return true; });
   return found;
 }
 
-/** Calls `each` with every reply to a call of Log. */
+/** Calls Log, and passes each reply to `each`. */
 export const stream = (parameters, signal, each) => exchange("Log", parameters, true, signal, (reply) => { each(reply); });
 
-/** Returns the drawing of a graph as an element. Parsed as a document: no text becomes markup of the page. */
+/** Returns the drawing of a graph as an element. It is parsed as a separate document, so no text becomes markup of the page. */
 export async function drawing(graph) {
   try {
-    // The colours are those of the page.
+    // The page sets the colours.
     const text = await cockpit.spawn(["opsctl", "--socket", await socket(), "graph", graph, "--svg"], { err: "ignore" });
     const root = new DOMParser().parseFromString(text.replace(/<style>[^]*?<\/style>/, ""), "image/svg+xml").documentElement;
     if (root.localName !== "svg") throw new Failure("");
     root.querySelector("rect.paper")?.remove();
-    // The title of a box begins with the id of its operation; that of several operations has none, and opens nothing.
+    // The title of a box begins with the id of its operation. A box of several operations has no id, and opens nothing.
     for (const node of root.querySelectorAll("g")) {
       const id = node.querySelector(":scope > title")?.textContent.match(/^(\d+) (?!operations: )/)?.[1];
       if (id) node.setAttribute("data-ids", id);
     }
     return document.importNode(root, true);
-  } catch { /* opsctl is missing, or refuses, or draws nothing. */ }
+  } catch { /* opsctl is missing or fails. */ }
   throw new Failure("This graph has no picture; the table has all of its operations.");
 }
 
@@ -96,18 +96,18 @@ export async function about() {
   return { readOnly: false, host: (host ?? "").trim(), socket: await socket() };
 }
 
-/** Opens the stream of changes, after the event that `seen` returns: `tell` gets `{state}` and `{from, to, operations, graphs}`. */
-export async function watch(seen, tell) {
+/** Opens the stream of changes after the event that `seen` returns. `report` gets `{state}` and `{from, to, operations, graphs}`. */
+export async function watch(seen, report) {
   let change = null, timer = null;
   const flush = () => {
     timer = null;
-    tell({ state: "live", from: change.from, to: change.to, operations: change.operations.size > most ? null : [...change.operations], graphs: change.operations.size > most ? null : [...change.graphs] });
+    report({ state: "live", from: change.from, to: change.to, operations: change.operations.size > most ? null : [...change.operations], graphs: change.operations.size > most ? null : [...change.graphs] });
     change = null;
   };
   for (;;) {
     try {
       const since = seen() ?? (await request("Status", {})).parameters.lastSeq;
-      tell({ state: "live", from: since + 1, to: since, operations: [], graphs: [] });
+      report({ state: "live", from: since + 1, to: since, operations: [], graphs: [] });
       await exchange("Watch", { since }, true, null, (reply) => {
         if (reply.error) throw new Failure(reply.error);
         const { seq, id, graph } = reply.parameters.event;
@@ -117,14 +117,14 @@ export async function watch(seen, tell) {
         if (graph) change.graphs.add(graph);
         timer ??= setTimeout(flush, pause);
       });
-    } catch { /* The next attempt is below. */ }
-    tell({ state: "lost" });
+    } catch { /* The loop connects again. */ }
+    report({ state: "lost" });
     await new Promise((resolve) => setTimeout(resolve, patience));
   }
 }
 
-// The address of a view is the fragment, which Cockpit shows in its own.
+// The fragment is the address of a view. Cockpit includes it in its own address.
 export const address = () => location.hash.slice(1) || "/";
 export const link = (address) => `#${address}`;
-/** Tells Cockpit's frame of an address that changed without a navigation. */
+/** Reports an address to Cockpit that changed without a navigation. */
 export const moved = () => dispatchEvent(new HashChangeEvent("hashchange"));

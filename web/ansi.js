@@ -1,12 +1,12 @@
 // Colours of a log. All other control sequences are left out.
 
-/** Reads a log piece by piece, and returns lines: lists of `{text, classes}`. */
+/** Splits a log, which arrives in pieces, into lines. A line is a list of `{text, classes}`. */
 export class LogText {
   decoder = new TextDecoder();
   style = { colour: null, bold: false, dim: false, underline: false };
   rest = "";
 
-  /** Returns the lines that a piece completes. */
+  /** Adds a piece, and returns the lines that it completes. */
   add(bytes) {
     const lines = (this.rest + this.decoder.decode(bytes, { stream: true })).split("\n");
     this.rest = lines.pop();
@@ -19,7 +19,7 @@ export class LogText {
   }
 
   line(text, style = this.style) {
-    // A line that was overwritten shows the latest text.
+    // After a carriage return, a line shows only the text that follows.
     const shown = text.replace(/\r+$/, "").replace(/^.*\r(?=[^\r])/s, "");
     const parts = [];
     let start = 0;

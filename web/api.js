@@ -1,8 +1,8 @@
-// Calls of the daemon, and its events.
+// Calls the daemon, and receives its events.
 
 import { about, drawing, request, stream, watch } from "./bridge.js";
 
-/** A reply that is an error: `message` says what happened and what to do. */
+/** An error reply. `message` describes the error and a remedy. */
 export class Refusal extends Error {
   constructor(message, name) {
     super(message);
@@ -26,7 +26,7 @@ function refusal(reply) {
   return new Refusal((errors[name] ?? (() => parameters.message ?? name))(parameters), name);
 }
 
-/** Calls a method of the daemon and returns its parameters. */
+/** Calls a method of the daemon, and returns the parameters of its reply. */
 export async function call(method, parameters = {}, signal) {
   const reply = await request(method, parameters, signal);
   if (reply.error) throw refusal(reply);
@@ -43,7 +43,7 @@ export function follow(parameters, signal, each) {
 
 export { about, drawing };
 
-// Events. One tab of a browser holds the stream and passes it on: browsers open six connections to a host, not a hundred.
+// Events. One tab reads the stream and forwards it to the other tabs, because a browser opens at most six connections to a host.
 
 const listeners = new Set();
 const channel = new BroadcastChannel("opsd-events");
@@ -51,7 +51,7 @@ let seen = null;
 
 function publish(event) {
   if (event.to !== undefined) {
-    // A new leader begins where the last one stopped.
+    // A new leader continues after the last event of the previous one.
     if (seen !== null && event.to <= seen && event.operations !== null) return;
     seen = event.to;
   }
@@ -80,7 +80,7 @@ function lead() {
   }));
 }
 
-/** Calls a listener with `{state}` (live, lost, gone) and with `{from, to, operations, graphs}`; returns its end. */
+/** Calls a listener with `{state}` (live, lost, gone) and with `{from, to, operations, graphs}`. Returns a function that stops it. */
 export function listen(listener) {
   listeners.add(listener);
   return () => listeners.delete(listener);

@@ -1,4 +1,4 @@
-// The frame: navigation, connection, command field, keys. Each view is a module that draws into #view.
+// The frame of the page: navigation, connection, command field and keys. Each view is a module that draws into #view.
 
 import { about, call, connect, listen } from "./api.js";
 import { address, link as linkTo, moved } from "./bridge.js";
@@ -12,17 +12,17 @@ const views = {
 };
 const places = [["Now", "/"], ["List", "/list"], ["Graphs", "/graphs"], ["Schedules", "/schedules"]];
 
-/** `isReturn`: the view was left before, by a reload or for another one. */
+/** State that views share. `isReturn` is true if the reader returns to the view, after a reload or from another view. */
 export const app = { readOnly: false, host: "", socket: "", isReturn: false };
 
 let connection = "opening";
 let view = null;
 let menuIsOpen = false;
 
-/** Path and parameters of the view that is shown. */
+/** Path and parameters of the current view. */
 const here = () => new URL(address(), "http://page");
 
-/** Shows an address of the page. */
+/** Opens the view of an address. */
 export function go(place) {
   history.replaceState({ scroll: scrollY }, "");
   history.pushState({}, "", linkTo(place));
@@ -30,7 +30,7 @@ export function go(place) {
   show();
 }
 
-/** Changes parameters of the address without leaving the view. */
+/** Changes parameters of the address and keeps the view. */
 export function setParameters(changes) {
   const { pathname, searchParams: parameters } = here();
   for (const [key, value] of Object.entries(changes)) {
@@ -60,7 +60,7 @@ async function show() {
   try {
     const module = await load();
     if (turn !== showing) return;
-    // Each view draws into its own element, so that drawing by an earlier view is not visible.
+    // Each view draws into a new element, so that nothing that an earlier view still draws is visible.
     const root = h("div");
     main.replaceChildren(root);
     main.removeAttribute("data-ready");
@@ -96,7 +96,7 @@ function frame() {
     h("button.quiet", { type: "button", "aria-label": "Light or dark", title: "Light or dark", onclick: switchMode }, "◐"));
 }
 
-// Light and dark
+// Light and dark theme
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 function applyMode() {
@@ -115,7 +115,7 @@ const filterNames = ["state", "outcome", "queue", "graph", "user", "label", "sin
 const outcomes = ["succeeded", "failed", "timedOut", "cancelled", "skipped", "interrupted"];
 const fixed = { state: ["running", "ready", "pending", "finished", ...outcomes], outcome: outcomes, since: ["1h", "1d", "7d"] };
 
-/** Returns the words that may stand in place of the last one, as the completion of opsctl does. */
+/** Returns possible completions of the last word, as the completion of opsctl does. */
 async function candidates(word) {
   const [, key, start] = word.match(/^(?:([a-z]+):)?(.*)$/s);
   const asked = { graph: ["graph"], queue: ["queue"], name: ["operation"] }[key] ?? (key ? [] : ["operation", "graph"]);
@@ -211,7 +211,7 @@ document.addEventListener("keydown", (event) => {
   if (["j", "k", "ArrowDown", "ArrowUp"].includes(event.key)) moveFocus(event);
 });
 
-/** Retries, cancels, holds or resumes the operation that has the focus. */
+/** Retries, cancels, holds or resumes the focused operation. */
 async function steer(id, key) {
   try {
     const { operation } = await call("Show", { ref: id });
@@ -248,7 +248,7 @@ listen((event) => {
 
 try {
   Object.assign(app, await about());
-} catch { /* The connection says that nothing answers. */ }
+} catch { /* The state of the connection is shown anyway. */ }
 frame();
 connect();
 show();

@@ -1,6 +1,6 @@
-// The way to the daemon: through opsd-web. The page in Cockpit has another module of this name.
+// Connects to the daemon through opsd-web. The page in Cockpit has another module with this name.
 
-/** An answer that never came, or came from opsd-web itself. */
+/** A missing response, or an error of opsd-web itself. */
 class Failure extends Error {
   constructor(message, status, name = null) {
     super(message);
@@ -25,17 +25,17 @@ async function failure(response) {
   return new Failure(body?.message ?? `opsd-web answered with ${response.status}`, response.status);
 }
 
-/** Returns the daemon's reply to a call: an object with `parameters`, and `error` where it refuses. */
+/** Returns the daemon's reply to a call: an object with `parameters` and, if the call failed, `error`. */
 export async function request(method, parameters, signal) {
   const response = await post("/call", { method, parameters }, signal);
   const text = await response.text();
   let body = null;
-  try { body = JSON.parse(text); } catch { /* The status says enough. */ }
+  try { body = JSON.parse(text); } catch { /* The status is shown instead. */ }
   if (body?.error || (response.ok && body)) return body;
   throw new Failure(body?.message ?? `opsd-web answered with ${response.status}`, response.status);
 }
 
-/** Calls `each` with every reply to a call of Log. */
+/** Calls Log, and passes each reply to `each`. */
 export async function stream(parameters, signal, each) {
   const response = await post("/follow", { method: "Log", parameters }, signal);
   if (!response.ok) throw await failure(response);
@@ -50,7 +50,7 @@ export async function stream(parameters, signal, each) {
   }
 }
 
-/** Returns the drawing of a graph as an element. Parsed by the browser as a document: no text becomes markup of the page. */
+/** Returns the drawing of a graph as an element. The browser parses it as a separate document, so no text becomes markup of the page. */
 export function drawing(graph) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
@@ -69,16 +69,16 @@ export function drawing(graph) {
 
 export const about = async () => (await fetch("/about")).json();
 
-/** Opens the stream of changes, after the event that `seen` returns: `tell` gets `{state}` and `{from, to, operations, graphs}`. */
-export function watch(seen, tell) {
+/** Opens the stream of changes after the event that `seen` returns. `report` gets `{state}` and `{from, to, operations, graphs}`. */
+export function watch(seen, report) {
   let source;
   const open = () => {
     source = new EventSource(seen() === null ? "/events" : `/events?since=${seen()}`);
-    source.onmessage = ({ data }) => tell({ state: "live", ...JSON.parse(data) });
-    source.addEventListener("lost", () => tell({ state: "lost" }));
+    source.onmessage = ({ data }) => report({ state: "live", ...JSON.parse(data) });
+    source.addEventListener("lost", () => report({ state: "lost" }));
     source.onerror = () => {
-      tell({ state: "gone" });
-      // A browser gives up on a refusal, such as that of a restarted opsd-web.
+      report({ state: "gone" });
+      // A browser does not reconnect after an error status, such as that of a restarted opsd-web.
       if (source.readyState === EventSource.CLOSED) setTimeout(open, 3000);
     };
   };

@@ -1,4 +1,4 @@
-// Questions before an action, and what was done.
+// Questions before actions, and messages about their results.
 
 import { call } from "./api.js";
 import { announce, command, h } from "./dom.js";
@@ -6,7 +6,7 @@ import { count, references, title } from "./words.js";
 import { app } from "./app.js";
 
 let fading;
-/** Says what happened, for a while. */
+/** Shows a message for some seconds. */
 export function toast(text) {
   document.querySelector(".toast")?.remove();
   clearTimeout(fading);
@@ -15,7 +15,7 @@ export function toast(text) {
   fading = setTimeout(() => document.querySelector(".toast")?.remove(), 6000);
 }
 
-/** Opens a dialog and returns the value of the button that closes it; null: the reader went back. */
+/** Opens a dialog, and returns the value of the button that closes it, or null if the reader goes back. */
 export function ask(heading, content, buttons) {
   return new Promise((resolve) => {
     const dialog = h("dialog", { "aria-labelledby": "question" },
@@ -31,7 +31,7 @@ export function ask(heading, content, buttons) {
   });
 }
 
-/** Asks before a change; `line` is the command that does the same. */
+/** Asks for confirmation of a change. `line` is the equivalent command. */
 export async function confirm(heading, sentence, line, word) {
   const answer = await ask(heading, [h("p", {}, sentence), h("p", {}, command(line))], [["Back", ""], [word, "yes", "first"]]);
   return answer === "yes";
@@ -45,13 +45,13 @@ const verbs = {
 };
 const opsctlVerb = { cancel: "cancel", retry: "retry", hold: "suspend", resume: "resume" };
 
-/** Words for a selection on the command line. */
+/** Returns the arguments of opsctl for a selection. */
 function words(selection) {
   if (selection.graph) return `--graph ${selection.graph}`;
   return selection.refs.join(" ");
 }
 
-/** The operations that would be skipped, or lose what they wait for, if these were cancelled. */
+/** Returns the unfinished operations that a cancellation of these would skip. */
 async function dependents(rows) {
   const ids = new Set(rows.map((row) => row.id));
   const graphs = [...new Set(rows.map((row) => row.graph))].slice(0, 4);
@@ -73,7 +73,7 @@ async function dependents(rows) {
   return [...found.values()].filter(Boolean);
 }
 
-/** Does something to operations, after a question where it cannot be taken back. `rows` may be a part of a selection. */
+/** Performs an action on operations, after a question if it cannot be undone. `rows` may be only a part of the selection. */
 export async function act(verb, rows, selection = { refs: references(rows.map((row) => row.id)) }) {
   const { word, done, method, danger } = verbs[verb];
   if (app.readOnly) return toast("This page is read-only. Start opsctl web without --read-only to change something.");
@@ -99,7 +99,7 @@ export async function act(verb, rows, selection = { refs: references(rows.map((r
   }
 }
 
-/** Asks for a text and passes it on. */
+/** Asks for a text, and passes it to an action. */
 async function askText(heading, label, value, word, send) {
   if (app.readOnly) return toast("This page is read-only.");
   const input = h("input", { type: "text", value, maxlength: 4096, "aria-label": label });
@@ -145,7 +145,7 @@ export function keysHelp() {
   return ask("Keys", h("dl.facts", {}, keys.map(([key, what]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, what)])), [["Close", ""]]);
 }
 
-/** Buttons of one operation, in the order of their use. */
+/** Returns the buttons of one operation, the most used first. */
 export function actions(row, after = () => {}) {
   const button = (word, verb, isPossible) => isPossible
     ? h("button", { type: "button", class: verb === "cancel" ? "danger" : "", onclick: async () => { await act(verb, [row]); after(); } }, word) : null;

@@ -1,6 +1,6 @@
-// Elements, and updates of elements that keep focus, selection and scroll positions.
+// Creates elements, and updates them without losing focus, selection and scroll positions.
 
-/** Makes an element. Text children become text nodes, so no text of a user is ever read as markup. */
+/** Creates an element. Text children become text nodes, so that no text of a user is parsed as markup. */
 export function h(tag, attributes = {}, ...children) {
   const [name, ...classes] = tag.split(".");
   const element = document.createElement(name || "div");
@@ -9,7 +9,7 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** Makes an element of a drawing. */
+/** Creates an element of a drawing. */
 export function s(tag, attributes = {}, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   fill(element, attributes, children);
@@ -32,7 +32,7 @@ function applyVariables(element) {
   for (const [key, value] of Object.entries(element.$vars ?? {})) element.style.setProperty(key, value);
 }
 
-/** Makes the children of an element equal to `next`, reusing elements where kind and key agree. */
+/** Makes the children of an element equal to `next`. Reuses elements of the same kind and key. */
 export function update(parent, ...next) {
   const wanted = next.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false)
     .map((child) => (child instanceof Node ? child : document.createTextNode(String(child))));
@@ -102,7 +102,7 @@ export function announce(text) {
   document.getElementById("announcer").textContent = text;
 }
 
-/** Copies a text and reports that. */
+/** Copies a text, and announces that. */
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -112,14 +112,14 @@ export async function copy(text) {
   }
 }
 
-/** A command that can be copied. */
+/** Returns a command with a button that copies it. */
 export function command(text) {
   return h("span.command", {},
     h("code", {}, text),
     h("button.quiet", { type: "button", title: "Copy", "aria-label": `Copy ${text}`, onclick: () => copy(text) }, "Copy"));
 }
 
-/** An empty place, with the command that changes it. */
+/** Returns a text for an empty list, with a command that adds to it. */
 export function empty(sentence, text) {
   return h("p.empty", {}, sentence, text ? [" ", command(text)] : null);
 }

@@ -1,10 +1,10 @@
-// Exchanges the token of a link for a session. The token stands behind the #, which no browser sends anywhere.
+// Exchanges the token of a link for a session. The token is the part after #, which browsers do not send to a server.
 
 const message = document.getElementById("message");
 const parameters = new URLSearchParams(location.hash.slice(1));
 const token = parameters.get("token");
 
-/** Shows sentences; the second is a command. */
+/** Shows sentences. The second one is a command. */
 function say(text, command) {
   message.textContent = text + " ";
   if (!command) return;
@@ -13,7 +13,7 @@ function say(text, command) {
   message.append(code);
 }
 
-/** Loads the page with the session, once: a browser that keeps no cookies would come back again and again. */
+/** Loads the page with the session, once. Without cookies, the browser would be redirected here again and again. */
 function load() {
   if (sessionStorage.getItem("tried") === location.pathname && !token) {
     sessionStorage.removeItem("tried");

@@ -81,7 +81,7 @@ export function open(main, [ref], parameters) {
       const fresh = await drawing(ref);
       note = null;
       const [, , width, height] = fresh.getAttribute("viewBox").split(" ").map(Number);
-      // The title stands above, so the drawing begins below its own.
+      // The page shows the title itself, so the title of the drawing is cut off.
       const size = { x: 0, y: 34, width, height: height - 34 };
       if (!full || full.width !== size.width || full.height !== size.height) box = { ...size };
       full = size;
@@ -99,7 +99,7 @@ export function open(main, [ref], parameters) {
       svg?.remove();
       svg = fresh;
       picture.prepend(svg);
-      // A picture that is wide and flat takes less of the page.
+      // A wide and flat drawing takes less height of the page.
       const height2 = Math.min(560, Math.max(200, size.height * Math.min(1.25, picture.clientWidth / size.width)));
       picture.style.setProperty("--height", `${Math.round(height2)}px`);
       apply();

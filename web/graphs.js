@@ -1,4 +1,4 @@
-// Graphs: the newest ones, with the outcomes of their operations.
+// The view Graphs: the newest graphs, with the outcomes of their operations.
 
 import { call } from "./api.js";
 import { command, empty, h, update } from "./dom.js";

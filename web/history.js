@@ -1,4 +1,4 @@
-// History of a name: a grid of runs and operations, with the times of the chosen run on the same rows.
+// The history of a graph name: a grid of runs and operations, with the times of the chosen run in the same rows.
 
 import { call } from "./api.js";
 import { command, empty, h, update } from "./dom.js";
@@ -7,7 +7,7 @@ import { absolute, count, duration, median, runTime, standing, title } from "./w
 import { setParameters } from "./app.js";
 
 const mostRuns = 30;
-/** Pages of a thousand operations that are searched before the reader is asked. */
+/** Number of pages, each of a thousand operations, to search before the reader is asked. */
 const pages = 8;
 
 export function open(main, [name], parameters) {
@@ -32,7 +32,7 @@ export function open(main, [name], parameters) {
     isSearching = true;
     try {
       if (last === null) await loadGraphs();
-      // A name of no graph may be that of operations that were submitted alone.
+      // The name may be that of single operations instead of a graph.
       if (runs.size) isComplete = true;
       for (let page = 0; page < pages && !isComplete && runs.size <= mostRuns; page += 1) {
         const selection = last ? { refs: [`1-${last - 1}`] } : { all: true };

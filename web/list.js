@@ -1,4 +1,4 @@
-// List: filters in the address, rows by descending id, actions on many.
+// The view List: filters in the address, rows by descending id, actions on many operations.
 
 import { call } from "./api.js";
 import { announce, command, empty, h, update } from "./dom.js";
@@ -9,10 +9,10 @@ import { app, go } from "./app.js";
 
 const filters = ["state", "outcome", "queue", "graph", "user", "label", "name", "since"];
 const page = 200;
-/** Most operations that one action takes. */
+/** Maximum number of operations of an action. */
 const most = 30000;
 
-/** `2d` in milliseconds. */
+/** Returns a duration such as `2d` in milliseconds. */
 function span(text) {
   const [, number, unit] = text.match(/^(\d+)(s|m|h|d|w)$/) ?? [];
   return number ? number * { s: 1e3, m: 6e4, h: 36e5, d: 864e5, w: 6048e5 }[unit] : null;
@@ -30,7 +30,7 @@ export function open(main, _, parameters) {
   const selection = selectionOf(parameters);
   const since = parameters.get("since") ? Date.now() - (span(parameters.get("since")) ?? 0) : null;
   const name = parameters.get("name");
-  // A reload and a way back keep the selection, and read as many rows as the reader had come to.
+  // After a reload or a return, the selection is kept, and as many rows are read as before.
   const memory = `list ${parameters}`, kept = app.isReturn ? JSON.parse(sessionStorage.getItem(memory) ?? "{}") : {};
   const chosen = new Set(kept.chosen);
   let rows = [], fresh = [], isComplete = false, isStopped = false, last = null, isLoading = false, failure = null, focus = 0;
@@ -64,7 +64,7 @@ export function open(main, _, parameters) {
     isLoading = true;
     isStopped = false;
     try {
-      // With a filter of the page's own, several pages may hold nothing.
+      // If the page itself filters, several pages of operations may have no match.
       let found = [];
       const size = name || since ? 1000 : page;
       for (let turn = 0; turn < 20 && !isComplete && found.length < 50; turn += 1) {
@@ -84,7 +84,7 @@ export function open(main, _, parameters) {
     draw();
   }
 
-  /** Reads again what is seen, and looks for new operations. */
+  /** Reads the visible rows again, and looks for new operations. */
   const refresh = refresher(async () => {
     try {
       const [, newest] = await Promise.all([reread(), fetchPage(null, 100)]);
@@ -196,7 +196,7 @@ export function open(main, _, parameters) {
       h("button.quiet", { type: "button", onclick: () => { chosen.clear(); draw(); } }, "Select none"));
   }
 
-  /** Selects everything that the filters find, and says how much that is before anything happens. */
+  /** Selects all operations that match the filters, and shows their number. */
   async function selectAll() {
     announce("Counting");
     try {

@@ -1,13 +1,13 @@
-// Output of an attempt: it follows the end if the reader is there, and otherwise keeps the position.
+// The output of an attempt. The view follows new output if it is scrolled to the end; otherwise it keeps its position.
 
 import { follow } from "./api.js";
 import { announce, h, update } from "./dom.js";
 import { toast } from "./dialogs.js";
 import { LogText, bytesOf } from "./ansi.js";
 
-/** Lines that are shown at first; the rest comes on demand. */
+/** Number of lines that are shown first. The rest is loaded on demand. */
 const lines = 2000;
-/** Most lines that are elements. */
+/** Maximum number of lines that have elements. */
 const mostLines = 20000;
 const blockLines = 200;
 
@@ -22,7 +22,7 @@ export function logView({ id, attempt, isRunning, isError }) {
   pane.addEventListener("scroll", () => { isAtEnd = pane.scrollHeight - pane.scrollTop - pane.clientHeight < 24; }, { passive: true });
 
   function lineElement(parts) {
-    // Output has no times of its own: a line that arrives while the page is open gets the time of its arrival.
+    // Output has no timestamps. A line that arrives while the page is open gets the time of its arrival.
     const line = h("div", isLive ? { "data-at": new Date().toLocaleTimeString() } : {});
     for (const { text: piece, classes } of parts) {
       if (!classes) line.append(piece);
@@ -67,7 +67,7 @@ export function logView({ id, attempt, isRunning, isError }) {
         if (tail) (block ?? pane.appendChild(block = h("div.block"))).append(tail);
         if (isAtEnd) pane.scrollTop = pane.scrollHeight;
         if (total < 3 || !isWhole) draw();
-        // The first reply has what was written before.
+        // The first reply contains the output so far.
         isLive = isRunning;
       });
       isOver = !mine.signal.aborted;
@@ -75,7 +75,7 @@ export function logView({ id, attempt, isRunning, isError }) {
     } catch (error) {
       if (error.name === "AbortError") return;
       if (error.name === "Gone" || error.status === 502) {
-        // opsd restarts; meanwhile the operation and its output continue.
+        // opsd restarts. The operation continues meanwhile, and so does its output.
         isLive = false;
         failure = new Error("opsd does not answer. The output continues here when it is back.");
         setTimeout(() => mine === stopper && !mine.signal.aborted && read(offset), 1000);
@@ -92,7 +92,7 @@ export function logView({ id, attempt, isRunning, isError }) {
     read(from);
   }
 
-  /** Marks a word in a line, in place of its text. */
+  /** Shows the text of a line with matches of a word marked. */
   function highlight(line) {
     const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
     const found = [];
@@ -145,7 +145,7 @@ export function logView({ id, attempt, isRunning, isError }) {
       h("span.muted", {}, failure ? failure.message : dropped ? `The first ${dropped.toLocaleString()} bytes are no longer stored.` : isOver && !total && !tail ? "Nothing was written." : isRunning && !isOver ? "live" : ""));
   }
 
-  // A hidden tab keeps no connection open: a browser has six.
+  // A hidden tab closes its connection, because a browser opens at most six.
   const visibility = () => {
     if (document.hidden) stopper.abort();
     else if (!isOver) read(offset);

@@ -1,4 +1,4 @@
-// Now: what runs, what is next, what needs attention.
+// The view Now: operations that run, start next or need attention.
 
 import { call } from "./api.js";
 import { command, empty, h, update } from "./dom.js";
@@ -45,7 +45,7 @@ export function open(main) {
     learn();
   }
 
-  /** Reads how long operations of the running names usually take, once a name. */
+  /** Reads the usual duration of running operations, once for each name. */
   async function learn() {
     const unknown = (data.running ?? []).filter((row) => row.name && !medians.has(row.name));
     if (!unknown.length || data.failure) return;
@@ -125,7 +125,7 @@ export function open(main) {
   };
 }
 
-/** What is wrong with the daemon, its storage and its runner, each with a command that tells more. */
+/** Returns problems of the daemon, its storage and its runner, each with a command that shows details. */
 function troublesOf(status) {
   const detail = status.detail ? ` (${status.detail})` : "";
   return [
@@ -135,7 +135,7 @@ function troublesOf(status) {
   ].filter(Boolean);
 }
 
-/** Units of a category that are in use, counted from the running operations that are shown. */
+/** Returns the number of used units of a category, counted from the running operations. */
 function used(category, running) {
   let units = 0;
   for (const row of running) {

@@ -1,4 +1,4 @@
-// Operation: why it waits, its attempts, its output, and what to do about it.
+// The view of one operation: why it waits, its attempts, its output, and actions.
 
 import { call } from "./api.js";
 import { command, h, update } from "./dom.js";
@@ -36,7 +36,7 @@ export function open(main, [ref], parameters) {
   }, 700);
   const clock = setInterval(() => operation?.state === "executing" && !document.hidden && draw(), 1000);
 
-  /** Reads how long operations of this name usually take. */
+  /** Reads the usual duration of operations with this name. */
   async function learn() {
     const { operations } = await call("List", { selection: { outcome: "succeeded" }, limit: 500, newest: true }).catch(() => ({ operations: [] }));
     usual = median(operations.filter((row) => row.name === operation.name && row.id !== operation.id).map(runTime));

@@ -1,4 +1,4 @@
-// Pieces that several views use.
+// Elements that several views use.
 
 import { h } from "./dom.js";
 import { absolute, relative, standing, title } from "./words.js";
@@ -8,7 +8,7 @@ export function state(row) {
   return h("span.state", { class: `tone-${tone}` }, h("i", { "aria-hidden": "true" }, symbol), word);
 }
 
-/** Only the symbol, for a column in which all are alike; screen readers get the word. */
+/** Returns only the symbol, for a column in which all states are the same. Screen readers get the word. */
 export function mark(row) {
   const { symbol, word, tone } = standing(row);
   return h("span.state", { class: `tone-${tone}`, title: word }, h("i", { "aria-hidden": "true" }, symbol), h("span.unseen", {}, word), " ");
@@ -18,7 +18,7 @@ export const link = (row) => h("a.name", { href: `/operation/${row.id}` }, title
 export const graphLink = (row) => h("a", { href: `/graph/${row.graph}`, class: "muted" }, row.graphName ? `${row.graphName}` : row.graph);
 export const time = (text) => text ? h("time", { datetime: text, title: absolute(text) }, relative(text)) : "";
 
-/** Columns of a table; cells come as arrays. */
+/** Returns a table. Each row is an array of cells. */
 export function table(name, columns, rows) {
   return h("table", { "aria-label": name },
     h("thead", {}, h("tr", {}, columns.map(([word, kind]) => h("th", { scope: "col", class: kind ?? "" }, word)))),
@@ -26,7 +26,7 @@ export function table(name, columns, rows) {
       cells.map((cell, index) => h("td", { class: columns[index][1] ?? "" }, cell))))));
 }
 
-/** Keeps the rows of a table in their places while the pointer is on it: new ones wait, and are counted. */
+/** Keeps the rows of a table in place while the pointer is on it. New rows are only counted until it leaves. */
 export function steady(name) {
   let kept = [];
   return (rows) => {
@@ -38,7 +38,7 @@ export function steady(name) {
   };
 }
 
-/** Calls `load` at once, and again after changes: not more often than every `pause` milliseconds, nor while hidden. */
+/** Calls `load` at once and after changes, at most every `pause` milliseconds, and not while the page is hidden. */
 export function refresher(load, pause = 700) {
   let isRunning = false, isWanted = false, isOver = false, last = 0, timer;
   async function run() {
@@ -60,7 +60,7 @@ export function refresher(load, pause = 700) {
   return { run, again, end() { isOver = true; clearTimeout(timer); document.removeEventListener("visibilitychange", seen); } };
 }
 
-/** Rows of one height, of which only the visible ones are elements. `draw(index)` makes a row; `near` is called at the end. */
+/** Rows of equal height. Only visible rows are elements. `draw(index)` creates a row, and `near` is called when the last row is almost visible. */
 export function virtualRows({ body, count, draw, near, scroller = null, height = 28 }) {
   let planned = false;
   const target = scroller ?? window;
@@ -96,7 +96,7 @@ export function virtualRows({ body, count, draw, near, scroller = null, height =
   return { render, end() { target.removeEventListener("scroll", plan); removeEventListener("resize", plan); } };
 }
 
-/** Replaces rows, and keeps the focus of the one that has it. */
+/** Replaces rows, and keeps the focus in its row. */
 function replaceRows(body, rows) {
   const active = document.activeElement;
   const holder = active?.closest?.("[data-row]");

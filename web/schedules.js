@@ -1,4 +1,4 @@
-// Schedules: when each runs next, and the results of its latest instants.
+// The view Schedules: when each schedule runs next, and the results of its latest instants.
 
 import { call } from "./api.js";
 import { app } from "./app.js";
@@ -7,9 +7,9 @@ import { command, empty, h, update } from "./dom.js";
 import { refresher, state, table, time } from "./parts.js";
 import { absolute, count, quoted, relative, standing } from "./words.js";
 
-/** Instants in a strip. */
+/** Number of instants in a strip. */
 const stripLength = 30;
-/** Schedules of which the list shows strips: each costs a call. */
+/** Number of schedules with a strip in the list. Each strip takes a call. */
 const mostStrips = 40;
 
 export const open = (main, [name]) => name ? one(main, name) : all(main);
@@ -19,19 +19,19 @@ const results = {
   refused: ["⊘", "refused", "timedOut"],
 };
 
-/** Symbol, word and tone of a record of instants. */
+/** Returns symbol, word and colour class of a record of instants. */
 function resultOf(run) {
   const [symbol, word, tone] = results[run.result] ?? [];
   if (symbol) return { symbol, word, tone };
   return run.outcome ? standing({ outcome: run.outcome }) : { symbol: "●", word: "running", tone: "executing" };
 }
 
-/** Words for the instants of a record. */
+/** Returns a text for the instants of a record. */
 function instants(run) {
   return run.count > 1 ? `${count(run.count, "instant")} from ${absolute(run.nominal)} to ${absolute(run.through)}` : absolute(run.nominal);
 }
 
-/** One cell for each of the latest instants, the newest at the right. */
+/** Returns a strip with one cell for each of the latest instants, the newest at the right. */
 function strip(runs) {
   return h("ol.strip", {}, runs.slice(0, stripLength).reverse().map((run) => {
     const { symbol, word, tone } = resultOf(run);
@@ -48,7 +48,7 @@ const next = (schedule) => schedule.paused ? h("span.state.tone-held", {}, h("i"
 const last = (schedule) => !schedule.last ? ""
   : schedule.last.outcome ? state({ outcome: schedule.last.outcome }) : state({ state: "executing" });
 
-/** Returns the name of a schedule with its user where several users have one of that name. */
+/** Returns the name of a schedule, with its user if several users have a schedule of that name. */
 const reference = ({ name, user }, all) => all.some((other) => other.name === name && other.user !== user) ? `${name}@${user}` : name;
 
 function all(main) {
@@ -122,7 +122,7 @@ function one(main, name) {
     }
   }
 
-  /** Asks for the ends of a span, shows its instants, and starts a run for each that has not run. */
+  /** Asks for a period, shows its instants, and starts a run for each instant that has not run. */
   async function backfill() {
     const local = (instant) => new Date(instant - new Date(instant).getTimezoneOffset() * 60e3).toISOString().slice(0, 16);
     const field = (label, instant) => h("input", { type: "datetime-local", "aria-label": label, value: local(instant) });

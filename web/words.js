@@ -1,11 +1,11 @@
-// Words, symbols and times, the same as those of opsctl.
+// Words, symbols and times, which are the same in opsctl.
 
 const outcomes = {
   succeeded: ["✓", "succeeded"], failed: ["✗", "failed"], timedOut: ["✗", "timed out"], cancelled: ["⊘", "cancelled"],
   skipped: ["↷", "skipped"], interrupted: ["‼", "interrupted"],
 };
 
-/** Symbol, word and tone of an operation or a node of a graph. */
+/** Returns symbol, word and colour class of an operation or a node of a graph. */
 export function standing(row) {
   if (row.outcome) {
     if (row.notNeeded) return { symbol: "↷", word: "not needed", tone: "skipped" };
@@ -25,7 +25,7 @@ export function standing(row) {
 
 export const title = (row) => row.name ?? (row.command ? row.command.join(" ").slice(0, 60) : null) ?? `operation ${row.id}`;
 
-/** A length of time in at most two units. */
+/** Returns a duration in at most two units. */
 export function duration(milliseconds) {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));
   const two = (number) => String(number).padStart(2, "0");
@@ -39,7 +39,7 @@ export function duration(milliseconds) {
 
 export const absolute = (text) => new Date(text).toLocaleString();
 
-/** An instant relative to now. */
+/** Returns an instant relative to now. */
 export function relative(text) {
   const difference = Date.parse(text) - Date.now();
   if (Math.abs(difference) < 1000) return "now";
@@ -47,7 +47,7 @@ export function relative(text) {
   return difference > 0 ? `in ${length}` : `${length} ago`;
 }
 
-/** Milliseconds for which an operation has run; null: it has not started. */
+/** Returns the milliseconds for which an operation has run, or null if it has not started. */
 export function runTime(row) {
   if (!row.startedAt) return null;
   return Math.max(0, (row.finishedAt ? Date.parse(row.finishedAt) : Date.now()) - Date.parse(row.startedAt));
@@ -61,10 +61,10 @@ export function median(numbers) {
   return sorted[Math.floor((sorted.length - 1) / 2)];
 }
 
-/** A word for a shell. */
+/** Quotes a word for a shell. */
 export const quoted = (word) => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
-/** Ids as references: runs of ids are one range each. */
+/** Returns ids as references. Consecutive ids are written as a range. */
 export function references(ids) {
   const sorted = [...ids].sort((a, b) => a - b);
   const refs = [];
