@@ -20,30 +20,37 @@ extension KeyEntry {
             .resources, .process,
             .object([
                 .init(
-                    "cpus", .integer(1...Int64(Int32.max)), default: "that of Slurm",
+                    "cpus", .integer(1...Int64(Int32.max)), default: "Slurm's default",
                     "Number of processors of each task."),
-                .init("memory", .size, default: "that of Slurm", "Memory on each node, at least 1M."),
+                .init("memory", .size, default: "Slurm's default", "Memory on each node, at least 1M."),
                 .init("gpus", .integer(1...Int64(Int32.max)), default: "none", "Number of GPUs of the job."),
-                .init("nodes", .integer(1...Int64(Int32.max)), default: "that of Slurm", "Number of nodes of the job."),
-                .init("tasks", .integer(1...Int64(Int32.max)), default: "that of Slurm", "Number of tasks of the job."),
-                .init("partition", .text(maxBytes: 200), default: "that of Slurm", "The partition."),
-                .init("account", .text(maxBytes: 200), default: "that of Slurm", "The account that is charged."),
-                .init("qos", .text(maxBytes: 200), default: "that of Slurm", "The quality of service."),
-                .init("constraint", .text(maxBytes: 200), default: "none", "Features that the nodes must have."),
+                .init(
+                    "nodes", .integer(1...Int64(Int32.max)), default: "Slurm's default",
+                    "Number of nodes of the job."),
+                .init(
+                    "tasks", .integer(1...Int64(Int32.max)), default: "Slurm's default",
+                    "Number of tasks of the job."),
+                .init("partition", .text(maxBytes: 200), default: "Slurm's default", "Partition of the job."),
+                .init("account", .text(maxBytes: 200), default: "Slurm's default", "Account that is charged."),
+                .init("qos", .text(maxBytes: 200), default: "Slurm's default", "Quality of service of the job."),
+                .init(
+                    "constraint", .text(maxBytes: 200), default: "none",
+                    "Features that the nodes must have, such as `intel&gpu`."),
                 .init(
                     "pack", .integer(1...1000), default: "1",
-                    "Most operations that may share a job, in which they run one after another. Operations with equal "
-                        + "resources that start at the same time are put together; each has its own log and outcome. "
-                        + "The time limit of the job is that of all its operations together."),
+                    "Maximum number of operations that share a job, in which they run one after another. Operations "
+                        + "with equal resources that are sent to Slurm at the same time share jobs. Each has its own "
+                        + "log and outcome. The time limit of the job is that of one operation, multiplied by `pack`."),
                 .init(
                     "args", .list(.text(maxBytes: 1000), 0...100), default: "none",
-                    "Other long options of sbatch, one in each text: `--gres=gpu:1`. Options that opsd sets "
-                        + "itself are refused."),
+                    "Other long options of sbatch, one in each text, such as `--gres=gpu:1`. Options that opsd "
+                        + "sets itself are refused."),
             ]),
             .init(
                 default: "none",
                 "Resources of the Slurm job that runs the operation, if its executor is of kind `slurm`.",
-                example: #""slurm": {"cpus": 4, "memory": "8G", "partition": "long"}"#),
+                example:
+                    #""slurm": {"cpus": 4, "memory": "8G", "partition": "long", "pack": 10, "args": ["--exclusive"]}"#),
             options: [
                 .value(
                     "slurm", "K=V", .keyValue, "resource of its Slurm job: cpus, memory, gpus, nodes, partition, ..."
