@@ -14,7 +14,7 @@ final class RecordDecoder {
     /// The bytes are not those of an encoder.
     struct Malformed: Error, CustomStringConvertible {
         let position: Int
-        var description: String { "byte \(position) of a record cannot be understood" }
+        var description: String { "cannot read byte \(position) of a record" }
     }
 
     fileprivate func read<Value: Decodable>(_: Value.Type, _ bytes: [UInt8], at position: Int) throws -> Value {

@@ -47,9 +47,9 @@ public enum RecordError: Error, Equatable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .notARecord: "this is no record of opsd"
+        case .notARecord: "this is not a record of opsd"
         case .unreadable(let release, let cause):
-            "opsd \(release) has made this record, and this program cannot read it (\(cause)): build that version"
+            "opsd \(release) wrote this record, and this program cannot read it (\(cause)): build that version"
         case .noBeginning: "the record ends before its first turn"
         case .damaged(let byte): "the record is damaged at byte \(byte)"
         case .tooLarge: "a turn is larger than 4 GiB"

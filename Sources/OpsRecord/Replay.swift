@@ -36,7 +36,7 @@ public struct ReplayDifference: CustomStringConvertible {
     public let brokenInvariants: [String]
 
     public var description: String {
-        var lines = ["turn \(turn.number)", "told:"]
+        var lines = ["turn \(turn.number)", "inputs:"]
         lines += turn.inputs.map { "  at \($0.at.wall): \($0.event)" }
         lines.append("  \(turn.end)")
         let (old, new, transition) = (turn.digest, digest, answer.transition)
@@ -55,7 +55,7 @@ public struct ReplayDifference: CustomStringConvertible {
         guard expected != came else { return ["\(name): the same \(came.count)"] }
         let first = zip(expected, came).prefix { $0 == $1 }.count
         var lines = [
-            "\(name): expected \(expected.count), came \(came.count); number \(first + 1) is the first to differ"
+            "\(name): expected \(expected.count), got \(came.count); number \(first + 1) is the first to differ"
         ]
         for (offset, value) in values.enumerated() {
             let isExpected = offset < expected.count && expected[offset] == came[offset]

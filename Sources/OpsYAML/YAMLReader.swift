@@ -72,7 +72,9 @@ private import CYAML
             case YAML_DOCUMENT_START_EVENT:
                 documents += 1
                 if documents > 1 {
-                    note("a second document begins: a file is one graph", at: Self.position(unsafe event.start_mark))
+                    note(
+                        "a second document begins, but a file contains only one graph",
+                        at: Self.position(unsafe event.start_mark))
                     throw Stop()
                 }
             default: root = unsafe try value(event, depth: 0)
@@ -119,8 +121,8 @@ private import CYAML
     private mutating func alias(_ name: String, _ position: YAMLPosition) -> Int {
         switch anchors[name] {
         case .some(.some(let target)): return add(.alias(of: target), position)
-        case .some(.none): note("*\(name) stands inside the value that it repeats", at: position)
-        case .none: note("no anchor &\(name) comes before this", at: position)
+        case .some(.none): note("*\(name) is inside the value that it refers to", at: position)
+        case .none: note("no anchor &\(name) is defined before this", at: position)
         }
         return add(.scalar(bytes: [], json: "null"), position)
     }
@@ -161,10 +163,10 @@ private import CYAML
                 // A quoted `<<` is another key than a plain one. No key contains a NUL.
                 if !seen.insert(json == CoreSchema.merge ? [0] : bytes).inserted {
                     note(
-                        "the key \"\(String(decoding: bytes, as: UTF8.self))\" is there twice", at: nodes[key].position)
+                        "the key \"\(String(decoding: bytes, as: UTF8.self))\" occurs twice", at: nodes[key].position)
                 }
             } else {
-                note("a key is a text", at: nodes[key].position)
+                note("a key must be a text", at: nodes[key].position)
             }
             var following = unsafe try next()
             defer { unsafe yaml_event_delete(&following) }

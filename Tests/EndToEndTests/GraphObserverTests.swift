@@ -129,7 +129,7 @@ import Testing
             #expect(refused.status == 5, "\(refused.out)")
             return refused.err
         }
-        #expect(try refusal("[]").contains("graph.json:2:15: \"observers\" is an object"))
+        #expect(try refusal("[]").contains("graph.json:2:15: \"observers\" must be an object"))
         #expect(try refusal(#"{"finish": "x"}"#).contains("graph.json:2:15: "))
         #expect(try refusal(#"{"finish": []}"#).contains("observers.finish"))
         #expect(try refusal(#"{"finsh": ["x"]}"#).contains("did you mean"))

@@ -103,7 +103,7 @@ import Testing
         #expect(gaps.contains("/gaps.yaml:1: ${B} has no value"), "\(gaps)")
         #expect(try refusal("operations: [{include: gaps.yaml, set: {A: 1}}]").contains("is not a text"))
         #expect(try refusal("operations: [{include: gaps.yaml, command: [a]}]").contains("cannot be used together"))
-        #expect(try refusal("operations: [{include: 3}]").contains("is the path of a graph file"))
+        #expect(try refusal("operations: [{include: 3}]").contains("must be the path of a graph file"))
         #expect(try refusal(#"[{"command": ["a"], "set": {"A": "b"}}]"#, "m.json").contains("key set"))
     }
 

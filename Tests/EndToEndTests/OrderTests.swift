@@ -55,6 +55,6 @@ import Testing
         #expect(try starts(machine, id) == ["second", "first"])
         let wrong = #"{"order": "best", "operations": [{"command": ["true"]}]}"#
         let refused = try machine.ctl("submit", "-f", "-", input: wrong)
-        #expect(refused.status == 5 && refused.err.contains("the order of a graph is"), "\(refused)")
+        #expect(refused.status == 5 && refused.err.contains("the order of a graph must be"), "\(refused)")
     }
 }

@@ -67,8 +67,8 @@ import Testing
         #expect(try (machine.show(piped)["cause"] as? String ?? "").contains("secret C: invalid argument"))
         for (secrets, words) in [
             (#"{"A": {}}"#, #"needs either "file" or "credential""#), (#"{"OPS_ID": {"file": "/x"}}"#, "opsd sets"),
-            (#"{"A": {"credential": "../x"}}"#, "is no name of a credential"),
-            (#"{"A B=": {"file": "/x"}}"#, "no name of a variable"),
+            (#"{"A": {"credential": "../x"}}"#, "is not the name of a credential"),
+            (#"{"A B=": {"file": "/x"}}"#, "not the name of a variable"),
             (#"{"A": {"file": "/x", "credential": "y"}}"#, "needs either"),
         ] {
             let graph = machine.state + "/graph.json"

@@ -100,7 +100,7 @@ import Testing
         _ = try reader.next().map { try replay.repeat($0) }
         let turn = try #require(try reader.next())
         let text = try #require(try replay.repeat(turn)).description
-        #expect(text.contains("answers to requests: expected 2, came 2; number 2 is the first to differ"))
+        #expect(text.contains("answers to requests: expected 2, got 2; number 2 is the first to differ"))
         #expect(text.contains("removeQueue(\"no such queue\")"))
         #expect(!text.contains("\(effect)"))
     }
@@ -147,7 +147,7 @@ import Testing
         changed.turns[3].transition.reports = []
         let differs = try simulate(changed.bytes().all)
         #expect(differs.status == 1)
-        #expect(differs.output.contains("turn 4\ntold:\n"))
+        #expect(differs.output.contains("turn 4\ninputs:\n"))
         for unreadable in [[], Array("a text".utf8), Array(bytes[..<(whole[0] - 1)])] {
             let refused = try simulate(unreadable)
             #expect(refused.status == 2)

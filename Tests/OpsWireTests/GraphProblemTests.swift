@@ -33,7 +33,7 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
                 #"- - defaults.name: belongs to one operation alone"#,
                 #"0 first comand: unknown key; did you mean "command"?"#,
                 #"0 first timeout: not a duration such as "90s", "1h30m", "250ms" or a number of seconds"#,
-                #"1 second shell: there is a "command" too; one of them is possible"#,
+                #"1 second shell: there is also a "command"; only one of them is possible"#,
                 #"1 second after: no operation of this graph is named "frist"; did you mean "first"?"#,
                 #"1 second after: waits for itself"#,
                 #"2 - name: "first" is already used by operation 1"#,
@@ -41,7 +41,7 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
                 #"3 group stdin: a group has no process; give it to the operations inside"#,
                 #"3 group grace: a group has no process; give it to the operations inside"#,
                 #"4 inner -: has no "command", "shell", "http" or "operations""#,
-                #"5 - -: an operation is an object"#,
+                #"5 - -: an operation must be an object"#,
             ])
     }
 
@@ -155,7 +155,7 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
         #expect(policy.notBefore == 10_000_000_100)
         #expect(
             throws: GraphRefusal(problems: [
-                GraphProblem(key: "directory", message: "cannot change any more"),
+                GraphProblem(key: "directory", message: "cannot be changed any more"),
                 GraphProblem(key: "prioriti", message: "unknown key; did you mean \"priority\"?"),
                 GraphProblem(key: "timeout", message: "must be longer than 0"),
             ])

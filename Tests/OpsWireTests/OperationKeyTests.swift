@@ -315,7 +315,7 @@ import Testing
     @Test(arguments: takenKeys) func `a key that appears twice is refused`(key: String) throws {
         let value = try #require(try form(of: key).taken.first)
         let text = operation(key, "\(value), \"\(key)\": \(value)")
-        #expect(problems(text).contains { $0.key == key && $0.message == "is there twice" })
+        #expect(problems(text).contains { $0.key == key && $0.message == "occurs twice" })
     }
 
     @Test(arguments: keys) func `defaults accept and refuse the same values as operations`(key: String) throws {

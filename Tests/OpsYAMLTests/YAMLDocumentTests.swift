@@ -56,13 +56,13 @@ import Testing
             """
         #expect(
             problems(text) == [
-                "2:11: the key \"c\" is there twice", "3:1: the key \"a\" is there twice",
-                "3:4: no anchor &nothing comes before this", "4:4: unknown tag !mine", "5:3: a key is a text",
+                "2:11: the key \"c\" occurs twice", "3:1: the key \"a\" occurs twice",
+                "3:4: no anchor &nothing is defined before this", "4:4: unknown tag !mine", "5:3: a key must be a text",
                 "6:3: .inf is not a number that a graph can have",
             ])
         #expect(problems("a: [1,\nb: }") != [])
         #expect(problems("a: 1\n---\nb: 2").first?.hasPrefix("2:1: a second document begins") == true)
-        #expect(problems("a: &x [*x]").first == "1:8: *x stands inside the value that it repeats")
+        #expect(problems("a: &x [*x]").first == "1:8: *x is inside the value that it refers to")
         #expect(problems("a: 1\n<<: 3").first == "2:5: << merges a mapping, or a list of mappings")
     }
 

@@ -38,14 +38,14 @@ import Testing
                 == "opsctl: g.json:3:21: unexpected '}', correct the file and submit it again")
         #expect(
             refusal("[1]")
-                == "opsctl: g.json:1:2: an operation, an object, is expected, correct the file and submit it again")
+                == "opsctl: g.json:1:2: an operation must be an object, correct the file and submit it again")
         #expect(
             refusal("{\"operation\":[]}")
                 == "opsctl: g.json:1:2: unknown key \"operation\" of a graph; did you mean \"operations\"?, correct the file and submit it again"
         )
         #expect(
             refusal("{\"operations\":[{\"command\":[\"a\"]}],\n\"operations\":[]}")
-                == "opsctl: g.json:2:1: the key \"operations\" of a graph is there twice, correct the file and submit it again"
+                == "opsctl: g.json:2:1: the key \"operations\" of a graph occurs twice, correct the file and submit it again"
         )
         #expect(try file(#"{"name":null,"defaults":null,"operations":[{"command":["a"]}]}"#).name == nil)
         #expect(refusal("  \n")?.contains("contains no operations") == true)

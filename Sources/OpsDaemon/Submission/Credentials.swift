@@ -8,7 +8,7 @@ enum Credentials {
     /// Returns why the operations of a user cannot have a secret; nil: they can.
     static func refusal(of secret: Secret, user uid: UInt32) -> String? {
         guard case .credential(let name) = secret.source else { return nil }
-        if name.contains("/") || name.hasPrefix(".") { return "\"\(name)\" is no name of a credential" }
-        return uid == 0 ? nil : "credentials of opsd are for operations of root alone; give a \"file\""
+        if name.contains("/") || name.hasPrefix(".") { return "\"\(name)\" is not the name of a credential" }
+        return uid == 0 ? nil : "credentials of opsd are only for operations of root; give a \"file\""
     }
 }

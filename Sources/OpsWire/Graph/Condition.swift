@@ -68,7 +68,7 @@ private struct TestReader {
             timeout = try scanner.duration(atLeast: 1)
             return
         }
-        if test != nil { throw scanner.error(.refused("a condition has one test only")) }
+        if test != nil { throw scanner.error(.refused("a condition can have only one test")) }
         test = try Self.test(key, &scanner)
     }
 

@@ -28,10 +28,10 @@ extension GraphDecoder {
         if draft.has(.operations) { return }
         if draft.has(.limit) { report(draft, key: "limit", "only a group (with \"operations\") has a limit") }
         if draft.has(.command), draft.has(.shell) {
-            report(draft, key: "shell", "there is a \"command\" too; one of them is possible")
+            report(draft, key: "shell", "there is also a \"command\"; only one of them is possible")
         } else if draft.has(.http) {
             if draft.has(.command) || draft.has(.shell) {
-                report(draft, key: "http", "there is a command too; one of them is possible")
+                report(draft, key: "http", "there is also a command; only one of them is possible")
             } else if let http = draft.details?.http {
                 draft.operation.command = transferCommand(http, draft)
             }

@@ -17,7 +17,7 @@ extension GraphDecoder {
             return
         }
         if draft.has(.command), draft.has(.shell) {
-            report(draft, key: "shell", "there is a \"command\" too; one of them is possible")
+            report(draft, key: "shell", "there is also a \"command\"; only one of them is possible")
         }
         take(draft)
     }

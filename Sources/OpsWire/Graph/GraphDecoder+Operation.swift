@@ -21,7 +21,7 @@ extension GraphDecoder {
         guard kind == .object, !isTooDeep else {
             let why =
                 isTooDeep
-                ? "groups are nested more than \(Limits.groupDepth) deep" : "an operation is an object"
+                ? "groups are nested more than \(Limits.groupDepth) deep" : "an operation must be an object"
             report(GraphProblem(index: Int(draft.index), message: why, offset: draft.start))
             try scanner.skip()
             return
@@ -73,7 +73,7 @@ extension GraphDecoder {
                 continue
             }
             if draft.has(key) {
-                report(draft, key: key.text, "is there twice", at: text.start - 1)
+                report(draft, key: key.text, "occurs twice", at: text.start - 1)
                 try scanner.skip()
                 continue
             }

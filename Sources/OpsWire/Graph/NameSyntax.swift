@@ -43,7 +43,7 @@ public enum NameSyntax {
     /// Returns why a text cannot be an environment variable of a process, as execve(2) takes it.
     public static func complaint(aboutVariable name: String, value: String) -> String? {
         if name.isEmpty || name.utf8.contains(UInt8(ascii: "=")) || name.utf8.contains(0) {
-            return "no name of a variable"
+            return "not the name of a variable"
         }
         return value.utf8.contains(0) ? "must not contain a NUL" : nil
     }

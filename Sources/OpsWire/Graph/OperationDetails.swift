@@ -174,7 +174,7 @@ extension JSONScanner {
 
     mutating func labels() throws(JSONError) -> StringMap {
         try stringMap(atMost: Limits.labels) { name, value in
-            if name.isEmpty || name.utf8.contains(UInt8(ascii: "=")) { return "no name of a label" }
+            if name.isEmpty || name.utf8.contains(UInt8(ascii: "=")) { return "not the name of a label" }
             if name.utf8.contains(0) || value.utf8.contains(0) { return "must not contain a NUL" }
             let isLong = name.utf8.count + value.utf8.count > Limits.labelBytes
             return isLong ? "longer than \(Limits.labelBytes) bytes" : nil

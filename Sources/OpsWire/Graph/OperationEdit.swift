@@ -30,7 +30,8 @@ public struct OperationEdit: Equatable, Sendable {
         }
         if changes.members.isEmpty { problems.append(GraphProblem(message: "there is nothing to change")) }
         if seen & OperationKey.command.bit != 0, seen & OperationKey.shell.bit != 0 {
-            problems.append(GraphProblem(key: "shell", message: "there is a \"command\" too; one of them is possible"))
+            problems.append(
+                GraphProblem(key: "shell", message: "there is also a \"command\"; only one of them is possible"))
         }
         guard problems.isEmpty else { throw GraphRefusal(problems: problems) }
         priority = draft.priority
@@ -47,7 +48,7 @@ public struct OperationEdit: Equatable, Sendable {
         let editable = OperationKey.allCases.filter(\.isEditable).map(\.text)
         let isKnown = OperationKey.texts.contains(key)
         return isKnown
-            ? "cannot change any more" : "unknown key\(Nearest.suggestion(for: key, among: editable))"
+            ? "cannot be changed any more" : "unknown key\(Nearest.suggestion(for: key, among: editable))"
     }
 
     /// True if any key of the policy changes.

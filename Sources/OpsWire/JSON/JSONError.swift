@@ -58,7 +58,7 @@ extension JSONError.Reason {
         case .loneSurrogate: "half of a surrogate pair"
         case .invalidNumber: "not a number"
         case .numberOutOfRange: "the number is out of range"
-        case .duplicateKey(let key): "the key \"\(key)\" is there twice"
+        case .duplicateKey(let key): "the key \"\(key)\" occurs twice"
         case .tooDeep(let limit): "nested more than \(limit) deep"
         case .trailingBytes: "something follows the value"
         case .expected(let what): "expected \(what)"

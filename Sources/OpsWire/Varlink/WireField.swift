@@ -168,7 +168,7 @@ public struct StringMap: WireField, ExpressibleByDictionaryLiteral {
         try reading { () throws(JSONError) in try scanner.beginObject() }
         while let text = try reading({ () throws(JSONError) in try scanner.nextMember() }) {
             let name = scanner.string(text)
-            guard names.insert(name).inserted else { throw InvalidParameter(name, "is there twice") }
+            guard names.insert(name).inserted else { throw InvalidParameter(name, "occurs twice") }
             do throws(InvalidParameter) {
                 entries.append(Entry(name: name, value: try String(from: &scanner)))
             } catch { throw error.inside(name) }

@@ -102,7 +102,7 @@ struct FieldReader: FieldVisitor {
         guard let stranger = members.first(where: { !$0.isRead }) else { return }
         let name = scanner.string(stranger.key)
         let isTwice = members.contains { $0.isRead && scanner.string($0.key) == name }
-        throw InvalidParameter(name, isTwice ? "is there twice" : "is unknown")
+        throw InvalidParameter(name, isTwice ? "occurs twice" : "is unknown")
     }
 
     private func find(_ name: StaticString) -> Int? {

@@ -57,7 +57,7 @@ struct GraphFile {
 
     private func checkObjects() throws(Malformed) {
         for range in operations where bytes[range.lowerBound] != UInt8(ascii: "{") {
-            throw Malformed(offset: range.lowerBound, why: "an operation, an object, is expected")
+            throw Malformed(offset: range.lowerBound, why: "an operation must be an object")
         }
     }
 
@@ -70,35 +70,41 @@ struct GraphFile {
         operations = []
         for (place, (key, offset, value)) in members.enumerated() {
             if members[..<place].contains(where: { $0.key == key }) {
-                throw Malformed(offset: offset, why: "the key \"\(key)\" of a graph is there twice")
+                throw Malformed(offset: offset, why: "the key \"\(key)\" of a graph occurs twice")
             }
             let view = JSONView(bytes, value)
             if view.isNull, ["name", "defaults", "order", "schedule", "observers"].contains(key) { continue }
             switch key {
             case "name":
                 guard let text = view.text else {
-                    throw Malformed(offset: value.lowerBound, why: "the name of a graph is a string")
+                    throw Malformed(offset: value.lowerBound, why: "the name of a graph must be a text")
                 }
                 name = text
             case "defaults":
-                guard view.isObject else { throw Malformed(offset: value.lowerBound, why: "\"defaults\" is an object") }
+                guard view.isObject else {
+                    throw Malformed(offset: value.lowerBound, why: "\"defaults\" must be an object")
+                }
                 defaults = value
             case "order":
                 guard let text = view.text, QueueOrder(text: text) != nil else {
                     throw Malformed(
-                        offset: value.lowerBound, why: "the order of a graph is \"submission\" or \"longestPath\"")
+                        offset: value.lowerBound, why: "the order of a graph must be \"submission\" or \"longestPath\"")
                 }
                 order = text
             case "schedule":
-                guard view.isObject else { throw Malformed(offset: value.lowerBound, why: "\"schedule\" is an object") }
+                guard view.isObject else {
+                    throw Malformed(offset: value.lowerBound, why: "\"schedule\" must be an object")
+                }
                 schedule = value
             case "observers":
                 guard view.isObject else {
-                    throw Malformed(offset: value.lowerBound, why: "\"observers\" is an object")
+                    throw Malformed(offset: value.lowerBound, why: "\"observers\" must be an object")
                 }
                 observers = value
             case "operations":
-                guard view.isArray else { throw Malformed(offset: value.lowerBound, why: "\"operations\" is an array") }
+                guard view.isArray else {
+                    throw Malformed(offset: value.lowerBound, why: "\"operations\" must be an array")
+                }
                 operations = view.elements.map(\.range)
                 try checkObjects()
             default:

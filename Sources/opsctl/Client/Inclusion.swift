@@ -163,7 +163,7 @@ struct Inclusion {
         let text = source.text
         guard let member = members.first(where: { $0.key == "include" }) else { return }
         guard let path = JSONView(text.bytes, member.value).text, !path.isEmpty else {
-            throw refusal(member.offset, "\"include\" is the path of a graph file", nil)
+            throw refusal(member.offset, "\"include\" must be the path of a graph file", nil)
         }
         let values = try values(members.first { $0.key == "set" })
         let inner = try open(path, at: member.offset, values)
@@ -187,7 +187,7 @@ struct Inclusion {
         let view = JSONView(source.text.bytes, member.value)
         if view.isNull { return [] }
         guard view.isObject else {
-            throw refusal(member.offset, "\"set\" is an object of texts", "write {\"NAME\": \"VALUE\"}")
+            throw refusal(member.offset, "\"set\" must be an object of texts", "write {\"NAME\": \"VALUE\"}")
         }
         var pairs: [Pair] = []
         for entry in GraphFile.members(source.text.bytes, member.value) {

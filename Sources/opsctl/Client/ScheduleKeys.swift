@@ -53,13 +53,15 @@ struct ScheduleKeys {
     }
 
     private func integer(_ key: String, _ value: JSONView) throws(Failure) -> Int {
-        guard let number = Int(value.source) else { throw failure(value.range.lowerBound, "\"\(key)\" is an integer") }
+        guard let number = Int(value.source) else {
+            throw failure(value.range.lowerBound, "\"\(key)\" must be an integer")
+        }
         return number
     }
 
     private func boolean(_ key: String, _ value: JSONView) throws(Failure) -> Bool {
         guard ["true", "false"].contains(value.source) else {
-            throw failure(value.range.lowerBound, "\"\(key)\" is true or false")
+            throw failure(value.range.lowerBound, "\"\(key)\" must be true or false")
         }
         return value.source == "true"
     }
@@ -68,7 +70,7 @@ struct ScheduleKeys {
     private func duration(_ key: String, _ value: JSONView) throws(Failure) -> String {
         if let seconds = Int(value.source) { return "\(seconds)s" }
         guard let text = value.text else {
-            throw failure(value.range.lowerBound, "\"\(key)\" is a duration such as \"15m\"")
+            throw failure(value.range.lowerBound, "\"\(key)\" must be a duration such as \"15m\"")
         }
         return text
     }
@@ -79,7 +81,7 @@ struct ScheduleKeys {
             let instant = Instant.parse(text, now: .now)
         else {
             throw failure(
-                value.range.lowerBound, "\"\(key)\" is an instant such as \"2027-01-31T06:00:00Z\"")
+                value.range.lowerBound, "\"\(key)\" must be an instant such as \"2027-01-31T06:00:00Z\"")
         }
         return instant.rfc3339
     }
