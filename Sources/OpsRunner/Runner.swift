@@ -118,7 +118,7 @@ public final class Runner {
         do throws(SystemError) {
             groups = try options.controlGroups()
         } catch {
-            Program.writeError("opsd-runner: going on without control groups: \(error)")
+            Program.writeError("opsd-runner: continuing without control groups: \(error)")
         }
         self.groups = groups
         groupPool = ControlGroupPool(in: groups, instance: instance)

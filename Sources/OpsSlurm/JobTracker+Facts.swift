@@ -179,7 +179,7 @@ extension JobTracker {
         case .outOfMemory: return conclude(.outOfMemory, "\(job) ran out of memory", now: now)
         case .cancelled: return conclude(.cancelled, "\(job) was cancelled in Slurm", now: now)
         case .preempted: return conclude(.interrupted, "\(job) was preempted", now: now)
-        case .nodeFailed: return conclude(.interrupted, "node \(row.nodes) failed under \(job)", now: now)
+        case .nodeFailed: return conclude(.interrupted, "node \(row.nodes) failed during \(job)", now: now)
         case .pending, .active, .succeeded, .failed:
             let cause = "\(job) ended as \(row.state.name) (\(row.reason)) without a record of its exit"
             return conclude(.interrupted, cause, now: now)

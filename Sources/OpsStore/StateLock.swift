@@ -16,7 +16,7 @@ struct StateLock: ~Copyable {
             case EISDIR, ENXIO, ELOOP, ENOENT:
                 throw StoreError(
                     .other, message, file: path,
-                    advice: "opsd keeps a file there; move away whatever has its name, and start opsd again")
+                    advice: "opsd needs a file there; move away whatever has this name, and start opsd again")
             default: throw StoreError(.ioError, message, file: path)
             }
         }

@@ -57,7 +57,7 @@ public struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         case .newerSchema:
             "nothing was changed; install the newer opsd again, or put back the backup made before the upgrade"
         case .busy: "end the other process that uses it"
-        case .other, .interrupted: "see the message; opsctl check tells whether the database is sound"
+        case .other, .interrupted: "see the message; opsctl check shows whether the database is intact"
         }
     }
 }

@@ -15,7 +15,7 @@ extension Download: ExchangeReceiver {
     private func begin(_ content: Answer.Content) -> Bool {
         self.content = content
         if resume != nil && content.start == nil {
-            report(.notice("\(address): the server does not continue; starting again"))
+            report(.notice("\(address): the server does not continue the file; starting again"))
         }
         if let start = content.start {
             begin(.lastByte, at: start)
@@ -32,7 +32,7 @@ extension Download: ExchangeReceiver {
         unsafe writes.bytes.append(contentsOf: bytes)
         position += Int64(bytes.count)
         if let length = content?.length, position > length {
-            next = .fail(Failure(.wrongContent, "\(address): more than the \(length) bytes of the file"))
+            next = .fail(Failure(.wrongContent, "\(address): the body is longer than the \(length) bytes of the file"))
             return false
         }
         collect()

@@ -63,7 +63,7 @@ extension Download {
     private func proceed(after state: FileState) {
         switch state.outcome {
         case .hasChanged:
-            restart(because: "the file has changed on the server, though its validator has not")
+            restart(because: "the file has changed on the server, although its validator has not")
         case .isInPlace: finish(.success(written))
         case .isUnverified: complete()
         case .hasWrongChecksum(let found):

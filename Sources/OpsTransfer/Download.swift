@@ -213,7 +213,7 @@ public final class Download {
         guard let content else { return finish(.failure(Failure(.retryable, "\(address): no content"))) }
         guard content.length == nil || content.length == position else {
             let sizes = "\(position) of \(content.length ?? 0) bytes"
-            return finish(.failure(Failure(.retryable, "\(address): the answer ended after \(sizes)")))
+            return finish(.failure(Failure(.retryable, "\(address): the response ended after \(sizes)")))
         }
         complete()
     }

@@ -144,7 +144,7 @@ public final class WebServer {
         do {
             guard case .object(let members) = try JSONValue(body), members.count == 1, members[0].key == "token",
                 case .string(let token) = members[0].value
-            else { return .problem(400, "a session is asked for with {\"token\": ...}") }
+            else { return .problem(400, "a request for a session is {\"token\": ...}") }
             guard let value = try credentials.exchange(token) else {
                 return .problem(403, "this link was used before; opsctl web has printed a new one")
             }
@@ -157,7 +157,7 @@ public final class WebServer {
         } catch let error as SystemError {
             return .problem(500, "\(error)")
         } catch {
-            return .problem(400, "a request is one JSON object")
+            return .problem(400, "a request must be one JSON object")
         }
     }
 
@@ -183,7 +183,7 @@ public final class WebServer {
         } catch let refusal as CallPolicy.Refusal {
             exchange.respond(.problem(403, refusal.message))
         } catch {
-            exchange.respond(.problem(400, "a call is {\"method\": ..., \"parameters\": {...}}: \(error)"))
+            exchange.respond(.problem(400, "a call must be {\"method\": ..., \"parameters\": {...}}: \(error)"))
         }
         return nil
     }
@@ -197,7 +197,9 @@ public final class WebServer {
 
     private func draw(_ exchange: HTTPExchange) {
         guard let call = parse(exchange) else { return }
-        guard call.method == "Graph" else { return exchange.respond(.problem(400, "only the method Graph is drawn")) }
+        guard call.method == "Graph" else {
+            return exchange.respond(.problem(400, "only the method Graph has a drawing"))
+        }
         exchange.ended = bridge.call(call.forwarded(more: false), isReading: true) { [weak exchange] response in
             guard let exchange else { return }
             guard response.status == 200, case .bytes(let message) = response.body else {
@@ -223,7 +225,9 @@ public final class WebServer {
     /// Streams the replies of the method Log, one JSON text per line.
     private func follow(_ exchange: HTTPExchange) {
         guard let call = parse(exchange) else { return }
-        guard call.method == "Log" else { return exchange.respond(.problem(400, "only the method Log is followed")) }
+        guard call.method == "Log" else {
+            return exchange.respond(.problem(400, "only the method Log can be followed"))
+        }
         guard follows.count < Self.followLimit else {
             return exchange.respond(.problem(503, "\(Self.followLimit) logs are followed already; close a tab"))
         }

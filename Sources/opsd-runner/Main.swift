@@ -33,7 +33,7 @@ internal import OpsSystemd
         try options.goToBackground()
         guard let runner = try Runner.start(options) else {
             // To who started it in the background, a runner is there: that is all that was wanted.
-            Program.writeError("opsd-runner: another runner has \(options.state)")
+            Program.writeError("opsd-runner: another runner uses \(options.state)")
             Program.detached(status: 0)
             return options.isDetached ? 0 : 1
         }

@@ -59,7 +59,7 @@ extension TransferExecutor {
     /// Ends an attempt. An unknown one is reported as cancelled.
     private func terminate(_ attempt: AttemptID, isCancelled: Bool) {
         if let transfer = table[attempt] { return transfer.terminate(isCancelled: isCancelled) }
-        let end = ExternalEnd(outcome: .cancelled, cause: "the transfer was not under way", at: Clock.read())
+        let end = ExternalEnd(outcome: .cancelled, cause: "the transfer was not running", at: Clock.read())
         report(.ended(attempt, end))
     }
 

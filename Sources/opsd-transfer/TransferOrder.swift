@@ -18,10 +18,10 @@ struct TransferOrder {
         do throws(JSONError) {
             value = try JSONValue(Array(request.executorOptions.utf8))
         } catch {
-            throw Failure(.usage, "the operation has no key \"http\", or a wrong one: \(error)")
+            throw Failure(.usage, "the operation has no valid key \"http\": \(error)")
         }
         guard case .object(let found) = value else {
-            throw Failure(.usage, "the operation has no key \"http\", which says what is to be fetched")
+            throw Failure(.usage, "the operation has no key \"http\" with the file to fetch")
         }
         members = Dictionary(found.map { ($0.key, $0.value) }) { first, _ in first }
         guard case .string(let to)? = members["to"] else { throw Failure(.usage, "\"http\" has no \"to\"") }
@@ -36,7 +36,7 @@ struct TransferOrder {
         download.umask = request.umask
         if case .string(let text)? = members["sha256"] {
             guard let checksum = Checksum(text) else {
-                throw Failure(.usage, "\"sha256\" wants 64 hexadecimal digits, not \(text)")
+                throw Failure(.usage, "\"sha256\" must be 64 hexadecimal digits, not \(text)")
             }
             download.checksum = checksum
         }

@@ -24,7 +24,7 @@ internal import OpsWeb
             try Program.ensureStandardStreams()
             guard let page = WebPage.directory(program: try Program.path()) else {
                 Program.writeError(
-                    "opsd-web: the page is missing: its files belong into a folder web beside the program")
+                    "opsd-web: the page is missing: its files belong in a directory web beside the program")
                 return 1
             }
             try WebServer(options, page: page, daemonPath: SocketPath.find()).run()

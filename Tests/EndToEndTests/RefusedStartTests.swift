@@ -82,7 +82,7 @@ import Testing
 
     @Test func `opsd does not start with a file that is no database`() throws {
         try expectRefusal(
-            after: { $0 = Data("a letter".utf8) }, "no SQLite database", "nothing was changed", "--state")
+            after: { $0 = Data("a letter".utf8) }, "not an SQLite database", "nothing was changed", "--state")
     }
 
     @Test func `opsd does not start with a database of a newer version`() throws {

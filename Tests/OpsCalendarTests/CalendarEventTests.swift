@@ -58,8 +58,8 @@ import Testing
 
     @Test(
         arguments: [
-            ("*:*/5", 3, "* stands alone in a calendar event", "write 0/5"),
-            ("*-*-*/2", 5, "* stands alone in a calendar event", "write 1/2"),
+            ("*:*/5", 3, "* cannot be combined in a calendar event", "write 0/5"),
+            ("*-*-*/2", 5, "* cannot be combined in a calendar event", "write 1/2"),
             ("Fri..Mon", 6, "the range ends before it begins", "weeks end on Sunday: write Sat,Sun,Mon"),
             (
                 "Mon5", 4, "\"5\" cannot follow a day of the week",
@@ -72,7 +72,7 @@ import Testing
             ),
             ("25:00", 1, "hour 25 is out of range", "write 0 to 23"),
             (
-                "10:00:00.5", 9, "\".\" cannot stand in a second",
+                "10:00:00.5", 9, "\".\" is not allowed in a second",
                 "schedules start at whole seconds: leave the fraction out"
             ),
             ("1969-1-1", 1, "year 1969 is out of range", "write 1970 to 2199"),
@@ -104,7 +104,7 @@ import Testing
                 "*-*-1-5 10:00", 1, "a date has three parts at most",
                 "write a date such as *-*-01, *-12-24 or *-*~1, and a time such as 02:00"
             ),
-            ("0/0:00", 3, "a repetition of 0 leads nowhere", "write a number from 1 on"),
+            ("0/0:00", 3, "a repetition of 0 is not possible", "write a number from 1 on"),
         ] as [(String, Int, String, String)])
     func `an error says what, where, why and what to do`(
         text: String, column: Int, reason: String, advice: String

@@ -59,20 +59,20 @@ import Testing
             ),
             ("0 0 ? * *", 5, "\"?\" is not a value", "write 1 to 31, or * for all"),
             ("5/15 * * * *", 3, "a step needs a range, and 5 is one value", "write 5-59/15"),
-            ("*/0 * * * *", 3, "a step of 0 leads nowhere", "write a number from 1 on"),
+            ("*/0 * * * *", 3, "a step of 0 is not possible", "write a number from 1 on"),
             ("*/ * * * *", 3, "a step is missing", "write a number from 1 on after \"/\""),
             ("0 22-2 * * *", 6, "the range ends before it begins", "write 22-23,0-2 if it continues after 23"),
             ("1,,2 * * * *", 3, "a value is missing", "write 0 to 59, or * for all"),
             (
-                "* * * *", 8, "a cron line has five fields, and here are 4",
+                "* * * *", 8, "a cron line has five fields, not 4",
                 "write minute, hour, day of the month, month and day of the week"
             ),
             (
-                "0 0 0 * * *", 11, "a cron line has five fields, and here are 6",
+                "0 0 0 * * *", 11, "a cron line has five fields, not 6",
                 "write seconds, years and zones as a calendar event: \"Mon..Fri *-*-* 03:00:30 Europe/Berlin\""
             ),
             (
-                "1-5- * * * *", 4, "\"-\" has no meaning in a cron field",
+                "1-5- * * * *", 4, "\"-\" is not allowed in a cron field",
                 "write numbers, names, ranges (1-5), steps (*/15) and lists of them (1,3)"
             ),
             ("99999999999999999999 * * * *", 1, "minute 999999999 is out of range", "write 0 to 59"),

@@ -198,7 +198,7 @@ import Testing
             Issue.record("the attempt has not ended")
             return
         }
-        #expect(end.cause == "node n1 failed under Slurm job 4711")
+        #expect(end.cause == "node n1 failed during Slurm job 4711")
     }
 
     @Test func `a second start that the fence refuses does not end the attempt`() {

@@ -27,7 +27,7 @@ import Testing
         ),
         ("UPDATE meta SET staged = '[[1,2,1]]'", "operation 1 may yet be started, which is not about to"),
         ("UPDATE meta SET staged = '[[3,1,9]]'", "operation 3 may yet be started by a runner that is not there"),
-        ("UPDATE operation SET queue = 99 WHERE id = 3", "row 3 of operation refers to what is not there"),
+        ("UPDATE operation SET queue = 99 WHERE id = 3", "row 3 of operation refers to a missing row"),
         ("DELETE FROM meta", "the row of meta is missing"),
         ("UPDATE edge SET \"when\" = 9 WHERE dependency = 1", "operation 2 waits for 1 in an unknown way"),
     ])

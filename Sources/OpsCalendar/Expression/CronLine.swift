@@ -7,12 +7,12 @@ enum CronLine {
     ) throws(CalendarProblem) -> CalendarExpression {
         guard words.count >= 5 else {
             throw text.problem(
-                "a cron line has five fields, and here are \(words.count)",
+                "a cron line has five fields, not \(words.count)",
                 "write minute, hour, day of the month, month and day of the week", at: text.bytes.count)
         }
         guard words.count == 5 else {
             throw words[5].problem(
-                "a cron line has five fields, and here are \(words.count)",
+                "a cron line has five fields, not \(words.count)",
                 "write seconds, years and zones as a calendar event: \"Mon..Fri *-*-* 03:00:30 Europe/Berlin\"")
         }
         var parsed: [CronField] = []
@@ -66,7 +66,7 @@ private struct CronField {
         if part.take("/") { item.step = try step(&part, item, of: whole) }
         guard part.isAtEnd else {
             throw part.problem(
-                "\(part.nextShown) has no meaning in a cron field",
+                "\(part.nextShown) is not allowed in a cron field",
                 "write numbers, names, ranges (1-5), steps (*/15) and lists of them (1,3)")
         }
         mask |= FieldItem.mask([item], in: field)
@@ -141,7 +141,7 @@ private struct CronField {
         guard let step = part.takeNumber() else {
             throw start.problem("a step is missing", "write a number from 1 on after \"/\"")
         }
-        guard step > 0 else { throw start.problem("a step of 0 leads nowhere", "write a number from 1 on") }
+        guard step > 0 else { throw start.problem("a step of 0 is not possible", "write a number from 1 on") }
         guard item.last != nil else {
             throw start.problem(
                 "a step needs a range, and \(item.first) is one value",

@@ -32,7 +32,7 @@ struct EventField {
             items = nil
             guard star.isAtEnd else {
                 let example = star.take("/") ? "\(field.range.lowerBound)/\(star.rest)" : "* alone"
-                throw part.problem("* stands alone in a calendar event", "write \(example)")
+                throw part.problem("* cannot be combined in a calendar event", "write \(example)")
             }
             return
         }
@@ -93,7 +93,7 @@ struct EventField {
         guard let step = part.takeNumber() else {
             throw start.problem("a repetition is missing", "write a number from 1 on after \"/\"")
         }
-        guard step > 0 else { throw start.problem("a repetition of 0 leads nowhere", "write a number from 1 on") }
+        guard step > 0 else { throw start.problem("a repetition of 0 is not possible", "write a number from 1 on") }
         let room = countsFromEnd ? item.first - 1 : field.range.upperBound - item.first
         guard item.last != nil || step <= room else {
             throw start.problem(
@@ -104,7 +104,7 @@ struct EventField {
     }
 
     private func complaint(about part: ExpressionText) -> String {
-        "\(part.nextShown) cannot stand in a \(field.rawValue)"
+        "\(part.nextShown) is not allowed in a \(field.rawValue)"
     }
 
     private func advice(_ part: ExpressionText) -> String {

@@ -41,19 +41,19 @@ public struct MetricsText {
             $0.sample(1, ["version": status.version])
         }
         if let start = InstantText.parse(status.startedAt) {
-            writer.family("opsd_start_time_seconds", .gauge, unit: "seconds", "Start of the daemon since 1970.") {
+            writer.family("opsd_start_time_seconds", .gauge, unit: "seconds", "Start of the daemon, as a Unix time.") {
                 $0.sample(Double(start / 1_000_000) / 1000)
             }
         }
-        writer.family("opsd_state", .gauge, "State of the daemon: 1 for the one that it is in.") {
+        writer.family("opsd_state", .gauge, "State of the daemon: 1 for the current state.") {
             for state in [DaemonState.running, .draining, .storageUnavailable] {
                 $0.sample(status.state == state ? 1 : 0, ["state": state.rawValue])
             }
         }
-        writer.family("opsd_suspended", .gauge, "Whether the daemon starts nothing because somebody suspended it.") {
+        writer.family("opsd_suspended", .gauge, "Whether the daemon is suspended.") {
             $0.sample(status.suspended ? 1 : 0)
         }
-        writer.family("opsd_storage_available", .gauge, "Whether the database takes writes.") {
+        writer.family("opsd_storage_available", .gauge, "Whether the database accepts writes.") {
             $0.sample(status.state == .storageUnavailable ? 0 : 1)
         }
         writer.family("opsd_database_size_bytes", .gauge, unit: "bytes", "Size of the database.") {
@@ -62,7 +62,7 @@ public struct MetricsText {
         writer.family("opsd_events", .counter, "Events of all operations so far.") { $0.sample(Double(status.lastSeq)) }
         writer.histogram("opsd_commit_duration_seconds", "Durations of commits.", [([:], metrics.commits)])
         writer.histogram(
-            "opsd_turn_duration_seconds", "Durations of turns: decision, commit, answers and orders.",
+            "opsd_turn_duration_seconds", "Durations of turns: decision, commit, replies and commands.",
             [([:], metrics.turns)])
         writer.family("opsd_runner_connected", .gauge, "Whether opsd-runner is connected.") {
             $0.sample(status.runnerPid == nil ? 0 : 1)
@@ -85,7 +85,8 @@ public struct MetricsText {
             for (state, count) in states { $0.sample(Double(count), ["state": state]) }
         }
         writer.family(
-            "opsd_ready_age_seconds", .gauge, unit: "seconds", "Time since which the oldest ready operation is ready."
+            "opsd_ready_age_seconds", .gauge, unit: "seconds",
+            "Time for which the oldest ready operation has been ready."
         ) { $0.sample(queues.map { $0.readyAge(now: now) }.max() ?? 0) }
     }
 
@@ -111,7 +112,7 @@ public struct MetricsText {
             }
         }
         writer.family(
-            "opsd_queue_limit", .gauge, "Number of operations of a queue that may execute, if there is a limit."
+            "opsd_queue_limit", .gauge, "Maximum number of operations of a queue that execute at once."
         ) {
             for queue in present { if let limit = queue.limit { $0.sample(Double(limit), ["queue": queue.name]) } }
         }
@@ -120,7 +121,7 @@ public struct MetricsText {
         }
         writer.family(
             "opsd_queue_ready_age_seconds", .gauge, unit: "seconds",
-            "Time since which the oldest ready operation of a queue is ready."
+            "Time for which the oldest ready operation of a queue has been ready."
         ) { for queue in present { $0.sample(queue.readyAge(now: now), ["queue": queue.name]) } }
     }
 
@@ -128,7 +129,7 @@ public struct MetricsText {
         let families: [(String, String, (CategoryMetricsRow) -> Int)] = [
             ("opsd_category_capacity", "Capacity of a category.", { $0.capacity }),
             ("opsd_category_used", "Units of a category in use.", { $0.used }),
-            ("opsd_category_waiting", "Ready operations without room in a category.", { $0.waiting }),
+            ("opsd_category_waiting", "Ready operations that wait for a category.", { $0.waiting }),
         ]
         for (name, help, value) in families {
             writer.family(name, .gauge, help) {
@@ -140,7 +141,7 @@ public struct MetricsText {
     private mutating func addSchedules(_ schedules: [ScheduleMetricsRow]) {
         writer.family(
             "opsd_schedule_last_success_timestamp_seconds", .gauge, unit: "seconds",
-            "Start of the last run of a schedule that succeeded, since 1970."
+            "Start of the last run of a schedule that succeeded, as a Unix time."
         ) {
             for schedule in schedules {
                 guard let instant = schedule.lastSuccess.flatMap({ InstantText.parse($0) }) else { continue }
@@ -160,7 +161,7 @@ public struct MetricsText {
         writer.family("opsd_executor_connected", .gauge, "Whether an executor is connected.") {
             $0.sample(status.runnerPid == nil ? 0 : 1, label)
         }
-        writer.family("opsd_executor_window", .gauge, "Number of attempts that an executor may have at once.") {
+        writer.family("opsd_executor_window", .gauge, "Maximum number of attempts that an executor has at once.") {
             $0.sample(Double(status.workers), label)
         }
         writer.family("opsd_executor_in_flight", .gauge, "Operations that an executor executes.") {

@@ -9,7 +9,7 @@ extension History {
             // The invariants of a file with damaged pages mean nothing.
             if !problems.isEmpty { return problems }
             for (table, row) in try foreignKeys() {
-                problems.append("row \(row) of \(table) refers to what is not there")
+                problems.append("row \(row) of \(table) refers to a missing row")
             }
             for invariant in Self.invariants { problems += try lines(invariant) }
         } catch  where error.kind == .corrupt || error.kind == .notADatabase {

@@ -34,7 +34,7 @@ extension History {
 
     private func report(_ rows: Statement) throws(StoreError) -> Report {
         guard let kind = Report.Kind(stored: rows.int(2)) else {
-            throw StoreError(.corrupt, "event \(rows.int(0)) is of no kind there is", file: database.path)
+            throw StoreError(.corrupt, "event \(rows.int(0)) has an unknown kind", file: database.path)
         }
         return Report(
             sequence: rows.int(0), kind: kind, operation: rows.optionalInt(3).map { OperationID($0) },

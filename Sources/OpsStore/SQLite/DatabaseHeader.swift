@@ -42,7 +42,7 @@ struct DatabaseHeader {
     /// Version 0 is left to SQLite: the file may be new, with all of its content still in the write-ahead log.
     func refuseForeign() throws(StoreError) {
         guard bytes.count == 100, bytes.starts(with: DatabaseHeader.magic) else {
-            throw StoreError(.notADatabase, "this is no SQLite database", file: path)
+            throw StoreError(.notADatabase, "this is not an SQLite database", file: path)
         }
         if version != 0 || application != 0 {
             try Schema.refuse(version: version, application: application, path)

@@ -47,7 +47,7 @@ final class PartialFile {
             directory = try directories.open(path)
             try PartialFile.checkTarget(try directory.status(of: name), name, in: directory)
             guard let opened = try PartialFile.openLocked(".\(name).part", in: directory) else {
-                throw SystemError("lock \(target): another process fetches it", errno: EAGAIN)
+                throw SystemError("lock \(target): another process is downloading it", errno: EAGAIN)
             }
             isFresh = opened.isNew
             file = Descriptor(owning: opened.number)

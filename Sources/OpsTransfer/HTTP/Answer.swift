@@ -34,11 +34,11 @@ extension ResponseHead {
         case 200: return whole(checksumIsKnown: checksumIsKnown)
         case 206:
             if let resume { return part(resume) }
-            return .failure(Failure(.wrongContent, "the server sent a part (206) of what was asked for as a whole"))
+            return .failure(Failure(.wrongContent, "the server sent a part (206) instead of the whole file"))
         case 301, 302, 303, 307, 308:
             if let location = value(of: .location), !location.isEmpty { return .redirect(location) }
-            return .failure(Failure(.refused, "the server redirects (\(status)) without saying where to"))
-        case 416 where resume != nil: return .startAgain("the server does not have the range that was asked for (416)")
+            return .failure(Failure(.refused, "the server redirects (\(status)) without an address"))
+        case 416 where resume != nil: return .startAgain("the server does not have the requested range (416)")
         case 408, 425, 429, 500..<600:
             let wait = retryAfter
             let hint = wait.map { ", retry after \($0) s" } ?? ""
@@ -56,12 +56,12 @@ extension ResponseHead {
             length = lengths.first.flatMap(ByteCount.parse)
             if !lengths.isEmpty, length == nil || lengths.contains(where: { $0 != lengths[0] }) {
                 let said = lengths.joined(separator: ", ")
-                return .failure(Failure(.wrongContent, "the server gives a wrong Content-Length: \(said)"))
+                return .failure(Failure(.wrongContent, "the server sends an invalid Content-Length: \(said)"))
             }
             if length == nil && !checksumIsKnown {
                 // The end of such a body looks like a broken connection.
                 return .failure(
-                    Failure(.wrongContent, "the server does not say how long the file is; give --sha256"))
+                    Failure(.wrongContent, "the server does not send the length of the file; give --sha256"))
             }
         }
         return .content(Answer.Content(start: nil, length: length, validator: Validator(self)))
@@ -72,14 +72,14 @@ extension ResponseHead {
         guard resume.validator.matches(self) else { return .startAgain("the file has changed on the server") }
         let said = values(of: .contentRange).joined(separator: ", ")
         guard let range = value(of: .contentRange).flatMap(ContentRange.init) else {
-            return .startAgain("the server sent a part with a wrong Content-Range: \(said)")
+            return .startAgain("the server sent a part with an invalid Content-Range: \(said)")
         }
         let count = range.last - range.first + 1
         let lengthIsRight = values(of: .contentLength).allSatisfy { ByteCount.parse($0) == count }
         guard range.first == resume.offset, let total = range.total, range.last == total - 1,
             resume.length == nil || resume.length == total, lengthIsRight
         else {
-            return .startAgain("the server sent another part than \(resume.offset)- of the file: \(said)")
+            return .startAgain("the server sent another part than that from byte \(resume.offset): \(said)")
         }
         return .content(Answer.Content(start: resume.offset, length: total, validator: resume.validator))
     }
@@ -92,7 +92,7 @@ extension ResponseHead {
         let transfers = values(of: .transferEncoding).map { $0.lowercased() }
         guard contents.isEmpty, transfers.isEmpty || transfers == ["chunked"] else {
             let said = (contents + transfers).joined(separator: ", ")
-            return Failure(.wrongContent, "the server encodes the file though it was asked not to: \(said)")
+            return Failure(.wrongContent, "the server encodes the file, against the request: \(said)")
         }
         return nil
     }

@@ -83,7 +83,7 @@ enum ExchangeEnd: Hashable, Sendable {
         if isStopped { return .stopped }
         // libcurl says "out of memory" of a header of more than 100,000 bytes.
         if head.isTooLarge || code == CURLE_OUT_OF_MEMORY && !head.isComplete {
-            return .failed(Failure(.wrongContent, "\(address): the headers of the answer are too long"))
+            return .failed(Failure(.wrongContent, "\(address): the headers of the response are too long"))
         }
         if code == CURLE_OK {
             return head.isComplete ? .complete : .failed(Failure(.retryable, "\(address): no answer"))

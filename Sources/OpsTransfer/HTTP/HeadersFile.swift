@@ -70,7 +70,7 @@ public struct HeadersFile: Hashable, Sendable {
                 throw Failure(.usage, "\(place): not the name of a header")
             }
             if HeadersFile.reserved.contains(name.lowercased()) {
-                throw Failure(.usage, "\(place): the header \(name) is not for users to set")
+                throw Failure(.usage, "\(place): the header \(name) cannot be set")
             }
             let value = line[line.index(after: colon)...].trimmed
             // libcurl's way to write an empty value; with a colon it would remove the header.

@@ -37,8 +37,8 @@ public struct WebAddress: Hashable, Sendable {
             let code = unsafe curl_url_set(url, CURLUPART_URL, reference, flags)
             if code == CURLUE_USER_NOT_ALLOWED {
                 // Without the URL: it has a password in it.
-                let cure = kind == .usage ? "; put them into a file of headers" : ""
-                throw Failure(kind, "a URL must not have a user name or password in it\(cure)")
+                let cure = kind == .usage ? "; put them into a headers file" : ""
+                throw Failure(kind, "a URL must not contain a user name or password\(cure)")
             }
             guard code == CURLUE_OK else {
                 throw Failure(kind, "not a URL: \(reference): \(unsafe String(cString: curl_url_strerror(code)))")

@@ -78,7 +78,7 @@ final class Bridge {
 
     private func unreachable(_ error: SystemError?) -> HTTPResponse {
         let reason = error.map { SystemError.text($0.errno) } ?? "the daemon closed the connection"
-        return .problem(502, "opsd is not reachable at \(path) (\(reason)); start it, and the page goes on by itself")
+        return .problem(502, "opsd is not reachable at \(path) (\(reason)); start it, and the page continues by itself")
     }
 
     /// Stops sharing the read calls made so far, so that later readers see the change.

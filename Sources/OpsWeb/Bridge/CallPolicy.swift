@@ -27,7 +27,7 @@ struct CallPolicy {
     func check(_ call: Call) throws(Refusal) {
         if Self.reading.contains(call.method) { return }
         guard Self.steering.contains(call.method) else {
-            throw Refusal(message: "the page has no use for the method \(call.method)")
+            throw Refusal(message: "the page may not call the method \(call.method)")
         }
         guard !isReadOnly else {
             throw Refusal(message: "this page is read-only; restart opsctl web without --read-only")
@@ -38,7 +38,7 @@ struct CallPolicy {
             throw Refusal(message: "\(error.parameter): \(error.reason)")
         }
         for key in keys where !Self.settable.contains(key) {
-            throw Refusal(message: "the page sets no \(key); use opsctl set")
+            throw Refusal(message: "the page cannot change \(key); use opsctl set")
         }
     }
 }

@@ -49,7 +49,7 @@ struct Gate {
             return .refused(status: 405, message: "only GET and POST are understood")
         }
         if head.method == "POST", !Self.isJSON(head["content-type"]) {
-            return .refused(status: 415, message: "a request is JSON: set Content-Type to application/json")
+            return .refused(status: 415, message: "a request must be JSON: set Content-Type to application/json")
         }
         if isNavigation { return .stranger }
         if let authorization = head["authorization"] {
