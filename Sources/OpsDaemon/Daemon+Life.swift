@@ -22,7 +22,7 @@ extension Daemon {
         do throws(SystemError) {
             try OpenFiles.raiseLimit()
         } catch {
-            log.warning("the limit of open files stays as it is: \(error)")
+            log.warning("cannot raise the limit of open files: \(error)")
         }
         let loop = try EventLoop()
         try makeStateDirectory(configuration.state)
@@ -63,7 +63,7 @@ extension Daemon {
                 throw StartError(description: "cannot use the state directory: \(error)")
             }
             throw StartError(
-                description: "the state directory \(path) can be written by others, or is not ours; "
+                description: "the state directory \(path) can be written by others, or belongs to another user; "
                     + "make it private with: chown \(Identity.uid) \(path) && chmod 700 \(path)")
         }
     }
@@ -101,7 +101,7 @@ extension Daemon {
             guard let aside = try logs.setAside(from: core.nextOperationID) else { return }
             log.notice("logs of operations that the database does not know are in \(aside)")
         } catch {
-            log.warning("logs of operations that the database does not know stay: \(error)")
+            log.warning("cannot move logs of operations that the database does not know: \(error)")
         }
     }
 

@@ -19,7 +19,7 @@ extension Daemon {
         guard stopping == nil, mode != .keep else { return leave() }
         stopping = mode
         endWhatExecutes()
-        let condition = turns.outage == nil ? "" : " after the disk takes writes again; a second signal does not wait"
+        let condition = turns.outage == nil ? "" : " after the disk accepts writes again; a second signal does not wait"
         log.notice("stopping when \(turns.core?.counts.executing ?? 0) operations have ended\(condition)")
     }
 
@@ -57,7 +57,7 @@ extension Daemon {
             let (old, oldWorkers) = (configuration, configuration.workerCount)
             configuration = try Configuration.load(options)
             if configuration.state != old.state || configuration.socket != old.socket {
-                log.warning("state and socket change with the next start only")
+                log.warning("changes of state and socket take effect at the next start")
             }
             configuration.state = old.state
             configuration.socket = old.socket

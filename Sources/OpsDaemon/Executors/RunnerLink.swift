@@ -190,7 +190,7 @@ final class RunnerLink {
         guard descriptor != nil else { return }
         var fits = true
         output.append { fits = command.appendIfItFits(to: &$0, for: peerVersion) }
-        if !fits { throw SystemError("the order to the runner", errno: SystemError.argumentsTooLong) }
+        if !fits { throw SystemError("send a command to the runner", errno: SystemError.argumentsTooLong) }
     }
 
     func flush() {
@@ -291,7 +291,9 @@ final class RunnerLink {
             try handleReceivedReports()
             while staged.count > takenBack {
                 let left = (end - Clock.read().monotonic) / 1_000_000
-                guard left > 0 else { throw SystemError("hear what the runner has begun", errno: SystemError.timedOut) }
+                guard left > 0 else {
+                    throw SystemError("read the launches that the runner has started", errno: SystemError.timedOut)
+                }
                 if try descriptor?.waitUntil(.readable, milliseconds: Int32(left)) == true { read() }
             }
         } catch {
@@ -363,7 +365,7 @@ final class RunnerLink {
         guard Release.isOlder(Release(greeting.release), than: .current), renewed != greeting.instance else { return }
         renewed = greeting.instance
         let release = greeting.release.isEmpty ? "an older release" : greeting.release
-        log.notice("runner \(greeting.pid) is \(release): asking it to become \(Release.current.text)")
+        log.notice("runner \(greeting.pid) is \(release): it is replaced by \(Release.current.text)")
         send(.reexecute)
         turns.wakeUp()
     }

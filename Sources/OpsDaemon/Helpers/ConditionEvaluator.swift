@@ -237,7 +237,7 @@ final class ConditionEvaluator {
         switch result {
         case .code(let status) where status == 0 || status == falseStatus ?? status:
             guard recordAnswer(of: evaluation, isTrue: (status == 0) != isNegated, detail) else { return }
-        case .code(let status): return giveUp(evaluation, "it cannot be found out: exit status \(status)")
+        case .code(let status): return giveUp(evaluation, "it cannot be evaluated: exit status \(status)")
         case .signal: return giveUp(evaluation, "\(detail): no answer in time")
         case .cannotStart(_, let errno): return giveUp(evaluation, "\(detail): \(SystemError.text(errno))")
         // `resumeWithRunner` starts the helper again.

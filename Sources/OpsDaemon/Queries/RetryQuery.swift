@@ -79,5 +79,5 @@ struct RetryQuery: Query {
     }
 
     static let changing = ControlError.busy(
-        "the operations that are to be tried again change while they are looked up; try again, or name fewer at once")
+        "the operations to retry changed while they were looked up; try again, or name fewer at once")
 }

@@ -46,7 +46,7 @@ struct TargetsQuery: Query {
     private mutating func begin(_ history: History) throws -> Selected? {
         guard var query = try Selections(history).query(selection) else {
             throw ControlError.invalidOperation([
-                .with { $0.message = "nothing is selected; name operations, or say all" }
+                .with { $0.message = "nothing is selected; name operations, or use all" }
             ])
         }
         if let only = query.ids, only.count == 1, let id = only.first?.lowerBound, id == only.first?.upperBound,

@@ -16,7 +16,7 @@ extension SubmissionOptions {
         try requireRoom(for: key, of: "a key", atMost: Limits.keyBytes)
         try requireRoom(for: unlessActive, of: "a key", atMost: Limits.keyBytes)
         if let orderText, order == nil {
-            throw Self.refusal("order", "an order is submission or longestPath; not \"\(orderText.prefix(100))\"")
+            throw Self.refusal("order", "must be submission or longestPath, not \"\(orderText.prefix(100))\"")
         }
         guard let capture else { return }
         try requireRoom(for: capture.directory, of: "the captured directory", atMost: Limits.pathBytes)

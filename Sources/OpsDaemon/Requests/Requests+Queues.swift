@@ -13,7 +13,7 @@ extension Requests {
         var edit = QueueEdit()
         if let limit = request.limit {
             guard limit >= -1, limit <= Int(Int32.max) else {
-                throw invalid("limit", "a limit is a number from 0 on, or -1 for none; not \(limit)")
+                throw invalid("limit", "must be a number of at least 0, or -1 for none, not \(limit)")
             }
             edit.limit = limit == -1 ? .clear : .set(Int32(limit))
         }
@@ -29,13 +29,13 @@ extension Requests {
         }
         if let text = request.order {
             guard let order = QueueOrder(text: text) else {
-                throw invalid("order", "an order is submission or longestPath; not \"\(text)\"")
+                throw invalid("order", "must be submission or longestPath, not \"\(text)\"")
             }
             edit.order = order
         }
         if let fair = request.fair {
             guard ["user", "none"].contains(fair) else {
-                throw invalid("fair", "a queue is fair between users (user) or not at all (none); not \"\(fair)\"")
+                throw invalid("fair", "must be user (fair between users) or none, not \"\(fair)\"")
             }
             edit.isFair = fair == "user"
         }
@@ -45,7 +45,7 @@ extension Requests {
                 return askForQueue(request.name, edit, request.create, exchange)
             }
             guard let step = DurationText.parse(aging), step > 0 else {
-                throw invalid("aging", "aging is a duration such as 10m, or off; not \"\(aging)\"")
+                throw invalid("aging", "must be a duration such as 10m, or off, not \"\(aging)\"")
             }
             edit.aging = .set(step)
         }
@@ -95,10 +95,10 @@ extension Requests {
         var edit = CategoryEdit()
         if let capacity = request.capacity {
             guard capacity >= 0, capacity <= Int(Int32.max) else {
-                throw invalid("capacity", "a capacity is a number from 0 on; not \(capacity)")
+                throw invalid("capacity", "must be a number of at least 0, not \(capacity)")
             }
             if request.units != nil {
-                throw invalid("capacity", "the capacity of named units is their number: give one of the two")
+                throw invalid("capacity", "the capacity of named units is their number: give only one of both")
             }
             edit.capacity = Int32(capacity)
         }
@@ -116,7 +116,7 @@ extension Requests {
         let isNamed = request.units != nil || edit.capacity == nil && hasUnits(request.name)
         if let share = request.share {
             guard share >= 1, share <= Int(Limits.share) else {
-                throw invalid("share", "a share is a number from 1 to \(Limits.share); not \(share)")
+                throw invalid("share", "must be a number from 1 to \(Limits.share), not \(share)")
             }
             guard isNamed else { throw invalid("share", "only named units can be shared: give units") }
             edit.share = Int32(share)
@@ -140,7 +140,7 @@ extension Requests {
         guard let rate = RateText.parse(text) else {
             throw invalid(
                 "rate",
-                "a rate is 1 to \(Limits.rateStarts) starts and an interval, such as 60/1m; not \"\(text)\"")
+                "must be 1 to \(Limits.rateStarts) starts and an interval, such as 60/1m, not \"\(text)\"")
         }
         return .set(rate)
     }
@@ -151,7 +151,7 @@ extension Requests {
 
     private func checkUnits(_ units: [String]) throws(ControlError) {
         guard 1...Limits.units ~= units.count else {
-            throw invalid("units", "a category has 1 to \(Limits.units) named units; not \(units.count)")
+            throw invalid("units", "a category can have 1 to \(Limits.units) named units, not \(units.count)")
         }
         for name in units where !NameSyntax.isName(name) {
             throw invalid(
@@ -167,7 +167,7 @@ extension Requests {
     func setWorkers(_ request: SetWorkersRequest, _ exchange: Exchange) throws {
         try authorization.requirePrivilege(exchange.caller, to: "change the number of workers")
         guard request.workers >= 0, request.workers <= Int(Limits.workers) else {
-            throw invalid("workers", "workers are a number from 0 to \(Limits.workers); not \(request.workers)")
+            throw invalid("workers", "must be a number from 0 to \(Limits.workers), not \(request.workers)")
         }
         put(.setWorkers(Int32(request.workers), insteadOf: configuration().workerCount), exchange)
     }

@@ -38,12 +38,12 @@ struct ScheduleDefinition {
             throw Self.problem("keep", "must be 0 to \(Self.mostKept), not \(keep)")
         }
         if let order = request.order, QueueOrder(text: order) == nil {
-            throw Self.problem("order", "an order is submission or longestPath; not \"\(order.prefix(100))\"")
+            throw Self.problem("order", "must be submission or longestPath, not \"\(order.prefix(100))\"")
         }
         trigger = try Self.trigger(request)
         if trigger != nil {
             guard request.at.isEmpty else {
-                throw Self.problem("at", "a trigger has no calendar: write at, onPath or onExec, one of them")
+                throw Self.problem("at", "a trigger has no calendar: write only one of at, onPath and onExec")
             }
             if request.overlap == nil { policy.overlap = .queueAll }
         }
@@ -137,7 +137,7 @@ struct ScheduleDefinition {
             try max(0, text.map { try seconds($0, key) } ?? fallback) * 1_000_000_000
         }
         if let glob = request.onPath {
-            if request.onExec != nil { throw problem("onExec", "there is onPath too; write one of them") }
+            if request.onExec != nil { throw problem("onExec", "there is also onPath; write only one of them") }
             guard glob.hasPrefix("/"), !glob.utf8.contains(0), glob.utf8.count <= Limits.pathBytes else {
                 throw problem("onPath", "\"\(glob)\" is not an absolute pattern such as /srv/in/*.csv")
             }

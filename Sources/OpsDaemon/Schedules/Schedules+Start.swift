@@ -148,7 +148,7 @@ extension Schedules {
         let account = try Account.withUID(stored.uid, formerName: stored.user)
         // A user without an account may have added the schedule: then the uid is the name.
         guard account != nil || stored.user == "\(stored.uid)" else {
-            throw ScheduleDefinition.problem("user", "there is no user \(stored.user) any more")
+            throw ScheduleDefinition.problem("user", "user \(stored.user) no longer exists")
         }
         return Caller(user: stored.uid, group: account?.gid ?? stored.gid, account: account)
     }

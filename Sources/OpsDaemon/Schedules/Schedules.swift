@@ -328,7 +328,7 @@ final class Schedules {
         guard abs(change) > Self.adjustment else { return }
         clockDifference = difference
         let instant = UnixTime(flooringNanoseconds: now.wall)
-        log.notice("the clock was changed by \(change / 1_000_000_000) s: schedules go on from now")
+        log.notice("the clock was changed by \(change / 1_000_000_000) s: schedules continue from now")
         for schedule in all where !schedule.isCommitting {
             if change > 0 {
                 schedule.returned(at: instant)

@@ -22,7 +22,7 @@ extension Configuration {
         }
         if configuration.socket.isEmpty {
             throw ConfigurationError(
-                place: "socket", message: "XDG_RUNTIME_DIR is not set: say --socket PATH")
+                place: "socket", message: "XDG_RUNTIME_DIR is not set: give --socket PATH")
         }
         return configuration
     }

@@ -199,7 +199,7 @@ enum Idleness: String {
     var refusal: ControlError {
         let seconds = DaemonLimits.idle / 1_000_000_000
         return switch self {
-        case .incompleteMessage: .busy("half a message came in \(seconds) s; connect again and send it whole")
+        case .incompleteMessage: .busy("a message was incomplete after \(seconds) s; connect again and send all of it")
         case .unreadAnswers: .busy("nothing was read for \(seconds) s; connect again and read the answers")
         case .unfinishedSubmission:
             .busy("nothing was added to a submission for \(seconds) s, and it is dropped; begin it again")

@@ -89,7 +89,7 @@ final class Retention {
             guard pruning.isComplete else { return work.schedule() }
             if pruning.removed > 0 { log.info("removed \(pruning.removed) old operations") }
         } catch {
-            log.warning("old operations not removed: \(error)")
+            log.warning("cannot remove old operations: \(error)")
         }
         self.pruning = nil
         if !unwanted.isEmpty { work.schedule() }
@@ -117,13 +117,13 @@ final class Retention {
                 }
                 self.remove(logs)
             } catch {
-                log.warning("logs beyond log-total are not removed: \(error)")
+                log.warning("cannot remove logs beyond log-total: \(error)")
             }
         }
     }
 
     private func remove(_ logs: [LogTotal.Log]) {
-        besides(logs, "logs beyond log-total are not removed") { (log) throws(SystemError) in try log.remove() }
+        besides(logs, "cannot remove logs beyond log-total") { (log) throws(SystemError) in try log.remove() }
     }
 
     /// Removes things outside the loop, since that may take long, and logs the first error.
@@ -167,7 +167,7 @@ final class Retention {
                 log.warning("\(error)")
             }
         }
-        besides(outputs, "outputs of removed operations are not removed") { (directory) throws(SystemError) in
+        besides(outputs, "cannot remove outputs of removed operations") { (directory) throws(SystemError) in
             try directory.remove()
         }
     }

@@ -60,7 +60,7 @@ final class Upkeep {
                 // The store may be in use by the next large request.
                 if !turns.putOff(moved) { moved() }
                 // A later commit moves it, and shows if the disk works.
-                if let error { log.warning("the write-ahead log was not moved into the database: \(error)") }
+                if let error { log.warning("cannot copy the write-ahead log into the database: \(error)") }
             })
     }
 
@@ -86,7 +86,7 @@ final class Upkeep {
             if try store.tidy() { goOn(after: 0) }
         } catch {
             // The next commit shows if the disk works.
-            log.warning("unused room not given back: \(error)")
+            log.warning("cannot release unused space: \(error)")
         }
     }
 }

@@ -25,12 +25,12 @@ struct EnforceableLimits: Sendable {
             + asked.compactMap { key, controller, value in
                 guard value != nil else { return nil }
                 guard let controllers else {
-                    return (key, "no runner has said yet whether this machine can keep it; try again")
+                    return (key, "opsd does not know yet whether this machine can enforce it; try again")
                 }
                 if controllers.contains(controller) { return nil }
                 return (
                     key,
-                    "this machine cannot keep it: the runner has no control group with the \(controller) controller "
+                    "this machine cannot enforce it: the runner has no control group with the \(controller) controller "
                         + "(run opsd-runner.service under systemd, or leave it out)"
                 )
             }
@@ -40,10 +40,10 @@ struct EnforceableLimits: Sendable {
         guard let rights else { return [] }
         var problems: [(key: String, message: String)] = []
         if let nice = limits.nice, nice < rights.lowestNice {
-            problems.append(("nice", "the runner may go down to \(rights.lowestNice) only"))
+            problems.append(("nice", "the runner may not go below \(rights.lowestNice)"))
         }
         if let files = limits.openFiles, files > rights.mostOpenFiles {
-            problems.append(("openFiles", "the runner may allow \(rights.mostOpenFiles) at most"))
+            problems.append(("openFiles", "the runner may allow at most \(rights.mostOpenFiles)"))
         }
         return problems
     }

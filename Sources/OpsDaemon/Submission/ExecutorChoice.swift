@@ -55,7 +55,7 @@ struct ExecutorChoice: Sendable {
             return .refused(key: "http", "needs an executor of kind transfer; \(name) is of kind \(kind.rawValue)")
         }
         if !isTransfer, kind == .transfer {
-            return .refused(key: "executor", "\(name) runs transfers alone: give \"http\" in place of a command")
+            return .refused(key: "executor", "\(name) runs only transfers: give \"http\" instead of a command")
         }
         if options.contains(.slurm), kind != .slurm {
             return .refused(key: "slurm", "needs an executor of kind slurm; \(name) is of kind \(kind.rawValue)")
