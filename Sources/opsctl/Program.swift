@@ -14,8 +14,8 @@ enum Program {
             let arguments = try parser.parse()
             if let altered {
                 throw .usage(
-                    arguments.path, "\"\(altered)\" is not UTF-8, and JSON carries nothing else",
-                    "let a shell make it: --shell with printf, or a pattern such as *")
+                    arguments.path, "\"\(altered)\" is not UTF-8, and JSON can contain only UTF-8",
+                    "let a shell create it: --shell with printf, or a pattern such as *")
             }
             return try perform(arguments)
         } catch {

@@ -14,12 +14,12 @@ struct ManualPage {
     }
 
     private static func overview() -> ManualPage {
-        var lines = head("opsctl", "steer operations of opsd")
+        var lines = head("opsctl", "control operations of opsd")
         lines += [".Sh SYNOPSIS", ".Nm", ".Ar verb", ".Op Ar option ...", ".Op Ar operation ..."]
         lines += [".Sh DESCRIPTION", ".Nm"]
         lines.append(
             escaped(
-                "asks opsd, a scheduler of operations with dependencies, priorities and mutual exclusion. Every verb has a page of its own, opsctl-VERB(1)."
+                "submits operations to opsd, a scheduler with dependencies, priorities and mutual exclusion, and shows and controls them. Every verb has its own page, opsctl-VERB(1)."
             ))
         for chapter in Verb.Chapter.allCases {
             lines += [".Ss \(chapter.rawValue)", ".Bl -tag -width category -compact"]
@@ -30,9 +30,9 @@ struct ManualPage {
         }
         lines += [".Sh OPTIONS"] + options(Option.everywhere.options)
         lines += [".Sh ENVIRONMENT", ".Bl -tag -width XDG_RUNTIME_DIR"]
-        lines += [".It Ev OPS_SOCKET", "The daemon's socket, where", ".Fl -socket", "does not name it."]
+        lines += [".It Ev OPS_SOCKET", "Socket of the daemon, unless", ".Fl -socket", "names it."]
         lines += [
-            ".It Ev XDG_RUNTIME_DIR", "Where a daemon of the user's own has its socket:", ".Pa opsd/control.sock .",
+            ".It Ev XDG_RUNTIME_DIR", "Directory with the socket of the user's own daemon:", ".Pa opsd/control.sock .",
         ]
         lines += [".It Ev NO_COLOR", "No colours.", ".El"]
         lines += exitStatus()
@@ -103,8 +103,8 @@ struct ManualPage {
     private static func exitStatus() -> [String] {
         let statuses = [
             ("0", "Done; for wait, all succeeded."), ("1", "Done, but an operation did not succeed."), ("2", "Usage."),
-            ("3", "The daemon cannot be reached."), ("4", "No such thing."),
-            ("5", "Refused: state, permission, cycle, or a graph that is not acceptable."),
+            ("3", "The daemon cannot be reached."), ("4", "Not found."),
+            ("5", "Refused: state, permission, cycle, or an invalid graph."),
             ("6", "Storage is unavailable."),
             ("7", "Timed out waiting."),
         ]
@@ -113,7 +113,7 @@ struct ManualPage {
         return lines + [
             ".El", ".Pp",
             escaped(
-                "run, and wait with --exit-code, give the operation's own status, 128+n for a signal, 124 where it timed out, and 125 for anything of opsctl's own."
+                "run, and wait with --exit-code, exit with the operation's own status, 128+n for a signal, 124 if it timed out, and 125 for errors of opsctl itself."
             ),
         ]
     }

@@ -106,9 +106,9 @@ struct Crontab {
         if isSystem { line.user = words.count > count ? words[count] : nil }
         line.command = rest
         if words.count < count {
-            line.problem = "it has no five fields and no command"
+            line.problem = "it needs five fields and a command"
         } else if isSystem, words.count == count {
-            line.problem = "it has no user and no command"
+            line.problem = "it needs a user and a command"
         } else if rest.isEmpty {
             line.problem = "it has no command"
         }

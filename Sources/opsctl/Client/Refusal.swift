@@ -48,7 +48,7 @@ extension Failure {
             isBusy = true
         case .lagged(let resume):
             self.init(
-                .unsuccessful, "", "this reader was too slow for the event stream", "go on with --since \(resume)")
+                .unsuccessful, "", "this reader was too slow for the event stream", "continue with --since \(resume)")
         case .timedOut(let remaining): self.init(.timedOut, "", "timed out with \(remaining) unfinished")
         }
     }
@@ -109,10 +109,10 @@ extension Failure {
         case .ended(let status):
             Failure(
                 .unreachable, host, "the connection ended with status \(status)",
-                "see that \"ssh \(host) opsctl status\" works")
+                "check that \"ssh \(host) opsctl status\" works")
         case .silent(let seconds):
             Failure(
-                .unreachable, host, "no answer within \(seconds) s", "see that \"ssh \(host) opsctl status\" works")
+                .unreachable, host, "no answer within \(seconds) s", "check that \"ssh \(host) opsctl status\" works")
         }
     }
 
@@ -121,7 +121,7 @@ extension Failure {
     }
 
     private static func lost(_ why: String) -> Failure {
-        var failure = Failure(.unreachable, "daemon", why, "see that it runs with opsctl status and try again")
+        var failure = Failure(.unreachable, "daemon", why, "check with opsctl status that it runs, and try again")
         failure.isLoss = true
         return failure
     }

@@ -117,7 +117,7 @@ final class Session {
         }
         StandardError.line(
             "opsctl: on \(host.name): directory: \(place); environment: that of a login there; "
-                + "nothing of this machine was captured")
+                + "nothing was captured from this machine")
     }
 
     func metricsText() throws(Failure) -> String {

@@ -17,7 +17,7 @@ enum CancelVerb {
         options: [OptionGroup("Cancelling", [reason, wait, force]), .selection],
         examples: [
             .init("One", "opsctl cancel 12 --reason \"wrong branch\""),
-            .init("A graph, until it is gone", "opsctl cancel --graph g7 --wait"),
+            .init("A graph, waiting until it has finished", "opsctl cancel --graph g7 --wait"),
             .init("A range", "opsctl cancel 10-20"),
         ],
         action: run)

@@ -35,7 +35,7 @@ struct FanOut {
         of path: String, _ delimiter: String?, _ session: Session
     ) throws(Failure) -> [Value] {
         let lines = try lines(of: path, session)
-        if lines.isEmpty { throw session.refuse("--each \(path): there is no line in it", "nothing was submitted") }
+        if lines.isEmpty { throw session.refuse("--each \(path): it contains no lines", "nothing was submitted") }
         guard let delimiter else { return lines.map { Value(text: $0, columns: [$0]) } }
         guard delimiter == "\\t" || delimiter.count == 1, let mark = delimiter == "\\t" ? "\t" : delimiter.first else {
             throw session.refuse("--delimiter takes one character, not \"\(delimiter)\"", "write \\t for a tab")
@@ -76,7 +76,7 @@ struct FanOut {
         for (place, line) in bytes.split(separator: 0x0a, omittingEmptySubsequences: false).enumerated() {
             guard let text = String(validating: line.last == 0x0d ? line.dropLast() : line, as: UTF8.self) else {
                 throw session.refuse(
-                    "--each \(path): line \(place + 1) is not UTF-8, and JSON carries nothing else",
+                    "--each \(path): line \(place + 1) is not UTF-8, and JSON can contain only UTF-8",
                     "nothing was submitted")
             }
             if !text.isEmpty { lines.append(text) }

@@ -23,7 +23,7 @@ enum PruneVerb {
             let age = session.arguments.text(olderThan)
             guard age != nil || !selection.isEmpty else {
                 throw session.refuse(
-                    "it does not say what to remove", "give --older-than D, such as 30d, or a selection")
+                    "nothing is selected", "give --older-than D, such as 30d, or a selection")
             }
             let reply = try session.call(
                 PruneRequest.with { ($0.olderThan, $0.selection) = (age, selection.ifAny) })

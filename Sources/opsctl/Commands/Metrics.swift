@@ -9,7 +9,7 @@ enum MetricsVerb {
                 + "are added up. Counters do not go back when the daemon is restarted or operations are pruned."
         ],
         examples: [
-            .init("Which series there are", "opsctl metrics | grep TYPE"),
+            .init("The names of all series", "opsctl metrics | grep TYPE"),
             .init(
                 "For the textfile collector of node_exporter",
                 "opsctl metrics > /var/lib/prometheus/node-exporter/opsd.prom"),

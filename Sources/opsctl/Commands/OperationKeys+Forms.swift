@@ -137,7 +137,7 @@ extension OperationKeys {
         let moments = OperationKey.observers.entry.form.members.map(\.name)
         if let unknown = observers.first(where: { !moments.contains($0.key) }) {
             throw .usage(
-                arguments.path, "--observer knows no moment \"\(unknown.key)\"", "use start, produce, finish or failed")
+                arguments.path, "--observer has no moment \"\(unknown.key)\"", "use start, produce, finish or failed")
         }
         text.key("observers")
         text.object { object in

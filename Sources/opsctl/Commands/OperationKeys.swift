@@ -52,7 +52,7 @@ struct OperationKeys {
                 try write(object: key, given, to: &text)
             } else if given.count > 1, given[0].encoding == .time {
                 let names = given.map { "--\($0.name)" }.joined(separator: " and ")
-                throw .usage(arguments.path, "\(names) both say when", "give one of them")
+                throw .usage(arguments.path, "\(names) both set the time", "give one of them")
             } else if try !writeNone(key, given[0], to: &text) {
                 try write(key, given[0], to: &text)
             }

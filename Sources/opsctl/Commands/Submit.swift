@@ -32,7 +32,7 @@ enum SubmitVerb {
                 "After another, with a time limit and three more attempts",
                 "opsctl submit --after build --timeout 10m --retry 3 -- ./deploy.sh"),
             .init("Never two of these at once", "opsctl submit --category db -- ./migrate"),
-            .init("Tonight, in a queue of its own", "opsctl submit --queue nightly --at 22:00 -- ./backup"),
+            .init("Tonight, in a separate queue", "opsctl submit --queue nightly --at 22:00 -- ./backup"),
             .init("A graph from a file, with a value filled in", "opsctl submit -f deploy.json --set VERSION=1.4"),
             .init("One operation per file", "ls *.wav | opsctl submit --each - -- flac {}"),
             .init("A hundred operations", "opsctl submit --array 1-100 -- ./simulate --seed {}"),
@@ -92,7 +92,7 @@ enum SubmitVerb {
             throw Failure(.refused, ref, "is a group, which has no command", "submit its graph again")
         }
         guard let environment = row.environment else {
-            throw Failure(.refused, ref, "its environment is known to its owner alone", "ask \(row.user), or root")
+            throw Failure(.refused, ref, "only its owner can read its environment", "ask \(row.user), or root")
         }
         var keys = OperationKeys(arguments: arguments)
         try keys.resolve(session)

@@ -45,7 +45,7 @@ enum TellVerb {
         if let text = arguments.text(result) {
             guard text.utf8.count <= longestResult else {
                 throw session.refuse(
-                    "--result has more than \(longestResult) bytes", "write it to a file and tell its path")
+                    "--result has more than \(longestResult) bytes", "write it to a file and give its path")
             }
             lines.append("X_OPS_RESULT=\(try line(text, result, session))")
         }
@@ -64,7 +64,7 @@ enum TellVerb {
     }
 
     private static func line(_ text: String, _ option: Option, _ session: Session) throws(Failure) -> String {
-        guard !text.utf8.contains(0x0a) else { throw session.refuse("--\(option.name) is one line", nil) }
+        guard !text.utf8.contains(0x0a) else { throw session.refuse("--\(option.name) must be one line", nil) }
         return text
     }
 
