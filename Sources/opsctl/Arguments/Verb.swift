@@ -37,9 +37,9 @@ struct Verb: Sendable {
     /// Section of help and manual to which a verb belongs.
     enum Chapter: String, Sendable, CaseIterable {
         case submitting = "Submit"
-        case looking = "Look"
-        case steering = "Steer"
-        case keeping = "Keep"
+        case looking = "Inspect"
+        case steering = "Control"
+        case keeping = "Manage"
     }
 
     typealias Action = @Sendable (Session) throws(Failure) -> ExitStatus

@@ -9,7 +9,7 @@ enum TopVerb {
                 + "q leaves.",
             "With --json it prints an object with the status and the listed operations, and another one after every change.",
         ],
-        examples: [.init("Look", "opsctl top")],
+        examples: [.init("Watch everything", "opsctl top")],
         action: { (session) throws(Failure) in
             if session.wantsJSON { return try TopScreen.writeViews(session) }
             do throws(Failure) {

@@ -3,18 +3,18 @@ internal import OpsSystem
 /// `web`: serves the page for a browser.
 enum WebVerb {
     private static let readOnly = Option.flag("read-only", "show everything, change nothing")
-    private static let port = Option.value("port", "N", .integer, "the port on loopback (default: 8817, or a free one)")
+    private static let port = Option.value("port", "N", .integer, "port on loopback (default: 8817, or a free one)")
     private static let open = Option.flag("open", "open the page in a browser")
     private static let program = "opsd-web"
 
     static let verb = Verb(
-        "web", .looking, "serve a page to see and steer everything in a browser",
+        "web", .looking, "serve a web page that shows and controls everything",
         forms: ["[--read-only] [--port N | --socket PATH] [--open]"],
         about: [
-            "Runs opsd-web in the foreground, found beside opsctl or in $PATH, with the rights of the user who starts it. It "
-                + "prints a link that one browser may open once; then it prints the next one. It listens on loopback or "
-                + "at a socket that only this user may open, nowhere else. Ctrl-C ends it.",
-            "Here --socket is the Unix socket to make, in place of a port. The daemon is the one of $OPS_SOCKET, or the usual one.",
+            "Runs opsd-web, which must be beside opsctl or in $PATH, in the foreground and with your rights. It prints a "
+                + "link that one browser can open once, and then prints the next one. It listens only on loopback or "
+                + "at a socket that only this user can open. Ctrl-C ends it.",
+            "Here --socket is the Unix socket to create, instead of a port. The daemon is that of $OPS_SOCKET, or the default one.",
         ],
         options: [OptionGroup("Serving", [readOnly, port, open])],
         examples: [
