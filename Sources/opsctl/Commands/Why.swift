@@ -37,7 +37,9 @@ enum WhyVerb {
             let name = shown.operation.name.map { " (\(DisplayWidth.fit($0.printable, max(8, room))))" } ?? ""
             try session.output.line(session.style(.bold, "\(reply.id)") + name + sentence)
             for reason in reply.waitingFor {
-                let kind = DisplayWidth.pad(reason.kind.rawValue, 10)
+                // An executing operation waits only for its own end, which the protocol reports as a dependency.
+                let isExecuting = reply.state == .executing && reason.kind == .dependency
+                let kind = DisplayWidth.pad(isExecuting ? "executing" : reason.kind.rawValue, 10)
                 try session.output.line("  \(session.style(.yellow, kind))  \(local(reason.text).printable)")
             }
         }
