@@ -2,9 +2,9 @@ internal import OpsWire
 
 /// `cancel`: ends waiting operations at once, and running ones with signals.
 enum CancelVerb {
-    static let reason = Option.value("reason", "m", "TEXT", .text, "recorded, and shown as the cause")
+    static let reason = Option.value("reason", "m", "TEXT", .text, "text that is recorded and shown as the cause")
     static let wait = Option.flag("wait", "w", "return when all of them have finished")
-    static let force = Option.flag("force", "end it even if its processes cannot be killed")
+    static let force = Option.flag("force", "end the operation even if its processes cannot be killed")
 
     static let verb = Verb(
         "cancel", .steering, "cancel operations",

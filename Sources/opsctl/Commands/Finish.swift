@@ -2,8 +2,8 @@ internal import OpsWire
 
 /// `finish`: ends an operation with `completion: notify`.
 enum FinishVerb {
-    static let failed = Option.flag("failed", "reject: it has failed (default: it has succeeded)")
-    static let message = Option.value("message", "m", "TEXT", .text, "recorded as the cause")
+    static let failed = Option.flag("failed", "reject: the operation fails (default: it succeeds)")
+    static let message = Option.value("message", "m", "TEXT", .text, "text that is recorded as the cause")
 
     static let verb = Verb(
         "finish", .steering, "approve or reject a waiting operation",

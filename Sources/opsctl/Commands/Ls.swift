@@ -4,7 +4,7 @@ internal import OpsWire
 enum LsVerb {
     static let columns = Option.value(
         "columns", "NAMES", .text, "which columns: " + Column.allCases.map(\.rawValue).joined(separator: ","))
-    static let sort = Option.value("sort", "COLUMN", .text, "sort by a column; -COLUMN sorts downwards (id)")
+    static let sort = Option.value("sort", "COLUMN", .text, "sort by a column; -COLUMN sorts in descending order (id)")
     static let tree = Option.flag("tree", "show graphs and groups with their members")
     static let watch = Option.flag("watch", "w", "print again after every change")
     static let newest = Option.value("limit", "n", "N", .integer, "only the newest N")

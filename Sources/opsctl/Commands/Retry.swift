@@ -16,7 +16,7 @@ enum RetryVerb {
         operands: .any(.operation, "OPERATION"), options: [OptionGroup("Retrying", [downstream]), .selection],
         examples: [
             .init("One, and what was skipped because of it", "opsctl retry build"),
-            .init("All of a graph that went wrong", "opsctl retry --graph g7"),
+            .init("All of a graph that did not succeed", "opsctl retry --graph g7"),
         ],
         action: run)
 

@@ -12,7 +12,7 @@ enum ScheduleVerb {
         "after", "INSTANT", .time, "list instants after this one (default: now), given in the machine's time zone")
 
     static let verb = Verb(
-        "schedule", aliases: ["schedules"], .keeping, "submit graphs by the calendar",
+        "schedule", aliases: ["schedules"], .keeping, "run commands and graphs at certain times, or for new files",
         forms: [
             "[ls]", "add NAME --at EXPR [OPTION...] [--] COMMAND [ARG...]", "add NAME --at EXPR [OPTION...] -f FILE",
             "apply -f FILE",

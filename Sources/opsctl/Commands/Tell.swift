@@ -5,11 +5,11 @@ internal import OpsWire
 /// `tell`: sends a report from inside an operation to opsd, through NOTIFY_SOCKET.
 enum TellVerb {
     private static let progress = Option.value(
-        "progress", "N[/M]", .text, "amount of work that is done, and of how much")
+        "progress", "N[/M]", .text, "finished part of the work, and the total")
     private static let status = Option.value("status", "TEXT", .text, "one line about the current work")
     private static let result = Option.value("result", "TEXT", .text, "result for dependents (at most 4 KiB)")
-    private static let done = Option.flag("done", "end with success (completion: notify)")
-    private static let failed = Option.flag("failed", "end with a failure (completion: notify)")
+    private static let done = Option.flag("done", "end the operation with success (completion: notify)")
+    private static let failed = Option.flag("failed", "end the operation with a failure (completion: notify)")
 
     static let verb = Verb(
         "tell", .steering, "report progress, status, result or end from inside an operation",
@@ -18,7 +18,7 @@ enum TellVerb {
             "For commands that opsd runs. Sends the same messages to NOTIFY_SOCKET as systemd-notify, and does "
                 + "not wait for an answer."
         ],
-        options: [OptionGroup("Telling", [progress, status, result, done, failed])],
+        options: [OptionGroup("Reporting", [progress, status, result, done, failed])],
         examples: [
             .init("A third is done", "opsctl tell --progress 3/9 --status \"epoch 3\""),
             .init(
