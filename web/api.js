@@ -14,10 +14,10 @@ const errors = {
   NotFound: (p) => `There is no ${p.kind} ${p.name}.` + (p.nearest ? ` Did you mean ${p.nearest}?` : ""),
   WrongState: (p) => p.message,
   PermissionDenied: (p) => `${p.message}. Nothing was changed.`,
-  StorageUnavailable: (p) => `The disk takes nothing now: ${p.message}. Nothing was changed; try again later.`,
+  StorageUnavailable: (p) => `Storage is unavailable: ${p.message}. Nothing was changed; try again later.`,
   Busy: (p) => `${p.message}. Nothing was changed; try again.`,
   InvalidOperation: (p) => p.problems.map((problem) => `${problem.key ?? ""} ${problem.message}`.trim()).join("; "),
-  Cycle: (p) => `This would wait for itself: ${p.path.join(" → ")}.`,
+  Cycle: (p) => `This would create a cycle: ${p.path.join(" → ")}.`,
   InvalidParameter: (p) => `opsd does not understand ${p.parameter}; opsd and opsd-web may be of different versions.`,
 };
 

@@ -71,7 +71,7 @@ async function show() {
     main.setAttribute("data-ready", "");
     scrollTo(0, scroll ?? 0);
   } catch (error) {
-    main.replaceChildren(h("p.banner", {}, `This view did not open: ${error.message}. Reload the page.`));
+    main.replaceChildren(h("p.banner", {}, `Cannot open this view: ${error.message}. Reload the page.`));
   }
 }
 

@@ -62,7 +62,7 @@ export function open(main, [ref], parameters) {
           over < rows.length ? h("button", { type: "button", onclick: () => act(graph.suspended ? "resume" : "hold", [{ id: 0 }], { graph: graph.graph }).then(refresher) }, graph.suspended ? "Resume" : "Hold") : null)),
       h("p.sentence", {}, over === rows.length ? `All ${count(rows.length, "operation")} have ended` : `${over} of ${count(rows.length, "operation")} have ended`,
         length ? (over === rows.length ? `, in ${duration(length)}` : `; running for ${duration(length)}`) : "",
-        bad.length ? `; ${bad.length} did not succeed.` : ".", " ", graph.suspended ? h("b", {}, "The graph is held: nothing of it starts. ") : null,
+        bad.length ? `; ${bad.length} did not succeed.` : ".", " ", graph.suspended ? h("b", {}, "The graph is suspended: none of its operations starts. ") : null,
         h("span.wide", {}, command(`opsctl graph ${graph.graph}`))));
     const words = filter.toLowerCase();
     shown = graph.nodes.filter((node) => (!only || only.has(node.id)) && (!words || `${title(node)} ${standing(node).word} ${node.id}`.toLowerCase().includes(words)));

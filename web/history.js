@@ -112,7 +112,7 @@ export function open(main, [name], parameters) {
         selected ? h("span.crumb.wide", {}, command(`opsctl stats --graph ${selected.graph}`)) : null),
       failure ? h("p.banner", { role: "alert" }, failure.message) : null,
       shown.length ? [
-        h("p.sentence.muted", {}, selected ? `Times of ${selected.graph}, submitted ${absolute(selected.at)}${hasTimes ? `, in ${duration(scaleOf(selected).length)}` : "; nothing of it has started"}.` : "",
+        h("p.sentence.muted", {}, selected ? `Times of ${selected.graph}, submitted ${absolute(selected.at)}${hasTimes ? `, in ${duration(scaleOf(selected).length)}` : "; none of its operations has started"}.` : "",
           compared ? ` Below, thinner: ${compared.graph}, in ${duration(scaleOf(compared).length)}.` : " ",
           shown.length > 1 ? h("select", { "aria-label": "Compare with", onchange: (event) => compare(selected.graph, event.target.value) },
             h("option", { value: "" }, "compare with …"), [...shown].reverse().filter((run) => run !== selected).map((run) => h("option", { value: run.graph, selected: run === compared }, `${run.graph}, ${absolute(run.at)}`))) : null),

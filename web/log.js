@@ -138,7 +138,7 @@ export function logView({ id, attempt, isRunning, isError }) {
     update(tools,
       h("input", { type: "search", placeholder: "find", "aria-label": "Find in the output", onchange: (event) => find(event.target.value) }),
       h("button.quiet", { type: "button", "aria-pressed": wraps, onclick: () => { wraps = !wraps; localStorage.setItem("wrap", wraps ? "yes" : "no"); pane.classList.toggle("wrap", wraps); draw(); } }, wraps ? "Do not wrap" : "Wrap"),
-      isRunning ? h("button.quiet", { type: "button", "aria-pressed": hasTimes, title: "When each line came, from now on", onclick: () => { hasTimes = !hasTimes; pane.classList.toggle("times", hasTimes); draw(); } }, "Times") : null,
+      isRunning ? h("button.quiet", { type: "button", "aria-pressed": hasTimes, title: "Show the time of each new line", onclick: () => { hasTimes = !hasTimes; pane.classList.toggle("times", hasTimes); draw(); } }, "Times") : null,
       isWhole || offset === null ? null : h("button.quiet", { type: "button", onclick: () => { isAtEnd = false; restart(0); } }, "From the beginning"),
       h("button.quiet", { type: "button", onclick: () => { isAtEnd = true; pane.scrollTop = pane.scrollHeight; } }, "To the end"),
       h("button.quiet", { type: "button", onclick: download }, "Download"),

@@ -130,8 +130,8 @@ function troublesOf(status) {
   const detail = status.detail ? ` (${status.detail})` : "";
   return [
     status.state === "draining" ? ["opsd is stopping: nothing new starts.", "opsctl status"] : null,
-    status.state === "storageUnavailable" ? [`Storage takes nothing${detail}: nothing starts, and no change is kept.`, "journalctl -u opsd"] : null,
-    status.runnerAnswers ? null : [`The runner does not answer${detail}: nothing starts, and no end is seen.`, "journalctl -u opsd-runner"],
+    status.state === "storageUnavailable" ? [`Storage is unavailable${detail}: nothing starts, and no change is stored.`, "journalctl -u opsd"] : null,
+    status.runnerAnswers ? null : [`The runner does not answer${detail}: nothing starts, ends or is cancelled until it does.`, "journalctl -u opsd-runner"],
   ].filter(Boolean);
 }
 

@@ -48,7 +48,7 @@ export function open(main, [ref], parameters) {
     const usually = usual ? `; usually takes ${duration(usual)}` : "";
     if (row.state === "finished") {
       const took = runTime(row);
-      return `${standing(row).word[0].toUpperCase()}${standing(row).word.slice(1)}${row.cause ? ` (${row.cause})` : ""} ${relative(row.finishedAt)}${took === null ? ", without a start" : ` after ${duration(took)}${usually}`}.`;
+      return `${standing(row).word[0].toUpperCase()}${standing(row).word.slice(1)}${row.cause ? ` (${row.cause})` : ""} ${relative(row.finishedAt)}${took === null ? ", without starting" : ` after ${duration(took)}${usually}`}.`;
     }
     if (row.state === "executing") return `Running for ${duration(runTime(row))}${usually}.${row.statusText ? ` ${row.statusText}` : ""}`;
     if (!reasons.length) return "Starts as soon as a slot is free.";
@@ -102,7 +102,7 @@ export function open(main, [ref], parameters) {
       ["labels", Object.entries(row.labels).map(([key, value], index) => [index ? ", " : "", h("a.link", { href: `/list?label=${encodeURIComponent(`${key}=${value}`)}` }, `${key}=${value}`)])],
       ["submitted", absolute(row.submittedAt)], ["not before", row.notBefore ? absolute(row.notBefore) : null], ["timeout", row.timeout], ["deadline", row.deadline ? absolute(row.deadline) : null],
       ["exit status", row.exitCode], ["signal", row.signal], ["result", row.result],
-      ["memory", row.usage ? `${(row.usage.maxResidentBytes / 1048576).toFixed(1)} MiB at most` : null], ["processor", row.usage ? `${(row.usage.userSeconds + row.usage.systemSeconds).toFixed(2)} s` : null],
+      ["memory peak", row.usage ? `${(row.usage.maxResidentBytes / 1048576).toFixed(1)} MiB` : null], ["CPU time", row.usage ? `${(row.usage.userSeconds + row.usage.systemSeconds).toFixed(2)} s` : null],
       ["in the terminal", command(`opsctl show ${row.id}`)], ["", row.state === "finished" ? null : command(row.state === "executing" ? `opsctl log -f ${row.id}` : `opsctl why ${row.id}`)],
     ];
     return h("dl.facts", {}, entries.filter(([, value]) => value !== null && value !== undefined && value !== "" && value.length !== 0).map(([key, value]) => [h("dt", {}, key), h("dd", {}, value)]));

@@ -135,7 +135,7 @@ function one(main, name) {
       span = null;
       try {
         const [first, last] = [new Date(from.value), new Date(to.value)];
-        if (!(first <= last)) throw new Error("The first instant is not before the last one.");
+        if (!(first <= last)) throw new Error("The first instant must not be after the last one.");
         const { instants } = await call("ScheduleInstants", { name, after: new Date(first - 1).toISOString(), limit: 1000 });
         const { runs: records } = await call("ScheduleRuns", { name, limit: 1000 });
         if (mine !== turn) return;
@@ -168,14 +168,14 @@ function one(main, name) {
         app.readOnly ? null : h("div.actions", {}, button("Run now", runNow), button("Backfill", backfill), schedule.paused ? button("Resume", resume) : button("Pause", pause))),
       failure ? h("p.banner", { role: "alert" }, failure.message) : null,
       h("p.sentence", {}, schedule.paused ? "Paused: nothing runs until it is resumed."
-        : schedule.next ? `Runs next ${relative(schedule.next)} (${absolute(schedule.next)}).` : "No instant is left: it never runs again."),
+        : schedule.next ? `Runs next ${relative(schedule.next)} (${absolute(schedule.next)}).` : "No instant is left, so it does not run again."),
       h("dl.facts", {},
         h("dt", {}, "runs at"), h("dd", {}, expressions(schedule)),
         h("dt", {}, "while a run is unfinished"), h("dd", {}, schedule.overlap),
         h("dt", {}, "catches up"), h("dd", {}, schedule.catchUp),
         h("dt", {}, "missed"), h("dd", {}, count(schedule.missed, "instant")),
         h("dt", {}, "in the terminal"), h("dd", {}, command(`opsctl schedule runs ${quoted(name)}`))),
-      h("section", {}, h("h2", {}, "Latest instants"), runs.length ? strip(runs) : empty("No instant has come yet.")),
+      h("section", {}, h("h2", {}, "Latest instants"), runs.length ? strip(runs) : empty("No instant has been due yet.")),
       runs.length ? h("section", {}, h("h2", {}, "Records"),
         table("Records", [["Result", "c-state"], ["Instant"], ["Graph", "c-time"], ["Why", "wide"], ["Origin", "c-time wide"]],
           runs.map((run) => ({ key: `${run.nominal} ${run.origin} ${run.at}`, cells: [
