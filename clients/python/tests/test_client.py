@@ -69,7 +69,7 @@ def test_a_call_after_an_error_goes_over_the_same_connection(opsd: PrivateDaemon
     assert opsd.client._connection is before
 
 
-def test_a_missing_daemon_is_named(tmp_path: Path) -> None:
+def test_the_error_about_a_missing_daemon_names_its_socket(tmp_path: Path) -> None:
     with pytest.raises(ops.ConnectionFailed, match=r"cannot reach opsd at .*control\.sock: No such file"):
         ops.Client(tmp_path / "control.sock").status()
 
@@ -111,7 +111,7 @@ def test_a_wait_does_not_block_other_threads(opsd: PrivateDaemon) -> None:
     assert replies == [True]
 
 
-def test_a_forked_child_uses_a_connection_of_its_own(opsd: PrivateDaemon) -> None:
+def test_a_forked_child_opens_another_connection(opsd: PrivateDaemon) -> None:
     opsd.client.status()
     child = os.fork()
     if child == 0:
@@ -124,7 +124,7 @@ def test_a_forked_child_uses_a_connection_of_its_own(opsd: PrivateDaemon) -> Non
     assert submit(opsd.client, "true", held=True) == [2]
 
 
-def test_calls_go_on_after_a_restart_of_the_daemon(opsd: PrivateDaemon) -> None:
+def test_calls_continue_after_a_restart_of_the_daemon(opsd: PrivateDaemon) -> None:
     assert submit(opsd.client, "true", held=True) == [1]
     opsd.kill()
     with pytest.raises(ops.ConnectionFailed):
@@ -143,7 +143,7 @@ def both(path: Path, timeout: float | None = None) -> list[Callable[[], object]]
     return [ops.Client(path, timeout=timeout).status, lambda: asyncio.run(call())]
 
 
-def test_a_daemon_that_does_not_answer_is_a_timeout(tmp_path: Path) -> None:
+def test_a_call_without_a_reply_times_out(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as deaf:
         deaf.bind(str(tmp_path / "sock"))
         deaf.listen()
@@ -163,7 +163,7 @@ def test_a_daemon_that_does_not_answer_is_a_timeout(tmp_path: Path) -> None:
         (b"", ops.ConnectionFailed, "before its reply"),
     ],
 )
-def test_a_reply_that_is_none_is_told(
+def test_an_invalid_reply_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reply: bytes, error: type[Exception], text: str
 ) -> None:
     monkeypatch.setattr(_wire, "FRAME_BYTES", 1000)
@@ -203,7 +203,7 @@ def test_a_large_submission_is_sent_in_parts(opsd: PrivateDaemon, monkeypatch: p
     assert (reply.count, len(reply.operations or [])) == (20, 20)
 
 
-def test_watch_goes_on_after_the_daemon_was_killed(opsd: PrivateDaemon) -> None:
+def test_watch_continues_after_the_daemon_was_killed(opsd: PrivateDaemon) -> None:
     [first] = submit(opsd.client, "true", held=True)
     seen: list[int] = []
     finished: list[int] = []
@@ -223,7 +223,7 @@ def test_watch_goes_on_after_the_daemon_was_killed(opsd: PrivateDaemon) -> None:
     assert finished == [1, 2]
 
 
-def test_watch_gives_up_when_the_daemon_stays_away(opsd: PrivateDaemon) -> None:
+def test_watch_fails_if_the_daemon_is_not_restarted_in_time(opsd: PrivateDaemon) -> None:
     events = opsd.client.watch(since=0, patience=0.2)
     submit(opsd.client, "true", held=True)
     assert next(events).seq == 1
@@ -255,7 +255,7 @@ def test_coroutines_call_and_watch(opsd: PrivateDaemon) -> None:
     asyncio.run(main())
 
 
-def test_a_coroutine_that_is_cancelled_leaves_no_reply_behind(opsd: PrivateDaemon) -> None:
+def test_a_cancelled_coroutine_leaves_no_reply_on_the_connection(opsd: PrivateDaemon) -> None:
     async def main() -> None:
         async with ops.aio.Client() as client:
             call = asyncio.create_task(client.status())

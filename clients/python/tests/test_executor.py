@@ -46,13 +46,13 @@ def script(text: str, *arguments: str, directory: Path) -> subprocess.CompletedP
     )
 
 
-def test_every_keyword_is_for_the_function(opsd: PrivateDaemon) -> None:
+def test_all_keywords_are_passed_to_the_function(opsd: PrivateDaemon) -> None:
     with ops.OpsExecutor() as executor:
         future = executor.submit(functions.everything, 1, queue="q", fn=2, self=3, key=4, after=[5])
         assert future.result(60) == ((1,), {"queue": "q", "fn": 2, "self": 3, "key": 4, "after": [5]})
 
 
-def test_values_classes_methods_and_partials_travel(opsd: PrivateDaemon) -> None:
+def test_values_classes_methods_and_partials_can_be_called(opsd: PrivateDaemon) -> None:
     with ops.OpsExecutor() as executor:
         assert executor.submit(functions.Point(1).moved, 2).result(60) == functions.Point(3)
         assert executor.submit(functools.partial(functions.double, 21)).result(60) == 42
@@ -61,7 +61,7 @@ def test_values_classes_methods_and_partials_travel(opsd: PrivateDaemon) -> None
         assert executor.submit(bytes.upper, large).result(60) == large.upper()
 
 
-def test_a_function_finds_directory_path_and_environment_of_its_caller(
+def test_a_function_has_directory_path_and_environment_of_its_caller(
     opsd: PrivateDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -76,7 +76,7 @@ def test_a_function_finds_directory_path_and_environment_of_its_caller(
         assert named.result(60) == "there"
 
 
-def test_an_exception_comes_back_with_its_traceback(opsd: PrivateDaemon) -> None:
+def test_an_exception_is_raised_with_its_remote_traceback(opsd: PrivateDaemon) -> None:
     with ops.OpsExecutor() as executor:
         error = executor.submit(functions.raise_deep).exception(60)
     assert isinstance(error, LookupError)
@@ -88,7 +88,7 @@ def test_an_exception_comes_back_with_its_traceback(opsd: PrivateDaemon) -> None
     assert "worker.py" not in text
 
 
-def test_what_cannot_be_pickled_is_told(opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_names_what_cannot_be_pickled(opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cloudpickle", None)
     with ops.OpsExecutor() as executor:
         with pytest.raises(pickle.PicklingError, match="is a lambda or an inner function"):
@@ -104,7 +104,7 @@ def test_what_cannot_be_pickled_is_told(opsd: PrivateDaemon, monkeypatch: pytest
             executor.submit(functions.unpicklable).result(60)
 
 
-def test_lambdas_travel_where_cloudpickle_is_installed(opsd: PrivateDaemon) -> None:
+def test_lambdas_can_be_called_if_cloudpickle_is_installed(opsd: PrivateDaemon) -> None:
     pytest.importorskip("cloudpickle")
     by = 3
     with ops.OpsExecutor() as executor:
@@ -129,7 +129,7 @@ def test_an_end_without_a_result_names_outcome_and_cause(opsd: PrivateDaemon) ->
         assert f"{left.operation}" in str(told[4][1])
 
 
-def test_operations_bear_name_keys_and_labels(opsd: PrivateDaemon) -> None:
+def test_operations_have_name_keys_and_labels(opsd: PrivateDaemon) -> None:
     opsd.client.set_queue("slow", limit=1)
     with ops.OpsExecutor(queue="slow", labels={"team": "a"}, categories="db") as executor:
         plain = executor.submit(functions.double, 1)
@@ -141,7 +141,7 @@ def test_operations_bear_name_keys_and_labels(opsd: PrivateDaemon) -> None:
     assert (rows[1].name, rows[1].priority, rows[1].labels["x"]) == ("special", 4, "y")
 
 
-def test_a_wrong_key_is_refused_at_once(opsd: PrivateDaemon) -> None:
+def test_a_wrong_keyword_is_refused_at_once(opsd: PrivateDaemon) -> None:
     with pytest.raises(TypeError, match="did you mean 'queue'"):
         ops.OpsExecutor(quue="x")  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="is the limit of a queue of its own"):
@@ -163,7 +163,7 @@ def test_a_large_map_is_submitted_in_parts(opsd: PrivateDaemon, monkeypatch: pyt
     assert {row.graph for row in opsd.client.list().operations} == {"g1"}
 
 
-def test_a_call_that_finds_no_room_fails_alone(opsd: PrivateDaemon) -> None:
+def test_only_the_call_that_opsd_refuses_as_busy_fails(opsd: PrivateDaemon) -> None:
     with ops.OpsExecutor(patience=0.1) as executor:
         engine = executor._engine
         send = engine._send
@@ -181,7 +181,7 @@ def test_a_call_that_finds_no_room_fails_alone(opsd: PrivateDaemon) -> None:
         assert executor.submit(functions.double, 2).result(60) == 4
 
 
-def test_an_executor_hears_of_ends_that_the_event_stream_left_out(
+def test_an_executor_finds_ends_that_the_event_stream_skipped(
     opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decode = _wire.decode
@@ -202,7 +202,7 @@ def test_an_executor_hears_of_ends_that_the_event_stream_left_out(
     assert lost
 
 
-def test_a_refused_call_fails_alone(opsd: PrivateDaemon) -> None:
+def test_only_the_refused_call_fails(opsd: PrivateDaemon) -> None:
     with ops.OpsExecutor() as executor:
         good = executor.submit(functions.double, 2)
         bad = executor.options(queue="nowhere").submit(functions.double, 2)
@@ -211,7 +211,7 @@ def test_a_refused_call_fails_alone(opsd: PrivateDaemon) -> None:
         assert (good.result(60), also.result(60)) == (4, 6)
 
 
-def test_a_call_waits_for_the_futures_it_comes_after(opsd: PrivateDaemon, tmp_path: Path) -> None:
+def test_a_call_waits_for_the_futures_in_after(opsd: PrivateDaemon, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     with ops.OpsExecutor() as executor, ops.OpsExecutor() as other:
         first = executor.submit(functions.wait_for, str(gate))
@@ -273,7 +273,7 @@ def test_states_of_futures_follow_the_operation(opsd: PrivateDaemon, tmp_path: P
         assert not running.cancel()
 
 
-def test_an_operation_cancelled_from_outside_is_cancelled(opsd: PrivateDaemon, tmp_path: Path) -> None:
+def test_an_operation_that_opsctl_cancels_cancels_its_future(opsd: PrivateDaemon, tmp_path: Path) -> None:
     with ops.OpsExecutor(max_workers=1) as executor:
         running = executor.submit(functions.wait_for, str(tmp_path / "never"))
         waiting = executor.submit(functions.double, 1)
@@ -291,7 +291,7 @@ def test_an_operation_cancelled_from_outside_is_cancelled(opsd: PrivateDaemon, t
         assert "wrong branch" in str(error)
 
 
-def test_a_function_may_have_an_executor_of_its_own(opsd: PrivateDaemon) -> None:
+def test_a_function_can_use_another_executor(opsd: PrivateDaemon) -> None:
     with ops.OpsExecutor() as executor:
         future = executor.submit(functions.nested, 4)
         assert future.result(60) == 8
@@ -299,7 +299,7 @@ def test_a_function_may_have_an_executor_of_its_own(opsd: PrivateDaemon) -> None
     assert (inner.produced_by, outer.produced_by) == (outer.id, None)
 
 
-def test_an_event_loop_may_await_calls(opsd: PrivateDaemon) -> None:
+def test_an_event_loop_can_await_calls(opsd: PrivateDaemon) -> None:
     async def main() -> list[int]:
         loop = asyncio.get_running_loop()
         with ops.OpsExecutor() as executor:
@@ -344,7 +344,7 @@ def test_a_call_that_is_written_after_the_directory_was_removed_is_refused(opsd:
         executor._core._write(1, {}, [b""], "f")
 
 
-def test_a_result_counts_where_no_note_can_be_written(
+def test_a_result_counts_even_if_its_end_cannot_be_recorded(
     opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def full(*_: object) -> None:
@@ -356,7 +356,7 @@ def test_a_result_counts_where_no_note_can_be_written(
     assert "No space left on device" in caplog.text
 
 
-def test_callbacks_may_submit(opsd: PrivateDaemon) -> None:
+def test_callbacks_can_submit(opsd: PrivateDaemon) -> None:
     results: list[int] = []
     done = threading.Event()
     with ops.OpsExecutor() as executor:
@@ -402,7 +402,7 @@ def test_an_initializer_runs_before_each_call(opsd: PrivateDaemon) -> None:
         assert executor.submit(functions.initialized).result(60) == "yes"
 
 
-def test_an_initializer_that_fails_breaks_the_executor(opsd: PrivateDaemon) -> None:
+def test_a_failed_initializer_breaks_the_executor(opsd: PrivateDaemon) -> None:
     executor = ops.OpsExecutor(initializer=functions.fail_to_initialize)
     with pytest.raises(ops.BrokenOpsExecutor, match="RuntimeError: no licence"):
         executor.submit(functions.initialized).result(60)
@@ -411,7 +411,7 @@ def test_an_initializer_that_fails_breaks_the_executor(opsd: PrivateDaemon) -> N
     executor.shutdown()
 
 
-def test_a_daemon_that_stays_away_breaks_the_executor(opsd: PrivateDaemon, tmp_path: Path) -> None:
+def test_a_daemon_that_is_not_restarted_in_time_breaks_the_executor(opsd: PrivateDaemon, tmp_path: Path) -> None:
     with ops.OpsExecutor(patience=0.3) as executor:
         future = executor.submit(functions.wait_for, str(tmp_path / "gate"))
         assert future.operation == 1
@@ -422,12 +422,12 @@ def test_a_daemon_that_stays_away_breaks_the_executor(opsd: PrivateDaemon, tmp_p
             executor.submit(functions.double, 1)
 
 
-def test_no_daemon_is_an_error_of_the_constructor(tmp_path: Path) -> None:
+def test_the_constructor_fails_without_a_daemon(tmp_path: Path) -> None:
     with pytest.raises(ops.ConnectionFailed, match="cannot reach opsd"):
         ops.OpsExecutor(socket=tmp_path / "none")
 
 
-def test_files_are_private_and_go_with_the_executor(opsd: PrivateDaemon, state_home: Path, tmp_path: Path) -> None:
+def test_files_are_private_and_removed_with_the_executor(opsd: PrivateDaemon, state_home: Path, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     with ops.OpsExecutor() as executor:
         future = executor.submit(functions.wait_for, str(gate))
@@ -456,14 +456,14 @@ def test_abandoned_directories_are_removed_after_a_month(opsd: PrivateDaemon, st
         assert young.exists()
 
 
-def test_the_queue_of_max_workers_goes_with_the_executor(opsd: PrivateDaemon) -> None:
+def test_the_queue_of_max_workers_is_removed_with_the_executor(opsd: PrivateDaemon) -> None:
     with ops.OpsExecutor(max_workers=3) as executor:
         executor.submit(functions.double, 1).result(60)
         assert [queue.limit for queue in opsd.client.list_queues().queues if queue.name.startswith("python-")] == [3]
     assert [queue.name for queue in opsd.client.list_queues().queues] == ["default", "main"]
 
 
-def test_max_workers_holds_for_users_who_may_not_make_queues(
+def test_max_workers_works_for_users_who_may_not_create_queues(
     opsd: PrivateDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
@@ -488,7 +488,7 @@ def test_max_workers_holds_for_users_who_may_not_make_queues(
         assert "leave it out" in refused.value.__notes__[0]
 
 
-def test_an_executor_that_nobody_uses_is_shut_down(opsd: PrivateDaemon, state_home: Path) -> None:
+def test_an_unused_executor_is_shut_down(opsd: PrivateDaemon, state_home: Path) -> None:
     future = ops.OpsExecutor().submit(functions.double, 4)
     engine = future._engine
     assert future.result(60) == 8
@@ -539,7 +539,7 @@ def test_functions_of_the_main_program_are_found_by_its_path(opsd: PrivateDaemon
     assert (done.stdout, done.stderr) == ("42 True\n", "")
 
 
-def test_a_main_program_without_a_guard_is_told_what_to_do(opsd: PrivateDaemon, tmp_path: Path) -> None:
+def test_the_error_about_a_main_program_without_a_guard_names_the_remedy(opsd: PrivateDaemon, tmp_path: Path) -> None:
     done = script(
         """
         import opsd
@@ -584,7 +584,7 @@ def test_an_interpreter_that_exits_waits_for_its_calls(opsd: PrivateDaemon, tmp_
         assert (done.returncode, done.stdout, done.stderr) == (0, "apple\n", "")
 
 
-def test_nothing_is_taken_while_the_interpreter_exits(opsd: PrivateDaemon, tmp_path: Path) -> None:
+def test_no_call_is_accepted_while_the_interpreter_exits(opsd: PrivateDaemon, tmp_path: Path) -> None:
     done = script(
         """
         import atexit

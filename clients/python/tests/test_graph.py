@@ -12,7 +12,7 @@ import opsd as ops
 from opsd.testing import PrivateDaemon
 
 
-def test_a_graph_is_what_a_graph_file_says() -> None:
+def test_a_graph_has_the_format_of_a_graph_file() -> None:
     graph = ops.Graph("nightly", timeout=timedelta(minutes=90), labels={"team": "data"})
     dump = graph.add(["./dump", "--all"], name="dump", categories="disk", priority="high", retry=3)
     group = graph.group(name="upload", limit=2, after=dump)
@@ -78,7 +78,7 @@ def test_mistakes_are_refused_where_they_are_made() -> None:
         graph.add(["true"], after=[object()])  # type: ignore[list-item]
 
 
-def test_a_submitted_graph_knows_its_ids_and_waits(opsd: PrivateDaemon, tmp_path: Path) -> None:
+def test_a_submitted_graph_has_its_ids_and_can_be_awaited(opsd: PrivateDaemon, tmp_path: Path) -> None:
     graph = ops.Graph("chain")
     first = graph.add(shell=f"echo 1 >>{tmp_path}/out", name="first")
     group = graph.group(name="middle", after=first)
@@ -97,7 +97,7 @@ def test_a_submitted_graph_knows_its_ids_and_waits(opsd: PrivateDaemon, tmp_path
     assert (lines[0], sorted(lines[1:3]), lines[3]) == ("1", ["2", "3"], "failed")
 
 
-def test_a_key_makes_a_submission_happen_once(opsd: PrivateDaemon) -> None:
+def test_a_key_prevents_a_second_submission(opsd: PrivateDaemon) -> None:
     graph = ops.Graph("once")
     graph.add(["true"], name="a")
     first, second = graph.submit(key="today"), graph.submit(key="today")
@@ -122,7 +122,7 @@ def test_waiting_ends_after_the_timeout(opsd: PrivateDaemon) -> None:
         assert late.value.remaining == 1
 
 
-def test_wait_and_watch_go_on_after_a_crash_of_the_daemon(opsd: PrivateDaemon, tmp_path: Path) -> None:
+def test_wait_and_watch_continue_after_a_crash_of_the_daemon(opsd: PrivateDaemon, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     graph = ops.Graph("survivor")
     for name in ("a", "b"):

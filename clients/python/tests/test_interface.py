@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).resolve().parent.parent
 INTERFACE = PACKAGE.parent.parent / "Sources/OpsWire/org.opsd.Control.varlink"
 
 
-def test_the_generated_files_are_those_of_the_interface_file() -> None:
+def test_the_generated_files_match_the_interface_file() -> None:
     checked = subprocess.run(
         [sys.executable, str(PACKAGE / "generate"), "--check"], capture_output=True, text=True, check=False
     )
@@ -41,7 +41,7 @@ error Broken (kind: (soft, hard), side: ?(left, right), thing: ?Thing)
 """
 
 
-def test_the_generator_takes_types_that_are_written_out_within_others() -> None:
+def test_the_generator_accepts_nested_types() -> None:
     loader = SourceFileLoader("generate", str(PACKAGE / "generate"))
     generate = importlib.util.module_from_spec(importlib.util.spec_from_loader("generate", loader))  # type: ignore[arg-type]
     sys.modules["generate"] = generate  # its dataclasses look up their module here
@@ -82,7 +82,7 @@ def test_both_clients_have_every_method_and_there_is_a_class_for_every_error() -
         assert getattr(messages, error).name_on_wire == f"org.opsd.Control.{error}"
 
 
-def test_an_enumeration_takes_values_that_a_newer_daemon_adds() -> None:
+def test_an_enumeration_accepts_values_of_a_newer_daemon() -> None:
     kind = messages.ReasonKind("weather")
     assert kind == "weather"
     assert kind.value == "weather"
@@ -90,7 +90,7 @@ def test_an_enumeration_takes_values_that_a_newer_daemon_adds() -> None:
     assert messages.ReasonKind("pool") is messages.ReasonKind.pool
 
 
-def test_a_reply_takes_members_that_a_newer_daemon_adds() -> None:
+def test_a_reply_accepts_members_of_a_newer_daemon() -> None:
     known = {"pending": 1, "ready": 2, "scheduled": 3, "held": 4, "executing": 5, "finished": 6}
     counts = messages.Counts.from_json({**known, "dreaming": 7})
     assert counts == messages.Counts(pending=1, ready=2, scheduled=3, held=4, executing=5, finished=6)
@@ -114,7 +114,7 @@ def test_every_public_name_can_be_imported() -> None:
         opsd.Clint  # noqa: B018
 
 
-def test_a_message_beyond_the_bound_is_refused_before_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_that_is_too_large_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_wire, "FRAME_BYTES", 100)
     with pytest.raises(opsd.ProtocolError, match="a message of"):
         _wire.encode("Show", {"ref": "x" * 200})

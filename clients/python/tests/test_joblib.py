@@ -48,7 +48,7 @@ def test_n_jobs_is_the_limit_of_a_queue(opsd: PrivateDaemon) -> None:
         assert joblib.effective_n_jobs() == 2  # as many as the daemon runs at once
 
 
-def test_lambdas_and_closures_travel(opsd: PrivateDaemon) -> None:
+def test_lambdas_and_closures_can_be_called(opsd: PrivateDaemon) -> None:
     by = 5
     with joblib.parallel_config(backend="opsd", n_jobs=2):
         assert joblib.Parallel()(joblib.delayed(lambda x: x * by)(number) for number in range(3)) == [0, 5, 10]
@@ -62,7 +62,7 @@ def test_a_failure_ends_the_rest(opsd: PrivateDaemon, tmp_path: Path) -> None:
     assert {str(row.outcome) for row in opsd.client.list().operations} == {"failed", "cancelled"}
 
 
-def test_results_come_as_a_generator(opsd: PrivateDaemon) -> None:
+def test_results_can_be_a_generator(opsd: PrivateDaemon) -> None:
     with joblib.parallel_config(backend="opsd", n_jobs=2):
         generator = joblib.Parallel(return_as="generator")(joblib.delayed(functions.double)(n) for n in range(6))
         assert list(generator) == [0, 2, 4, 6, 8, 10]

@@ -62,7 +62,7 @@ def test_the_same_program_run_again_gets_the_same_results(opsd: PrivateDaemon, t
     assert len(opsd.client.list().operations) == 5
 
 
-def test_failures_are_found_again_too(opsd: PrivateDaemon) -> None:
+def test_exceptions_are_found_again_too(opsd: PrivateDaemon) -> None:
     for _ in range(2):
         with ops.OpsExecutor(key="k") as executor:
             error = executor.submit(functions.raise_deep).exception(60)
@@ -91,7 +91,7 @@ def test_a_key_is_used_by_one_executor_at_a_time(opsd: PrivateDaemon) -> None:
     ops.OpsExecutor(key="k").shutdown()
 
 
-def test_an_executor_that_breaks_counts_calls_that_had_ended_once(opsd: PrivateDaemon, tmp_path: Path) -> None:
+def test_a_broken_executor_counts_ended_calls_once(opsd: PrivateDaemon, tmp_path: Path) -> None:
     gate = str(tmp_path / "gate")
     with ops.OpsExecutor(key="k") as executor:
         calls = [pickle.dumps((functions.wait_for, (path, value), {})) for path, value in (("/", 1), (gate, 2))]
@@ -123,7 +123,7 @@ def test_attach_to_an_unknown_key_finds_nothing(opsd: PrivateDaemon) -> None:
     assert ops.OpsExecutor.attach("never") == []
 
 
-def test_forget_removes_what_a_key_kept(opsd: PrivateDaemon, tmp_path: Path, state_home: Path) -> None:
+def test_forget_removes_all_results_of_a_key(opsd: PrivateDaemon, tmp_path: Path, state_home: Path) -> None:
     with ops.OpsExecutor(2, key="k") as executor:
         assert executor.submit(functions.double, 2).result(60) == 4
     assert len(ops.OpsExecutor.attach("k")) == 1
@@ -197,7 +197,7 @@ def test_client_and_daemon_killed_together_lose_nothing(opsd: PrivateDaemon, tmp
     assert len(os.listdir(marks)) == 1000
 
 
-def test_a_map_goes_on_under_a_daemon_that_is_killed_again_and_again(opsd: PrivateDaemon, tmp_path: Path) -> None:
+def test_a_map_continues_while_the_daemon_is_killed_repeatedly(opsd: PrivateDaemon, tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     marks.mkdir()
     with ops.OpsExecutor() as executor:
@@ -211,11 +211,11 @@ def test_a_map_goes_on_under_a_daemon_that_is_killed_again_and_again(opsd: Priva
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_deaths_at_random_moments_lose_nothing(seed: int) -> None:
+def test_kills_at_random_moments_lose_nothing(seed: int) -> None:
     assert torture.one_round(seed) > 0
 
 
-def test_the_death_of_the_runner_interrupts_a_call(opsd: PrivateDaemon, tmp_path: Path) -> None:
+def test_a_killed_runner_interrupts_a_call(opsd: PrivateDaemon, tmp_path: Path) -> None:
     with ops.OpsExecutor() as executor:
         once = executor.submit(functions.wait_for, str(tmp_path / "gate"))
         policy = {"limit": 1, "on": ["interrupted"], "backoff": "1ms"}

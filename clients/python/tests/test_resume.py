@@ -96,14 +96,14 @@ def play(tmp_path: Path) -> Iterator[Any]:
         player.close()
 
 
-def test_a_slow_reader_goes_on_where_the_daemon_says(play: Any) -> None:
+def test_a_slow_reader_continues_after_the_event_that_the_daemon_names(play: Any) -> None:
     player = play([event(6), event(7), failed("Lagged", resume=9)], [event(10)])
     events = ops.Client(player.path).watch()
     assert [next(events).seq for _ in range(3)] == [6, 7, 10]
     assert player.since == [5, 9]
 
 
-def test_events_that_no_longer_exist_are_told(play: Any) -> None:
+def test_events_that_no_longer_exist_are_an_error(play: Any) -> None:
     player = play([event(3)], [failed("Lagged", resume=8)])
     events = ops.Client(player.path).watch(since=2)
     assert next(events).seq == 3
@@ -112,7 +112,7 @@ def test_events_that_no_longer_exist_are_told(play: Any) -> None:
     assert lost.value.resume == 8
 
 
-def test_a_stream_waits_for_a_disk_and_for_room(play: Any) -> None:
+def test_a_stream_waits_for_storage_and_for_a_busy_daemon(play: Any) -> None:
     player = play(
         [failed("StorageUnavailable", message="no space")], [failed("Busy", message="too many connections")], [event(6)]
     )
@@ -120,18 +120,18 @@ def test_a_stream_waits_for_a_disk_and_for_room(play: Any) -> None:
     assert player.since == [5, 5, 5]
 
 
-def test_an_end_of_the_stream_is_no_end(play: Any) -> None:
+def test_a_closed_stream_is_opened_again(play: Any) -> None:
     player = play([event(6)], [event(7)], [])
     events = ops.Client(player.path).watch(since=5)
     assert [next(events).seq, next(events).seq] == [6, 7]
 
 
-def test_an_executor_waits_for_a_daemon_that_dies_while_it_is_made(play: Any) -> None:
+def test_an_executor_waits_for_a_daemon_that_dies_during_its_creation(play: Any) -> None:
     player = play(deaths=2)
     ops.OpsExecutor(socket=player.path).shutdown()
     assert player.deaths == 0
 
 
-def test_an_executor_does_not_wait_for_a_daemon_that_was_never_there(tmp_path: Path) -> None:
+def test_an_executor_does_not_wait_for_a_missing_daemon(tmp_path: Path) -> None:
     with pytest.raises(ops.ConnectionFailed, match="cannot reach opsd"):
         ops.OpsExecutor(socket=tmp_path / "nobody")
