@@ -155,9 +155,9 @@ def test_a_call_without_a_reply_times_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("reply", "error", "text"),
     [
-        (b"hello\0", ops.ProtocolError, "no reply: b'hello'"),
-        (b"[]\0", ops.ProtocolError, "no reply"),
-        (b'{"parameters":{}}\0', ops.ProtocolError, "not as the interface says: KeyError"),
+        (b"hello\0", ops.ProtocolError, "an invalid reply: b'hello'"),
+        (b"[]\0", ops.ProtocolError, "an invalid reply"),
+        (b'{"parameters":{}}\0', ops.ProtocolError, "does not match the interface: KeyError"),
         (b"x" * 5000, ops.ProtocolError, "more than 1000 bytes"),
         (b'{"par', ops.ConnectionFailed, "before its reply"),
         (b"", ops.ConnectionFailed, "before its reply"),

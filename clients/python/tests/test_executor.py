@@ -144,7 +144,7 @@ def test_operations_have_name_keys_and_labels(opsd: PrivateDaemon) -> None:
 def test_a_wrong_keyword_is_refused_at_once(opsd: PrivateDaemon) -> None:
     with pytest.raises(TypeError, match="did you mean 'queue'"):
         ops.OpsExecutor(quue="x")  # type: ignore[call-arg]
-    with pytest.raises(ValueError, match="is the limit of a queue of its own"):
+    with pytest.raises(ValueError, match="is the limit of a new queue"):
         ops.OpsExecutor(2, queue="x")
     with ops.OpsExecutor() as executor, pytest.raises(TypeError, match="has no key 'afer'; did you mean 'after'"):
         executor.options(afer=1)  # type: ignore[call-arg]

@@ -74,7 +74,7 @@ def test_mistakes_are_refused_where_they_are_made() -> None:
     graph.add(["true"], name="a")
     with pytest.raises(ValueError, match="has an operation 'a' already"):
         graph.group().add(["true"], name="a")
-    with pytest.raises(TypeError, match="is no operation, future, id or name"):
+    with pytest.raises(TypeError, match="is not an operation, future, id or name"):
         graph.add(["true"], after=[object()])  # type: ignore[list-item]
 
 

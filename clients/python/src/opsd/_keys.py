@@ -135,7 +135,7 @@ def reference(target: Target) -> str | int:
     name = getattr(target, "name", None)
     if isinstance(name, str):
         return name
-    raise TypeError(f"after: {target!r} is no operation, future, id or name")
+    raise TypeError(f"after: {target!r} is not an operation, future, id or name")
 
 
 def categories(value: str | Sequence[str | Mapping[str, Any]]) -> list[Any]:

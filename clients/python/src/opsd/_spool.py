@@ -63,7 +63,7 @@ def home() -> Path:
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = path.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        raise OpsError(f"{path} is no directory of this user; set XDG_STATE_HOME to a directory of your own")
+        raise OpsError(f"{path} is not a directory of this user; set XDG_STATE_HOME to a directory of yours")
     if stat.S_IMODE(found.st_mode) != 0o700:
         path.chmod(0o700)  # this user runs the functions that are stored here
     return path
@@ -128,7 +128,7 @@ class Spool:
         except FileNotFoundError:
             return None
         if content[: len(MAGIC)] != MAGIC:
-            raise ProtocolError(f"{path} is no file of calls of this version")
+            raise ProtocolError(f"{path} is not a file of calls of this version")
         start = len(MAGIC) + WORD
         table = start + int.from_bytes(content[len(MAGIC) : start], "little")
         first = int.from_bytes(content[table : table + WORD], "little")

@@ -105,9 +105,9 @@ def encode(method: str, parameters: dict[str, Any], *, more: bool = False) -> by
         frame = _encode(message).encode()
     except UnicodeEncodeError:
         # A file name that is not valid UTF-8 contains lone surrogates, which JSON cannot represent.
-        raise ProtocolError(f"{method}: a text has bytes that are not UTF-8") from None
+        raise ProtocolError(f"{method}: a text is not valid UTF-8") from None
     if len(frame) > FRAME_BYTES:
-        raise ProtocolError(f"{method}: a message of {len(frame)} bytes; the daemon takes {FRAME_BYTES}")
+        raise ProtocolError(f"{method}: a message has {len(frame)} bytes; the daemon accepts at most {FRAME_BYTES}")
     return frame + b"\0"
 
 
@@ -119,7 +119,7 @@ def decode(frame: bytes | bytearray) -> tuple[JSONObject, bool]:
         error = reply.get("error")
         continues = bool(reply.get("continues", False))
     except (ValueError, AttributeError) as wrong:
-        raise ProtocolError(f"the daemon sent something that is no reply: {bytes(frame[:80])!r}") from wrong
+        raise ProtocolError(f"the daemon sent an invalid reply: {bytes(frame[:80])!r}") from wrong
     if error is None:
         return parameters, continues
     raise error_of(error, parameters)

@@ -291,7 +291,7 @@ def _read(method: str, decode: Callable[[JSONObject], T], reply: JSONObject) -> 
     try:
         return decode(reply)
     except (KeyError, TypeError, AttributeError) as error:
-        raise ProtocolError(f"{method}: the reply is not as the interface says: {error!r}") from error
+        raise ProtocolError(f"{method}: the reply does not match the interface: {error!r}") from error
 
 
 _clients: weakref.WeakSet[Client] = weakref.WeakSet()

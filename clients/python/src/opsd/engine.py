@@ -194,7 +194,7 @@ class Engine:
         self._changed = threading.Condition()
         self._threads = []
         self._is_over = True
-        self.broken = "the executor belongs to the process that made it, not to its forked child"
+        self.broken = "the executor belongs to the process that created it, not to its forked child"
         if self._watching is not None:
             self._watching.close()
 

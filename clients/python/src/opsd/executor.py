@@ -57,13 +57,13 @@ class OpsExecutor(Executor):
     ) -> None:
         if opsd._importing_main:
             raise RuntimeError(
-                "the main module makes an executor while a worker imports it; "
+                "the main module creates an executor while a worker imports it; "
                 "put that into `if __name__ == '__main__':`, as for multiprocessing"
             )
         if max_workers is not None and max_workers <= 0:
             raise ValueError("max_workers must be greater than 0")
         if max_workers is not None and "queue" in keys:
-            raise ValueError("max_workers is the limit of a queue of its own; set the limit of the queue instead")
+            raise ValueError("max_workers is the limit of a new queue; set the limit of the queue instead")
         if key == "":
             raise ValueError("a key must not be empty")
         if initializer is not None and not callable(initializer):
@@ -208,7 +208,7 @@ class _Core:
 
     def _check(self) -> None:
         if self._engine.process != os.getpid():
-            raise RuntimeError("the executor belongs to the process that made it, not to its forked child")
+            raise RuntimeError("the executor belongs to the process that created it, not to its forked child")
         if self._engine.broken is not None:
             raise BrokenOpsExecutor(self._engine.broken)
         if self._engine.is_shut_down:

@@ -53,7 +53,7 @@ def main() -> int:
 def read_call(file: Any, index: int) -> tuple[dict[str, Any], bytes]:
     """Returns the header of a file of calls, and one call."""
     if file.read(len(MAGIC)) != MAGIC:
-        raise SystemExit(f"opsd.worker: {file.name} is no file of calls of this version")
+        raise SystemExit(f"opsd.worker: {file.name} is not a file of calls of this version")
     header = marshal.loads(file.read(int.from_bytes(file.read(WORD), "little")))
     table = file.tell()
     file.seek(table + index * WORD)
