@@ -7,10 +7,10 @@ struct CalendarEvidence {
     /// The record of some adjacent instants, in seconds since 1970.
     struct Record { var first: Int, last: Int, count: Int, result: String, graph: String? }
 
-    /// Records of `tick` in order, and the instants that its runs wrote down themselves.
+    /// Records of `tick` in order, and the instants that its runs wrote themselves.
     var records: [Record] = []
     var ticks: [String] = []
-    /// Number of files in the records of `drop`, and the names that its runs wrote down.
+    /// Number of files in the records of `drop`, and the names that its runs wrote.
     var recordedFiles = 0
     var files: [String] = []
     var dropped = 0
@@ -96,7 +96,7 @@ final class Calendar: Sendable {
         return reply["runs"] as? [[String: Any]] ?? []
     }
 
-    /// A record of several files contains their number.
+    /// Returns the number of files in these records. A record of several files contains their number.
     private func recordedFiles(_ rows: [[String: Any]]) -> Int {
         rows.filter { $0["origin"] as? String == "trigger" }.reduce(0) { sum, row in
             sum + ((row["note"] as? String)?.split(separator: " ").first.flatMap { Int($0) } ?? 1)
@@ -138,11 +138,11 @@ extension Checker {
     mutating func triggers() -> Int {
         guard let calendar = evidence.calendar else { return 0 }
         if calendar.recordedFiles != calendar.dropped {
-            find("\(calendar.dropped) files were dropped, and the runs tell of \(calendar.recordedFiles)")
+            find("\(calendar.dropped) files were dropped, and the runs record \(calendar.recordedFiles)")
         }
         var seen: Set<String> = []
         for file in calendar.files where !seen.insert(file).inserted { find("file \(file) was in two runs") }
-        if calendar.files.isEmpty { find("no run was told of a file") }
+        if calendar.files.isEmpty { find("no run received a file") }
         return calendar.dropped
     }
 }

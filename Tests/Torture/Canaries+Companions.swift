@@ -1,8 +1,8 @@
-/// Lies about transfers, the page, functions, units and rights.
+/// False facts about transfers, the page and functions.
 extension Canaries {
     typealias Lie = (name: String, plant: @Sendable (inout Evidence) -> Bool)
 
-    /// Lies for the clients and executors that a run has.
+    /// Returns the false facts about the clients and executors that the run has.
     static func ofCompanions(_ evidence: Evidence) -> [Lie] {
         (evidence.transfers == nil ? [] : ofTransfers) + (evidence.page == nil ? [] : ofPage)
             + (evidence.functions == nil ? [] : ofFunctions)
@@ -20,7 +20,7 @@ extension Canaries {
         (
             "a part of a cancelled transfer is left",
             { evidence in
-                // Nothing may have brought it back since.
+                // A power cut could have restored the file.
                 for place in evidence.faults.indices { evidence.faults[place].harm.remove(.lostOutput) }
                 guard
                     let row = evidence.rows.values.first(where: { evidence.isTransfer($0.id) && !$0.attempts.isEmpty })
@@ -51,9 +51,9 @@ extension Canaries {
             }
         ),
         (
-            "a transfer failed with a code that its server gives no reason for",
+            "a transfer failed with a code that its server cannot cause",
             { evidence in
-                // A disk without room would explain it.
+                // A full disk would explain the failure.
                 for place in evidence.faults.indices { evidence.faults[place].harm.remove(.noRoom) }
                 guard
                     let row = evidence.rows.values.first(where: { evidence.isTransfer($0.id) && !$0.attempts.isEmpty })
@@ -67,7 +67,7 @@ extension Canaries {
 
     private static let ofPage: [Lie] = [
         (
-            "the page was told of an event twice",
+            "the page received an event twice",
             {
                 guard let last = $0.page?.messages.last else { return false }
                 $0.page?.messages.append(last)
@@ -75,7 +75,7 @@ extension Canaries {
             }
         ),
         (
-            "the page was not told of an event",
+            "the page missed an event",
             {
                 guard let count = $0.page?.messages.count, count > 2 else { return false }
                 $0.page?.messages.remove(at: count / 2)
@@ -83,7 +83,7 @@ extension Canaries {
             }
         ),
         (
-            "the page was told of a wrong operation",
+            "the page received a wrong operation",
             {
                 guard let place = $0.page?.messages.lastIndex(where: { $0.operations?.isEmpty == false }) else {
                     return false
@@ -128,7 +128,7 @@ extension Canaries {
         ),
     ]
 
-    /// Changes what is known of the file of a transfer that succeeded.
+    /// Changes the evidence about the file of a successful transfer.
     private static func change(
         _ evidence: inout Evidence, _ change: (inout TransferEvidence, String) -> Void
     ) -> Bool {

@@ -1,11 +1,10 @@
-/// False facts that are added to correct evidence, one at a time. A checker that does not find each of them proves
-/// nothing.
+/// False facts that are added to the evidence, one at a time. A checker that misses one of them proves nothing.
 enum Canaries {
     /// Returns the false facts that were not found.
     static func missed(in evidence: Evidence, findings: Int) -> [String] {
         let found = { (canary: Lie, findings: Int, check: (inout Checker) -> Void) -> String? in
             var copy = evidence
-            guard canary.plant(&copy) else { return "\(canary.name): nothing in this run to plant it in" }
+            guard canary.plant(&copy) else { return "\(canary.name): this run has no evidence to falsify" }
             var checker = Checker(copy)
             checker.enough = findings
             check(&checker)
@@ -17,7 +16,7 @@ enum Canaries {
             + ofCompanions(evidence).compactMap { found($0, honest.findings.count) { $0.checkCompanions() } }
     }
 
-    /// Lies that there is something in this run to plant in.
+    /// Returns all false facts for the evidence of this run.
     static func lies(for evidence: Evidence) -> [Lie] { all + ofCompanions(evidence) }
 
     private static let all: [(name: String, plant: @Sendable (inout Evidence) -> Bool)] = [
@@ -155,7 +154,7 @@ enum Canaries {
             }
         ),
         (
-            "an end was noticed after a minute",
+            "the end of an operation was noticed after a minute",
             { evidence in
                 let samples = Ways(evidence).ends()
                 guard let id = samples.first(where: { $0.longest < Checker.longestWait })?.id,

@@ -1,9 +1,9 @@
 extension Checker {
-    /// Checks that the requested instants were kept by the daemon's own clock, however it was set. An instant that has
+    /// Checks that `notBefore` and deadlines were kept by the daemon's clock, however it was set. An instant that has
     /// passed stays past when the clock is set back.
     mutating func clock() -> Int {
         var checked = 0
-        // Latest instant that the daemon's clock has shown by each event.
+        // Latest instant that the daemon's clock has shown up to the current event.
         var latest: Double = 0
         var readings = ArraySlice(evidence.faults.filter { $0.clock != nil })
         for event in evidence.events {
@@ -21,7 +21,7 @@ extension Checker {
                         find("event \(event.sequence): \(row.id) starts too early")
                     }
                 }
-                // The executor tells when a transfer has begun, which is after the decision to start it.
+                // The executor reports the start of a transfer, which is later than the decision to start it.
                 if let instant = row.deadline, !evidence.isTransfer(row.id) {
                     checked += 1
                     if event.at > instant + Self.rounding { find("event \(event.sequence): \(row.id) starts too late") }

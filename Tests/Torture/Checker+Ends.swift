@@ -10,11 +10,11 @@ extension Checker {
             let plan = evidence.planned[row.name]
             switch outcome {
             case "cancelled" where !mayBeCancelled(row):
-                find("operation \(row.id) is cancelled and nobody asked for it: \(row.cause)")
+                find("operation \(row.id) is cancelled and no client requested that: \(row.cause)")
             case "timedOut" where plan?.hasTimeout != true && row.deadline == nil:
                 find("operation \(row.id) is timedOut without a timeout: \(row.cause)")
             case "skipped" where row.unsatisfied.isEmpty && plan?.hasCondition != true && row.group == nil:
-                find("operation \(row.id) is skipped and nothing was in its way: \(row.cause)")
+                find("operation \(row.id) is skipped without a reason: \(row.cause)")
             case "succeeded" where row.run == 1 && row.unsatisfied.contains { evidence.rows[$0]?.run == 1 }:
                 find("operation \(row.id) succeeded with unsatisfied dependencies \(row.unsatisfied)")
             case "succeeded", "failed", "cancelled", "timedOut", "skipped", "interrupted": break
@@ -33,7 +33,7 @@ extension Checker {
         return mayBeCancelled(parent) || mayTimeOut
     }
 
-    /// Checks that the recorded end of every attempt is the one that its process wrote down.
+    /// Checks that the recorded exit of every attempt is the one that its process wrote.
     mutating func exits() -> Int {
         var checked = 0
         let spans = evidence.spans
@@ -58,14 +58,14 @@ extension Checker {
         let end = evidence.marks.ends[.init(id: row.id, number: attempt.number)]
         let wanted = plan.ending(attempt: attempt.number)
         guard let span = spans[.init(id: row.id, number: attempt.number)] else {
-            return find("\(name) was never told to start")
+            return find("\(name) has no start event")
         }
         switch attempt.outcome {
         case "succeeded":
             if attempt.exitCode ?? (plan.tellsItsEnd ? 0 : nil) != 0 {
                 find("\(name) succeeded with exit code \(String(describing: attempt.exitCode))")
             }
-            if end == nil { find("\(name) succeeded and its process never came to its end") }
+            if end == nil { find("\(name) succeeded and its process wrote no end mark") }
             if wanted.code != 0 { find("\(name) succeeded and had to fail") }
         case "failed" where attempt.exitCode == nil && attempt.signal == nil && end == nil:
             let hadNoRoom = evidence.faults.contains { $0.harm.contains(.noRoom) && $0.overlaps(span) }
@@ -76,11 +76,11 @@ extension Checker {
                     "\(name) failed with code \(String(describing: attempt.exitCode)), signal \(String(describing: attempt.signal)); "
                         + "wanted \(wanted); its mark: \(String(describing: end?.code)); \(row.cause)")
             }
-            if end == nil { find("\(name) failed and its process never came to its end: \(row.cause)") }
+            if end == nil { find("\(name) failed and its process wrote no end mark: \(row.cause)") }
         case "interrupted":
             let isExplained = evidence.faults.contains { $0.harm.contains(.interruption) && $0.overlaps(span) }
-            if !isExplained { find("\(name) is interrupted and no runner died under it") }
-        case "cancelled": if !mayBeCancelled(row) { find("\(name) is cancelled and nobody asked for it") }
+            if !isExplained { find("\(name) is interrupted and its runner did not die") }
+        case "cancelled": if !mayBeCancelled(row) { find("\(name) is cancelled and no client requested that") }
         case "timedOut": if !plan.hasTimeout, row.deadline == nil { find("\(name) is timedOut without a timeout") }
         case "skipped": find("\(name) is skipped although it started")
         default: find("\(name) has the outcome \(attempt.outcome ?? "none") at the end")
@@ -105,7 +105,7 @@ extension Checker {
         return checked
     }
 
-    /// Checks that opsctl shows of each attempt the output that its process wrote.
+    /// Checks that opsctl shows exactly the output that the process of each attempt wrote.
     mutating func logs() -> Int {
         for log in evidence.logs where log.shown != log.written {
             let sizes = "\(log.shown?.utf8.count ?? -1) bytes, wanted \(log.written.utf8.count)"

@@ -2,20 +2,20 @@ extension Checker {
     /// Checks that no message or action of an attacker affects an honest user's operation.
     mutating func impersonation() -> Int {
         for row in evidence.rows.values {
-            // No operation of the load says anything but that it has ended.
+            // Operations of the load report nothing but their end.
             for text in [row.statusText, row.result, row.progress, row.note].compactMap(\.self)
             where !evidence.isTransfer(row.id) || text.contains(Attacker.mine) {
-                find("operation \(row.id) was given a text by somebody else: \(text)")
+                find("operation \(row.id) has a text that its own processes did not send: \(text)")
             }
             for attempt in row.attempts where attempt.exitCode == Self.forgedCode {
-                find("attempt \(attempt.number) of operation \(row.id) was ended by somebody else")
+                find("attempt \(attempt.number) of operation \(row.id) was ended by another user")
             }
-            if row.cause.contains(Attacker.mine) { find("operation \(row.id) has the attackers' words: \(row.cause)") }
+            if row.cause.contains(Attacker.mine) { find("operation \(row.id) has an attacker's cause: \(row.cause)") }
         }
         return evidence.rows.count
     }
 
-    /// Checks that honest logs contain only the output of honest processes, and belong to their user.
+    /// Checks that logs of the honest user contain no output of attackers, and have the right owner.
     mutating func foreignBytes() -> Int {
         for log in evidence.foreignLogs { find(log) }
         return evidence.logsLookedAt
@@ -27,6 +27,6 @@ extension Checker {
         return evidence.attacks.values.reduce(0, +)
     }
 
-    /// The code in a forged end; messages.c has the same.
+    /// Exit code in forged reports of an end; messages.c has the same.
     private static let forgedCode = 99
 }

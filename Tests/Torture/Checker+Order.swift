@@ -1,6 +1,5 @@
 extension Checker {
-    /// Checks dependencies. For operations that a user has retried, it is enough that the dependency was met at an
-    /// earlier time.
+    /// Checks dependencies. For an operation that a user has retried, it is enough that the dependency was met earlier.
     mutating func order() -> Int {
         var checked = 0
         let firsts = firstSequences()
@@ -20,13 +19,13 @@ extension Checker {
         return checked
     }
 
-    /// An edge that was added later applies to later starts.
+    /// Checks an edge that was added to an existing operation. It applies to later starts.
     private mutating func check(
         _ edge: Ledger.Edge, storedBy by: Int, _ starts: [Evidence.Event], _ firsts: Firsts
     ) {
         guard let other = evidence.rows[edge.on], other.run == 1 else { return }
         for event in starts where event.sequence > by && event.sequence < firsts.finished[edge.on] ?? .max {
-            find("event \(event.sequence): operation \(edge.id) starts before \(edge.on), an edge added to it")
+            find("event \(event.sequence): \(edge.id) starts before \(edge.on), a dependency since event \(by)")
         }
     }
 
@@ -55,12 +54,12 @@ extension Checker {
             }
         }
         guard other.run == 1, when != "started" else { return }
-        // The processes' own marks: no mark of a dependency comes after a start of its dependent.
+        // In the marks of the processes, no mark of a dependency comes after a start of its dependent.
         for process in processes(of: id) {
             for start in evidence.marks.startsOf[process] ?? [] {
                 for before in processes(of: on) where (evidence.marks.lastPlaceOf[before] ?? -1) > start.place {
                     find(
-                        "operation \(process) started while \(before), which it waits for, was not over (mark \(start.place))"
+                        "operation \(process) started while \(before), which it waits for, had not ended (mark \(start.place))"
                     )
                 }
             }
@@ -79,7 +78,7 @@ extension Checker {
         }
     }
 
-    /// Returns the operation with the operations that it has produced, or the children of a group.
+    /// Returns an operation and the child that it submits, or the children of a group.
     func processes(of id: Int) -> [Int] {
         guard let row = evidence.rows[id] else { return [id] }
         if !row.isGroup {

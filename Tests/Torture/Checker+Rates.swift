@@ -1,7 +1,7 @@
-/// Checks how many operations of a category started within a time, by the marks of their processes.
+/// Checks the rate of a category by the marks of the processes.
 extension Checker {
-    /// A process may start long after opsd's decision if a fault delays it. But from the first decision of several to
-    /// the last mark of them, no less time passes than the rate demands.
+    /// Checks the time from the first decision to the last mark of each series of starts that is one longer than the
+    /// rate allows. A fault may delay a process after opsd's decision, so marks alone may be too close together.
     mutating func rates() -> Int {
         let rate = Planner.rate
         let starts = ratedStarts()

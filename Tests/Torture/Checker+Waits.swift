@@ -1,15 +1,15 @@
-/// Checks how long operations and calls of honest users waited although nothing prevented them from starting.
+/// Checks how long operations and calls of honest users waited for opsd alone.
 extension Checker {
-    /// Longest time in seconds for which something may wait without a reason.
+    /// Longest time in seconds that an operation or a call may wait without a reason.
     static let longestWait = 6.0
 
-    /// Checks that an operation starts when a slot in pool and queue is free for it.
+    /// Checks that an operation starts soon when pool and queue have a free slot for it.
     mutating func waits() -> Int {
         let ways = knownWays
         for sample in ways.starts() {
             waiting.starts.append(sample)
             if sample.longest > Self.longestWait {
-                find("operation \(sample.id) waited \(sample.longest) s for its start beside a free slot")
+                find("operation \(sample.id) waited \(sample.longest) s for its start while a slot was free")
             }
         }
         return waiting.starts.count
@@ -19,12 +19,12 @@ extension Checker {
     mutating func readiness() -> Int {
         let roots = knownWays.roots()
         for (id, isReady) in roots where !isReady {
-            find("operation \(id) depends on nothing and was not ready at once")
+            find("operation \(id) has no dependencies and was not ready at once")
         }
         return roots.count
     }
 
-    /// Checks that the slot of an operation is freed when its processes are gone.
+    /// Checks that opsd notices the end of a process soon.
     mutating func ends() -> Int {
         let ways = knownWays
         for sample in ways.ends() {
@@ -59,9 +59,9 @@ extension Checker {
 struct Waiting {
     struct Sample {
         var id: Int
-        /// Seconds without the time in which the torture itself caused a delay.
+        /// Longest wait in seconds, without the time in which faults of the torture caused a delay.
         var longest: Double
-        /// The last wait, if the torture did not disturb it.
+        /// Last wait in seconds, if no fault affected it.
         var undisturbed: Double?
     }
     var starts: [Sample] = []
@@ -70,31 +70,31 @@ struct Waiting {
 
     static func summary(_ samples: [Sample]) -> String {
         let times = samples.compactMap(\.undisturbed).sorted()
-        guard let last = times.last else { return "none without a fault beside it" }
+        guard let last = times.last else { return "none unaffected by faults" }
         let shown = [times[times.count / 2], times[times.count * 99 / 100], last].map {
             "\(Int(($0 * 1000).rounded()))"
         }
-        return "\(times.count) without a fault beside them: median \(shown[0]) ms, 99 % within \(shown[1]) ms, "
+        return "\(times.count) unaffected by faults: median \(shown[0]) ms, 99 % within \(shown[1]) ms, "
             + "longest \(shown[2]) ms"
     }
 }
 
-/// Times in which nothing prevented a start.
+/// Times in which an operation of each queue could start.
 struct Ways {
     private let evidence: Evidence
-    /// Times in which a fault of the torture delayed everything, or had just ended.
+    /// Times in which a fault delayed everything, or had just ended.
     private let disturbed: Spans
     private var ofQueue: [String: Way] = [:]
     private let suspensions: Suspensions
     private let executions: Executions
 
-    /// Times of the operations of a queue.
+    /// Times in which operations of a queue could or could not start.
     private struct Way {
         /// A slot was free, nothing was suspended, and there was no disturbance.
         var open: Spans
-        /// No slot was free, because another operation had got the last one; after that a new wait begins.
+        /// No slot was free, because another operation had taken the last one. A new wait begins afterwards.
         var given: Spans
-        /// Starts were not possible for other reasons.
+        /// Starts were impossible for other reasons.
         var blocked: Spans
     }
 
@@ -126,8 +126,8 @@ struct Ways {
             undisturbed: disturbed.meets(span) ? nil : length)
     }
 
-    /// Returns the wait before the first start of each operation. If it needs more than a slot, the wait begins when it
-    /// had everything else.
+    /// Returns the wait before the first start of each operation. If an operation needs more than a slot, only the time
+    /// from its start event to the mark of its process counts.
     func starts() -> [Waiting.Sample] {
         evidence.rows.values.compactMap { row in
             guard !row.isGroup, let start = evidence.marks.startsOf[row.id]?.first, start.attempt.number == 1,
@@ -142,7 +142,7 @@ struct Ways {
             for span in way.given.complement.within(ready...last) {
                 var length = way.open.length(within: span)
                 if span.upperBound == last {
-                    // Counts as one wait together with the next part.
+                    // This part of the wait continues until the start of the process.
                     length += own.longest
                     sample.undisturbed = way.blocked.meets(span) ? nil : own.undisturbed.map { _ in length }
                 }

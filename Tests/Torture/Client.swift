@@ -11,7 +11,7 @@ struct Client {
     let name: String
     private let losesEdges: Bool
     private var submissions = 0
-    /// Number of unfinished operations at which no more are submitted.
+    /// Maximum number of unfinished operations: beyond it nothing is submitted.
     static let backlog = 250
 
     init(
@@ -66,7 +66,7 @@ struct Client {
         }
     }
 
-    /// Refusals are expected; an unavailable disk or a missing reply is a finding.
+    /// Counts an expected failure of a call, and records any other as a finding.
     private func tell(_ error: CallError) {
         switch error {
         case .unreachable: ledger.count("unreachable")
@@ -122,7 +122,7 @@ struct Client {
         return (key, ["operations": operations, "key": key, "capture": capture, "list": true], planned.map(\.name))
     }
 
-    /// Repeats a submission until its result is known, which the key makes safe.
+    /// Repeats a submission until its result is known. The key makes this safe.
     private mutating func submit() throws(CallError) {
         let (key, parameters, names) = prepare()
         while true {
@@ -133,7 +133,7 @@ struct Client {
                 if case .silent = error { throw error }
                 if let refusal = error.refusal, !isExpected(refusal) {
                     ledger.write { $0.submissions[key] = nil }
-                    // The capacity is changed meanwhile: asking for more than the current one is refused correctly.
+                    // Clients change capacities. A request for more than the current capacity is refused correctly.
                     let isAboutIt = Planner.changing.contains { refusal.text.contains($0) }
                     if !isAboutIt { ledger.find("submission \(key) was refused: \(refusal)") }
                     return
@@ -144,7 +144,7 @@ struct Client {
         }
     }
 
-    /// Sends a submission without waiting for the reply: it must be stored completely or not at all.
+    /// Sends a submission without waiting for the reply. It must be stored completely or not at all.
     private mutating func submitAndVanish() throws(CallError) {
         let (_, parameters, _) = prepare()
         ledger.count("vanished submissions")
@@ -166,7 +166,7 @@ struct Client {
 
     // MARK: Changing
 
-    /// Returns mostly one of the newest operations.
+    /// Draws an operation, usually one of the newest.
     private mutating func target() -> Int? {
         let ids = ledger.read { page in Array(page.ids.suffix(300)) }
         return dice.happens(90) ? dice.pick(ids) : dice.pick(Array(ids.suffix(20)))
@@ -186,7 +186,7 @@ struct Client {
 
     private func noteCancelled(_ reply: [String: Any]) {
         let ids = reply["ids"] as? [Int] ?? []
-        // Operations that have ended meanwhile are ignored, and nothing is expected of them.
+        // Some operations had already ended. The reply does not say which, so none is expected to be cancelled.
         guard reply["touched"] as? Int == ids.count else { return }
         ledger.write { $0.cancelled.formUnion(ids) }
     }
@@ -218,7 +218,7 @@ struct Client {
         _ = try command("Suspend", parameters)
         usleep(UInt32(dice.roll(0...200_000)))
         for _ in 0..<200 {
-            // Otherwise the next request may find it suspended without end; `settle` resumes operations that a crash
+            // Repeated, because the queue or graph would stay suspended otherwise. `settle` resumes those that a crash
             // has left suspended.
             do throws(CallError) {
                 _ = try command("Resume", parameters)
@@ -266,7 +266,7 @@ struct Client {
         case 0: try setLimit(dice.roll(0...4), of: "live")
         case 2: try changeUnits()
         case 1: _ = try command("SetCategory", ["name": "gpu", "capacity": dice.roll(0...Planner.unitCapacity)])
-        // With attackers there is always a slot that they cannot get.
+        // If there are attackers, at least one slot always remains that they cannot use.
         default: try setLimit(dice.roll((victims.people == nil ? 1 : 3)...max(3, victims.workers)), of: nil)
         }
     }
@@ -326,7 +326,7 @@ struct Client {
         let answer = try call("Why", ["ref": "\(id)"])
         let reasons = answer["waitingFor"] as? [[String: Any]] ?? []
         if let state = answer["state"] as? String, state == "pending" || state == "ready", reasons.isEmpty {
-            ledger.find("operation \(id) is \(state) and cannot say what it waits for: \(answer)")
+            ledger.find("operation \(id) is \(state) and has no reason for waiting: \(answer)")
         }
     }
 
@@ -342,7 +342,7 @@ struct Client {
         environment["OPS_SOCKET"] = victims.socket
         let deaths = victims.deaths
         guard let words = dice.pick(verbs),
-            let program = try? Program(  // not to be started: told below
+            let program = try? Program(  // a failure is reported below
                 [victims.programs + "/opsctl"] + words, environment: environment, output: "/dev/null")
         else { return ledger.find("opsctl cannot be started") }
         guard let status = program.wait(seconds: 60) else {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Clients and executors beside the load, as far as this machine has what they need.
+/// Clients and executors that run beside the load, if this machine has the programs that they need.
 struct Companions: Sendable {
     let transfers: Transfers?
     let page: Page?

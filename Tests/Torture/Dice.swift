@@ -1,4 +1,4 @@
-/// Randomness that a seed repeats (SplitMix64).
+/// Pseudo-random numbers that depend only on a seed (SplitMix64).
 struct Dice: RandomNumberGenerator {
     private var state: UInt64
 

@@ -1,13 +1,13 @@
 import Foundation
 import Glibc
 
-/// The file system under the state directory, where it is one of the torture's own (scripts/torture).
+/// File system of the state directory. scripts/torture can make one for the run.
 enum Disk: Sendable {
-    /// The machine's: nothing is done to it.
+    /// A file system of the machine, which the torture leaves alone.
     case shared
-    /// A small tmpfs: it can be full.
+    /// A small tmpfs, which can be full.
     case small
-    /// A file system in an image on a tmpfs: it can be full, fail to write, and lose its power.
+    /// A file system in an image on a tmpfs. It can be full, fail to write, and have its power cut.
     case image(Image)
 
     struct Image: Sendable {
@@ -17,21 +17,21 @@ enum Disk: Sendable {
         /// Options of mount(8).
         var options = ""
 
-        /// False where the file system has no call that loses what was not synced.
+        /// False if the file system has no call that discards unsynced data.
         var losesPower: Bool { kind != .btrfs }
     }
 
     var canBeFull: Bool { if case .shared = self { false } else { true } }
     var image: Image? { if case .image(let image) = self { image } else { nil } }
 
-    /// Brings a directory to the disk.
+    /// Syncs a directory.
     static func sync(_ directory: String) throws {
         let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0, fsync(descriptor) == 0 else { throw Trouble("cannot sync \(directory)") }
         close(descriptor)
     }
 
-    /// Writes into a new file until no block is left; deleting it makes room.
+    /// Writes a new file until no block is left. Deleting the file makes room again.
     static func fill(_ path: String) -> Bool {
         let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else { return false }
@@ -41,9 +41,9 @@ enum Disk: Sendable {
         return true
     }
 
-    /// The power goes: what was not synced is lost, and everything fails until it is mounted again.
+    /// Cuts the power: unsynced data are lost, and every call fails until the file system is mounted again.
     static func cutPower(_ mountPoint: String, of image: Image) throws {
-        // A btrfs that could not write has turned itself off.
+        // A btrfs that could not write has already shut itself down.
         guard image.losesPower else { return }
         let directory = open(mountPoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         // EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN are one call. GOING_FLAGS_NOLOGFLUSH: not even the journal's end is written.
@@ -55,7 +55,8 @@ enum Disk: Sendable {
         close(directory)
     }
 
-    /// Takes the file system away once nobody has a file open in it, and does what a machine does at its start.
+    /// Unmounts the file system as soon as no process uses it, repairs it, and mounts it again, as a machine does when
+    /// it starts.
     static func remount(_ image: Image, at mountPoint: String, report: String) throws {
         let end = Date().addingTimeInterval(20)
         while umount(mountPoint) != 0 {
@@ -64,14 +65,14 @@ enum Disk: Sendable {
             }
             usleep(10_000)
         }
-        // The others repair themselves when they are mounted. 1: mended.
+        // The other file systems repair themselves when they are mounted. Status 1: errors were corrected.
         if image.kind == .ext4 { try run(["/sbin/e2fsck", "-p", image.path], report, upTo: 1) }
         try run(["/bin/mount", "-o", image.options, image.path, mountPoint], report, upTo: 0)
         try keepHonest(mountPoint)
     }
 
-    /// Has the loop device below it write one page at a time. Linux 6.18 answers a write of which the file below took
-    /// only a part as if all of it had been written; a page it takes or refuses.
+    /// Makes the loop device write one page at a time. Linux 6.18 reports success for a write of which the file below
+    /// the device took only a part. A single page is taken completely or refused.
     static func keepHonest(_ mountPoint: String) throws {
         let mounts = try String(contentsOfFile: "/proc/self/mounts", encoding: .utf8).split(separator: "\n")
         let device = mounts.map { $0.split(separator: " ") }.last { $0.count > 1 && $0[1] == mountPoint }?[0]

@@ -1,20 +1,20 @@
 import Foundation
 
 extension Evidence {
-    /// So many logs of a run are compared: each takes an opsctl.
+    /// Maximum number of logs that are compared: each needs a run of opsctl.
     private static let mostLogs = 200
 
-    /// Output of attempts that nobody disturbed, drawn at random.
+    /// Reads the logs of undisturbed attempts, in random order.
     mutating func readLogs(_ victims: Victims, _ dice: Dice) throws {
         var dice = dice
         let spans = spans
-        // Output that was written before that may be lost: nothing flushes it.
+        // Output that was written earlier may be lost, because nothing flushes it.
         let lastLoss = faults.filter { $0.harm.contains(.lostOutput) }.map(\.before).max() ?? 0
         for row in rows.values.sorted(by: { $0.id < $1.id }).shuffled(using: &dice) where logs.count < Self.mostLogs {
             guard let plan = planned[row.name], plan.lines > 0 else { continue }
             for attempt in row.attempts where attempt.outcome == "succeeded" || attempt.outcome == "failed" {
                 let key = Marks.Attempt(id: row.id, number: attempt.number)
-                // On a full disk a process could not write all, and says so itself.
+                // On a full disk a process cannot write all its output. Its end mark says so.
                 guard marks.ends[key]?.isLogWhole == true, spans[key]?.lowerBound ?? 0 > lastLoss else { continue }
                 let lines = (0..<plan.lines).map { "\(row.name) attempt \(attempt.number) line \($0)\n" }
                 logs.append(Log(attempt: key, written: lines.joined(), shown: try Self.shown(key, by: victims)))
@@ -34,7 +34,7 @@ extension Evidence {
 }
 
 extension Evidence {
-    /// Looks at every log of an honest user.
+    /// Checks the owner and the bytes of every log of the load, and the size of other logs.
     mutating func readForeignBytes(_ victims: Victims) {
         guard let people = victims.people else { return }
         let place = victims.state + "/logs"
@@ -53,7 +53,7 @@ extension Evidence {
             }
             guard rows[id] != nil else { continue }
             logsLookedAt += 1
-            // A log is its user's while the attempt goes on, and root's afterwards.
+            // A log belongs to its user during the attempt, and to root afterwards.
             if ![0, people.honest.uid].contains(status.st_uid) {
                 foreignLogs.append("log \(name) belongs to user \(status.st_uid)")
             }

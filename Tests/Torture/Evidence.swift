@@ -1,8 +1,8 @@
 import Foundation
 
-/// Everything the checker looks at, gathered when all has settled.
+/// Everything that the checker examines, gathered after all operations have finished.
 struct Evidence {
-    /// An operation as the daemon tells of it at the end.
+    /// An operation as the daemon shows it at the end of the run.
     struct Row {
         var id: Int
         var name: String
@@ -15,7 +15,7 @@ struct Evidence {
         var isGroup: Bool
         var queue: String
         var group: Int?
-        /// Texts that its own processes may have given it.
+        /// Texts that only its own processes may set.
         var statusText: String?
         var result: String?
         var progress: String?
@@ -39,7 +39,7 @@ struct Evidence {
     }
     struct Event {
         var sequence: Int
-        /// In the daemon's clock, and in the machine's.
+        /// Instant by the daemon's clock, and by the machine's.
         var at: Double
         var instant: Double
         var type: String
@@ -53,7 +53,7 @@ struct Evidence {
 
     struct Log {
         var attempt: Marks.Attempt
-        /// Output that its process has written.
+        /// Output that the process wrote.
         var written: String
         /// Output that opsctl shows; nil if it shows none.
         var shown: String?
@@ -75,16 +75,17 @@ struct Evidence {
     var ledger: Ledger.Page
     var watched: Watcher.Seen
     var faults: [Faults.Fault]
-    /// Operations that execute at once, at most.
+    /// Maximum number of operations that execute at once.
     let workers: Int
     var planned: [String: Planned] = [:]
 
     var logs: [Log] = []
-    /// Faults of logs beside a stranger's. Below them, the number of logs read.
+    /// Violations in logs: a wrong owner, an attacker's bytes, or a log of an attacker that is too large.
     var foreignLogs: [String] = []
     var logsLookedAt = 0
-    /// Number of attacks by kind. Below it, successes that must not be possible.
+    /// Number of attacks by kind.
     var attacks: [String: Int] = [:]
+    /// Actions of attackers that opsd must make impossible.
     var powers: [String] = []
     /// Lines of the daemon's log that report a fault of its own code.
     var ownFaults: [String] = []
@@ -111,7 +112,7 @@ struct Evidence {
 
     func isTransfer(_ id: Int) -> Bool { rows[id].flatMap { planned[$0.name] }?.transfer != nil }
 
-    /// The numbers of the events between which each attempt executed.
+    /// Numbers of the events at which each attempt started and ended.
     var spans: [Marks.Attempt: ClosedRange<Int>] {
         var begun: [Int: (number: Int, sequence: Int)] = [:]
         var spans: [Marks.Attempt: ClosedRange<Int>] = [:]
@@ -137,7 +138,7 @@ struct Evidence {
         let newest = (last["operations"] as? [[String: Any]])?.first?["id"] as? Int ?? 0
         while read < newest {
             for fields in try wire.receive()["operations"] as? [[String: Any]] ?? [] {
-                guard let row = Self.row(fields) else { throw Trouble("a row without what it must have: \(fields)") }
+                guard let row = Self.row(fields) else { throw Trouble("a row without a required member: \(fields)") }
                 read = row.id
                 if row.queue == Functions.queue {
                     functionRows[row.id] = .init(attempt: row.attempt, outcome: row.outcome ?? row.state)
@@ -186,7 +187,7 @@ struct Evidence {
 
     private static func seconds(_ instant: Any?) -> Double? {
         guard let text = instant as? String else { return nil }
-        // A text that cannot be read counts as missing, and is found if it is required.
+        // A text that cannot be read counts as missing. The checker notices that if the instant matters.
         return try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text).timeIntervalSince1970
     }
 
@@ -199,7 +200,7 @@ struct Evidence {
         var clock = ClockReader(settings)
         while events.last?.sequence ?? 0 < last {
             guard let event = try wire.receive()["event"] as? [String: Any], let sequence = event["seq"] as? Int else {
-                throw Trouble("Watch brought something else than an event")
+                throw Trouble("Watch sent a reply that is not an event")
             }
             let at = Self.seconds(event["at"]) ?? 0
             events.append(
@@ -212,18 +213,19 @@ struct Evidence {
     }
 }
 
-/// Tells what the machine's clock showed when the programs', which the torture sets, showed something else.
+/// Converts readings of the programs' clock, which the torture sets, into instants of the machine's clock.
 private struct ClockReader {
     private var settings: ArraySlice<Shim.ClockSetting>
     private var latest = -Double.infinity
 
     init(_ settings: [Shim.ClockSetting]) { self.settings = settings[...] }
 
-    /// Returns the instant of a reading; readings come in the order in which they were made.
+    /// Returns the instant of a reading. Readings must be passed in the order in which they were made.
     mutating func instant(of reading: Double) -> Double {
         while let setting = settings.first, let next = settings.dropFirst().first {
             let instant = reading - setting.ahead
-            // If two settings explain it, the older one is taken, unless it is much older than the last one.
+            // If two settings are possible, the older one is taken, unless it leads to a much earlier instant than the
+            // last reading.
             if instant <= next.since + Self.rounding, instant >= latest - Self.disorder { break }
             settings.removeFirst()
         }
@@ -232,6 +234,7 @@ private struct ClockReader {
     }
 
     private static let rounding = 0.005
-    /// Less than the shortest leap: what the runner tells of is older than what opsd knows itself.
+    /// Longest time in seconds by which an instant may precede the last one: the runner's reports have older instants
+    /// than opsd's own events. It is shorter than the shortest leap of the clock.
     private static let disorder = 0.9
 }

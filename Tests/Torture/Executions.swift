@@ -1,12 +1,12 @@
-/// When operations were ready and when they executed, by the machine's clock.
+/// Times at which operations were ready and executed, by the machine's clock.
 struct Executions {
-    /// Each attempt of every user's operations.
+    /// Times of all attempts of all users, except transfers.
     private(set) var all: [Spans.Span] = []
     private(set) var ofQueue: [String: [Spans.Span]] = [:]
-    /// Beginning of the last time of readiness before the first start, and that start.
+    /// Instant at which each operation last became ready before its first start, and instant of that start.
     private(set) var firstReady: [Int: Double] = [:]
     private(set) var firstStart: [Int: Double] = [:]
-    /// From the last mark of an attempt to the event that tells of its end.
+    /// Times from the last mark of an attempt to the event of its end.
     private(set) var ends: [(id: Int, span: Spans.Span)] = []
 
     private let evidence: Evidence
@@ -31,7 +31,7 @@ struct Executions {
         for (id, start) in begun { add(.init(id: id, number: attempts[id] ?? 0), from: start, to: .infinity) }
     }
 
-    /// Processes know better than the daemon when they began, and when they ended.
+    /// Adds an attempt. The marks of its process are more exact than the daemon's events.
     private mutating func add(_ attempt: Marks.Attempt, from begun: Double, to ended: Double) {
         let row = evidence.rows[attempt.id]
         if row?.isGroup == true { return }
@@ -55,22 +55,22 @@ struct Executions {
     }
 }
 
-/// A limit as it changed in a run.
+/// History of a limit during a run.
 struct Limits {
-    /// Instants at which it may have changed.
+    /// Instants at which the limit may have changed.
     let changes: [Double]
     private let first: Int
     private let settings: [Ledger.Limit]
 
-    /// The limit of a queue, or (nil) of the pool.
+    /// Collects the limits of a queue, or of the pool if `queue` is nil.
     init(_ evidence: Evidence, queue: String?, first: Int) {
         self.first = first
         settings = evidence.ledger.limits.filter { $0.queue == queue }.sorted { $0.after < $1.after }
         changes = settings.map(\.after) + settings.map(\.before).filter { $0 < .infinity }
     }
 
-    /// Returns when some executions left no room: `given`, when one of them took the last of it; `limited`, when the
-    /// limit itself was lowered to what already executed.
+    /// Returns the times in which the executions left no room. In `given`, a start took the last slot. In `limited`,
+    /// the limit was lowered to the number of operations that already executed.
     func room(for executions: [Spans.Span]) -> (given: Spans, limited: Spans) {
         var steps = executions.flatMap { [($0.lowerBound, 1), ($0.upperBound, -1)] } + changes.map { ($0, 0) }
         steps.sort { $0.0 < $1.0 }
@@ -99,10 +99,10 @@ struct Limits {
         return (Spans(spans.given), Spans(spans.limited))
     }
 
-    /// Returns the least of the values that it may have had at an instant.
+    /// Returns the lowest value that the limit may have had at an instant.
     func least(_ instant: Double) -> Int {
         let begun = settings.prefix { $0.after <= instant }
-        // The last that had certainly begun to hold overrides those that had done so before it was asked for.
+        // The last setting that was certainly in force replaces all that were in force before it was requested.
         guard let certain = begun.last(where: { $0.before <= instant }) else {
             return min(first, begun.map(\.value).min() ?? first)
         }
@@ -110,12 +110,12 @@ struct Limits {
     }
 }
 
-/// Suspended queues and graphs, with their times.
+/// Times in which everything, a queue or a graph was suspended.
 struct Suspensions {
     private(set) var ofAll = Spans([])
     private(set) var ofQueue: [String: Spans] = [:]
     private(set) var ofGraph: [String: Spans] = [:]
-    /// Operations that were suspended themselves at some time.
+    /// Operations that were suspended individually at some time.
     private(set) var operations: Set<Int> = []
 
     private struct Level: Hashable { var queue: String?, graph: String? }

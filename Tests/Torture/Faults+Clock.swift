@@ -1,17 +1,17 @@
 import Foundation
 import Glibc
 
-/// The wall clock of opsd and its runner, set while they run and while opsd is down.
+/// Faults of the wall clock of opsd and its runner, while they run and while opsd is down.
 extension Faults {
-    /// Sets the clock forward by seconds, minutes, hours or days. It is never set back from there.
+    /// Sets the clock forward by a second, half a minute, an hour or 26 hours, and leaves it there.
     mutating func setClockForward() -> Fault {
         let fault = begin("clock forward")
         if let shim = victims.shim { setClock(shim.offset + leap()) }
         return fault
     }
 
-    /// Sets the clock back. Operations that wait for an instant then wait longer. So that everything finishes in the
-    /// end, the clock is corrected after a while, which is another jump.
+    /// Sets the clock back. Operations that wait for an instant then wait longer. After a while another jump corrects
+    /// the clock, so that everything finishes.
     mutating func setClockBack() throws -> Fault {
         let diesMeanwhile = dice.happens(40)
         var fault = begin(diesMeanwhile ? "clock back, kill -9 opsd" : "clock back")

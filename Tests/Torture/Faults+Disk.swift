@@ -1,15 +1,16 @@
 import Foundation
 import Glibc
 
-/// A disk that is full, that fails, and that loses its power.
+/// Faults of the disk: it is full, its calls fail, or its power is cut.
 extension Faults {
-    /// No block is left for a while; sometimes opsd dies meanwhile.
+    /// Fills the disk for a while. Sometimes opsd is killed meanwhile.
     mutating func fillDisk() throws -> Fault {
         let path = victims.state + "/filler"
         return try disturb("disk full", [.noRoom], begin: { Disk.fill(path) }, end: { unlink(path) })
     }
 
-    /// The room under the image goes: the file system takes what is written, and fails to bring it to the disk.
+    /// Fills the file system that contains the image. The file system in the image then accepts data and fails to write
+    /// them to its disk.
     mutating func starveDisk() throws -> Fault {
         guard let image = victims.disk.image else { return begin("nothing") }
         let path = image.path + ".filler"
@@ -20,8 +21,9 @@ extension Faults {
         return try cutPower("\(kind), mounted again")
     }
 
-    /// A file system that cannot write its journal shuts itself down, at the latest when it has to write it again. Then
-    /// everything must be stopped, and the file system mounted again.
+    /// True if the file system accepts a new file and a sync. A file system that cannot write its journal shuts itself
+    /// down, at the latest at the next write to the journal. Then everything must be stopped, and the file system
+    /// mounted again.
     private var isDiskWritable: Bool {
         let path = victims.state + "/probe"
         let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
@@ -33,7 +35,7 @@ extension Faults {
         return write(file, path, 1) == 1 && fsync(file) == 0
     }
 
-    /// Checks that the disk's failure has not damaged the database. All of it is read, because most pages are rarely
+    /// Checks that the fault has not damaged the database. The whole database is read, because most pages are rarely
     /// needed.
     private func expectSound(after fault: Fault) throws {
         let problems: [String]
@@ -60,7 +62,7 @@ extension Faults {
                 shim.failDisk(calls, oneIn: every)
                 return true
             }, end: { shim.repairDisk() })
-        return shim.failedCalls > before ? fault : begin("I/O errors that nobody met")
+        return shim.failedCalls > before ? fault : begin("I/O errors that affected no call")
     }
 
     private mutating func disturb(_ kind: String, _ harm: Fault.Harm = [], begin: () -> Bool, end: () -> Void) throws
@@ -88,8 +90,8 @@ extension Faults {
         return fault
     }
 
-    /// Kills the machine: first it stops opsd's replies, then it cuts the disk's power, then it kills every process.
-    /// All data that were not synced are lost.
+    /// Simulates a power cut of the machine: stops opsd's replies, cuts the disk's power, and kills every process. All
+    /// unsynced data are lost.
     mutating func cutPower(_ kind: String = "power cut") throws -> Fault {
         guard let image = victims.disk.image else { return begin("nothing") }
         let fault = begin(kind, [.interruption, .lostOutput])

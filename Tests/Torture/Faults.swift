@@ -1,31 +1,31 @@
 import Foundation
 import Glibc
 
-/// Causes faults at random moments, and repairs what an administrator would.
+/// Injects faults at random moments, and repairs them as an administrator would.
 struct Faults {
-    /// One fault, and the numbers of events between which it happened.
+    /// One fault, and the numbers of the events between which it happened.
     struct Fault: Sendable {
-        /// Harm that a fault may do to operations, beside making them wait.
+        /// Harm that a fault may do to operations, apart from delaying them.
         struct Harm: OptionSet, Sendable {
             let rawValue: Int
             /// Processes may have lost their runner.
             static let interruption = Harm(rawValue: 1)
-            /// Logs may not be made.
+            /// Logs may be impossible to create.
             static let noRoom = Harm(rawValue: 2)
-            /// Output may be lost: nothing flushes it.
+            /// Output may be lost, because nothing flushes it.
             static let lostOutput = Harm(rawValue: 4)
         }
         var kind: String
         var harm: Harm = []
         var after: Int
         var before = Int.max
-        /// Reading of the programs' clock before it was set back: an instant may have come that no event records.
+        /// Reading of the programs' clock before it was set back. An instant up to it may have passed without an event.
         var clock: Double?
-        /// The time that it took, by the machine's clock.
+        /// Beginning and end of the fault, by the machine's clock.
         var began = Instant.now
         var ended = Instant.now
 
-        /// Does not explain a violation: it must be found itself.
+        /// True for a planted fault. It explains no violation, because the checker must find it.
         var isSabotage: Bool { kind.hasPrefix("sabotage") }
 
         /// Returns true if the fault may have affected something that began and ended with these events.
@@ -37,13 +37,13 @@ struct Faults {
     let watcher: Watcher
     let ledger: Ledger
     private(set) var done: [Fault] = []
-    /// The runner when last looked at, and the one that was killed last.
+    /// Runner at the last check, and the runner that was killed last.
     private var runner: pid_t?
     private var killedRunner: pid_t?
-    /// Faults to draw from, each as often as it stands here.
+    /// Faults to draw from. Each is in the list as often as its weight says.
     private let choices: [(inout Faults) throws -> Fault]
-    /// Faults with their times, for a reader who looks for the cause of a violation.
-    private let diary: FileHandle?
+    /// File that lists the faults with their times, which helps to find the cause of a violation.
+    private let list: FileHandle?
 
     typealias Choice = (name: String, weight: Int, fault: (inout Faults) throws -> Fault)
 
@@ -62,7 +62,7 @@ struct Faults {
         ]
     }
 
-    /// `only`: names of faults; empty for all that this run can have.
+    /// `only`: names of faults, or empty for all that are possible in this run.
     init(
         dice: Dice, victims: Victims, watcher: Watcher, ledger: Ledger, companions: Companions, only: [String],
         sabotage: Sabotage?
@@ -89,10 +89,10 @@ struct Faults {
             .flatMap { Array(repeating: $0.fault, count: $0.weight) }
         let path = victims.work + "/faults"
         let isThere = FileManager.default.createFile(atPath: path, contents: nil)
-        diary = isThere ? FileHandle(forWritingAtPath: path) : nil
+        list = isThere ? FileHandle(forWritingAtPath: path) : nil
     }
 
-    /// Causes one fault every few seconds until then. Throws if a program does not recover.
+    /// Injects a fault every second or two until `end`. Throws if a program does not recover.
     mutating func run(until end: Date) throws {
         let begun = Date()
         rest(dice.roll(200...longestRest))
@@ -103,7 +103,7 @@ struct Faults {
             fault.began = began
             fault.ended = Instant.now
             if fault.harm.contains(.interruption) { runner = nil }
-            diary?.write(Data("\(Date().ISO8601Format()) after event \(fault.after): \(fault.kind)\n".utf8))
+            list?.write(Data("\(Date().ISO8601Format()) after event \(fault.after): \(fault.kind)\n".utf8))
             rest(dice.roll(200...longestRest))
             fault.before = try lastSequence()
             done.append(fault)
@@ -123,7 +123,7 @@ struct Faults {
         try findDeaths()
     }
 
-    /// As many faults in a minute with times of calm as without them.
+    /// Longest pause between faults in milliseconds. With quiet periods it is shorter, for the same number of faults.
     private var longestRest: Int { victims.people == nil ? 2500 : 1500 }
 
     /// Checks that both programs are ended only by the torture.
@@ -139,7 +139,7 @@ struct Faults {
 
     func rest(_ milliseconds: Int) { usleep(UInt32(milliseconds) * 1000) }
 
-    /// A fault that begins now.
+    /// Returns a fault that begins now.
     func begin(_ kind: String, _ harm: Fault.Harm = []) -> Fault {
         Fault(kind: kind, harm: harm, after: watcher.count)
     }
@@ -151,7 +151,7 @@ struct Faults {
         try victims.stop(SIGKILL)
         if dice.happens(60) { rest(dice.roll(0...400)) }
         try victims.start()
-        // In the midst of its recovery, again.
+        // Sometimes opsd is killed once more, during its recovery.
         if dice.happens(25) {
             try victims.stop(SIGKILL)
             try victims.start()

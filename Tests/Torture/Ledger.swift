@@ -1,21 +1,22 @@
 import Synchronization
 
-/// Requests of the clients and the answers to them; the only thing that clients share.
+/// Record of the clients' requests and of the replies to them, which all clients share.
 final class Ledger: Sendable {
-    /// One submission, known by its key.
+    /// One submission, identified by its key.
     struct Submission: Sendable {
         var key: String
         var operations: [Planned]
-        /// Ids by name, once it was acknowledged.
+        /// Ids by name, once the submission is acknowledged.
         var ids: [String: Int]?
         var graph: String?
     }
     struct Edge: Sendable, Hashable { var id: Int, on: Int, when: String }
-    /// A limit that was set, of a queue or (nil) of the pool.
+    /// New limit of a queue, or of the pool if `queue` is nil.
     struct Limit: Sendable {
         var queue: String?
         var value: Int
-        /// Instants between which it began to hold; never, if the answer was lost: then it may hold or not.
+        /// Instants between which the limit came into force. `before` stays infinite if the reply was lost: then the
+        /// limit may be in force or not.
         var after: Double
         var before = Double.infinity
     }
@@ -25,19 +26,19 @@ final class Ledger: Sendable {
         /// Acknowledged ids, oldest first, and their graphs.
         var ids: [Int] = []
         var graphs: [String] = []
-        /// Operations that some client asked to cancel, successfully or not.
+        /// Operations for which a client requested a cancel, successfully or not.
         var mayBeCancelled: Set<Int> = []
         var graphsThatMayBeCancelled: Set<String> = []
-        /// The daemon said that it has stored a cancel for these.
+        /// Operations whose cancel the daemon acknowledged.
         var cancelled: Set<Int> = []
         var mayBeRetried: Set<Int> = []
         var retried: Set<Int> = []
-        /// With a sequence number by which each was stored.
+        /// Added edges, each with the number of an event at which it was already stored.
         var edgesAdded: [Edge: Int] = [:]
         /// Edges that some client may have removed.
         var edgesInDoubt: Set<Edge> = []
         var calls: [String: Int] = [:]
-        /// Instants of questions and of the answers to them.
+        /// Times from each call to its reply.
         var answered: [ClosedRange<Double>] = []
         var limits: [Limit] = []
         var findings: [String] = []
@@ -51,7 +52,7 @@ final class Ledger: Sendable {
 
     var copy: Page { page.withLock { $0 } }
 
-    /// Something that must not be, seen while it ran.
+    /// Records a violation that was seen during the run.
     func find(_ text: String) {
         let count = page.withLock {
             $0.findings.append(text)
@@ -60,12 +61,12 @@ final class Ledger: Sendable {
         whenFound.withLock { $0 }?(count, text)
     }
 
-    /// Called with the number and the text of each finding: something may have to be kept that is lost later.
+    /// Sets the function that gets the number and the text of each finding, so that it can save what is lost later.
     func onFinding(_ keep: @escaping @Sendable (Int, String) -> Void) { whenFound.withLock { $0 = keep } }
 
     func count(_ what: String) { page.withLock { $0.calls[what, default: 0] += 1 } }
 
-    /// Acknowledged: from here on it must never be missing.
+    /// Records that a submission was acknowledged: from now on it must never be missing.
     func acknowledge(_ key: String, graph: String, ids: [String: Int]) {
         page.withLock { page in
             page.submissions[key]?.ids = ids

@@ -2,11 +2,12 @@ import Foundation
 import Glibc
 
 /// torture --minutes N --seed S [--clients N] [--workers N] [--work DIR] [--source DIR]
-///     [--small-disk | --image FILE --kind ext4|xfs|btrfs --mount OPTIONS] [--shim LIBRARY] [--only FAULT,FAULT...] [--attacks all|none|ATTACK,ATTACK...]
-///     [--no-cgroup] [--sabotage KIND]
+///     [--small-disk | --image FILE --kind ext4|xfs|btrfs --mount OPTIONS] [--shim LIBRARY] [--only FAULT,FAULT...]
+///     [--attacks all|none|ATTACK,ATTACK...] [--no-cgroup] [--sabotage KIND]
 ///
-/// Runs the real programs under random clients and random faults, lets everything settle, and then proves from what
-/// the operations wrote down themselves that every promise held. Ends with 0 when it did, with 1 when it did not.
+/// Runs the real programs with random clients and random faults, waits until all operations have finished, and checks
+/// every promise against the marks that the operations wrote themselves. The exit status is 0 if every promise held, 1
+/// if one was broken, and 2 if the torture could not continue.
 @main struct Main {
     static func main() {
         do {
@@ -28,18 +29,18 @@ struct Arguments: Sendable {
     var clients = 3
     var workers = 4
     var work = ""
-    /// Checkout with the clients that are not Swift; nil: without them.
+    /// Source tree with the page, the Python package and the server for transfers; nil: without them.
     var source: String?
     var disk = Disk.shared
-    /// Library to preload, so that clocks can be set and disks fail.
+    /// Preloaded library that sets the clock and makes calls on the disk fail.
     var shim: String?
-    /// Names of faults (Faults.swift), to look for what a violation needs; empty: all.
+    /// Names of the faults to inject (Faults.swift), to find out which ones a violation needs; empty: all.
     var only: [String] = []
     /// True if operations have control groups, where the machine has them.
     var usesControlGroups = true
     /// Attacks by hostile users, where the torture is root.
     var attacks = Attack.allCases
-    /// Planted fault that the checker has to find.
+    /// Planted fault, which the checker must find.
     var sabotage: Sabotage?
 
     init(_ words: ArraySlice<String>) throws {

@@ -6,7 +6,7 @@ struct Marks {
     struct Start { var place: Int, attempt: Attempt, name: String, at: Double }
     struct End { var place: Int, attempt: Attempt, code: Int, isLogWhole: Bool, at: Double }
 
-    /// Every one, also those that must not be.
+    /// All starts, including those that break a promise.
     var starts: [Start] = []
     var ends: [Attempt: End] = [:]
     var startsOf: [Int: [Start]] = [:]

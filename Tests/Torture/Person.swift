@@ -16,20 +16,20 @@ struct Person: Sendable {
     }
 }
 
-/// The users that a run borrows. Every Debian has them, and nothing of the machine runs as one of them for long.
+/// Users that a run uses. Every Debian system has them, and no other program runs as one of them for long.
 struct People: Sendable {
-    /// Submits the load whose promises are checked.
+    /// User that submits the load, for which the promises are checked.
     let honest: Person
-    /// Attacks it.
+    /// User that attacks the load.
     let hostile: Person
 
-    /// Returns the users, or the reason why this run has to do without them.
+    /// Returns the users, or the reason why this run cannot have them.
     static func find(work: String) -> Result<People, Trouble> {
         guard geteuid() == 0 else { return .failure(Trouble("only root can be several users")) }
         guard let honest = Person(named: "daemon"), let hostile = Person(named: "nobody") else {
             return .failure(Trouble("this machine has no users daemon and nobody"))
         }
-        // They must get to the socket and to the programs.
+        // The users must be able to reach the socket and the programs.
         var path = (work as NSString).deletingLastPathComponent
         while path != "/", !path.isEmpty {
             var status = stat()

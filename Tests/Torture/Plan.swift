@@ -3,44 +3,44 @@ struct Planned: Sendable {
     struct Edge: Sendable { var on: String, when: String }
 
     var name: String
-    /// The group it is in.
+    /// Name of its group.
     var parent: String?
     var children: [String] = []
     var isGroup = false
     var after: [Edge] = []
-    /// Words for the marking program.
+    /// Arguments of torture-mark.
     var words: [String] = []
     var code = 0
     var signal = 0
-    /// The first attempt that succeeds.
+    /// Number of the first attempt that succeeds.
     var until = Int.max
     var lines = 0
     var hasTimeout = false
-    /// Seconds after its submission before which it must not start.
+    /// Shortest time in seconds between its submission and its start.
     var delay: Double?
     var hasCondition = false
     var isHeld = false
     var hasCategories = false
-    /// Its category limits how many start within a time.
+    /// True if its category has a rate.
     var isRated = false
-    /// A process of it may live longer than the one that writes the marks.
+    /// True if another of its processes may outlive the one that writes the marks.
     var hasGrandchild = false
-    /// It ends when it says so, whatever its process does then.
+    /// True if the operation ends when it reports its end, not when its process ends.
     var tellsItsEnd = false
     var retryLimit = 0
     /// Child that the operation submits while it executes.
     var product: String?
-    /// File that it fetches instead of executing the marking program.
+    /// File that the operation fetches instead of executing torture-mark.
     var transfer: PlannedTransfer?
 
-    /// The exit code (nil: it ends by `signal`) of one attempt that nobody disturbs.
+    /// Returns the exit code of an undisturbed attempt, or the signal that ends it.
     func ending(attempt: Int) -> (code: Int?, signal: Int?) {
         if attempt >= until { return (0, nil) }
         return signal > 0 ? (nil, signal) : (code, nil)
     }
 }
 
-/// Draws random graphs: the JSON to submit and what it should lead to.
+/// Draws random graphs: the JSON to submit, and the operations that should result from it.
 struct Planner {
     var dice: Dice
     let prefix: String
@@ -48,24 +48,24 @@ struct Planner {
     let opsctl: String
     let highestPriority: Int
     private let isForged: Bool
-    /// True if the server of the transfers is one against which no client can do anything.
+    /// True if the server changes files in a way that no client can detect, which is a planted fault.
     let isTreacherous: Bool
     private let transfers: Transfers?
     private var count = 0
     private var planned: [Planned] = []
 
     static let queues = ["default", "default", "default", "main", "one", "two", "three", "live"]
-    /// Limits of the queues; the limit of `live` is changed while it runs, never above this.
+    /// Limits of the queues. The limit of `live` changes during the run, and never exceeds this one.
     static let queueLimits = ["main": 1, "one": 1, "two": 2, "three": 3, "live": 4]
     static let unitCapacity = 3
-    /// Categories of named units, each of which so many operations may hold at once.
+    /// Categories of named units. At most `share` operations hold a unit at once.
     static let namedUnits = [
         NamedUnits(category: "tpu", names: ["t0", "t1", "t2", "t3"], share: 1),
         NamedUnits(category: "mig", names: ["m0", "m1"], share: 2),
     ]
-    /// Categories whose capacity is changed while it runs.
+    /// Categories whose capacity changes during the run.
     static let changing = ["gpu"] + namedUnits.map(\.category)
-    /// Category of which so many operations may start within so many seconds.
+    /// Category in which at most `count` operations may start within `seconds`.
     static let rate = (category: "api", count: 2, seconds: 1.0)
 
     struct NamedUnits { var category: String, names: [String], share: Int }
@@ -84,7 +84,7 @@ struct Planner {
         self.mark = mark
     }
 
-    /// A graph of so many top-level operations, some of them groups.
+    /// Draws a graph of `size` top-level operations, some of which are groups.
     mutating func graph(_ size: Int) -> (operations: [[String: Any]], planned: [Planned]) {
         planned = []
         var operations: [[String: Any]] = []
@@ -165,7 +165,8 @@ struct Planner {
         if queue == nil { operation["queue"] = queueName }
         if group == nil { addCategories(&operation, &words, &plan) }
         plan.hasCategories = operation["categories"] != nil
-        // In the queue without a limit: the time before the start of a transfer is not told of, and counts for limits.
+        // Transfers are only in the queue without a limit: limits also count the time between the decision and the
+        // start of a transfer, which no event shows.
         if let transfers, queueName == "default", dice.happens(10) {
             addScheduling(&operation, &plan)
             addTransfer(&operation, &plan, from: transfers)
@@ -210,7 +211,7 @@ struct Planner {
         }
     }
 
-    /// Some units of a category that names them, or all; with the word that has the kernel's locks on them taken.
+    /// Draws some or all units of a category of named units, and the argument that makes torture-mark lock them.
     private mutating func namedUnits() -> (category: [String: Any], word: String) {
         let units = dice.pick(Self.namedUnits) ?? Self.namedUnits[0]
         let isExclusive = dice.happens(10)
@@ -260,7 +261,7 @@ struct Planner {
             plan.hasTimeout = true
             operation["timeout"] = "\(dice.roll(20...400))ms"
         } else if plan.product == nil, !plan.tellsItsEnd, dice.happens(4) {
-            // Never reached, however the clock is set: an hour of the clock on the wall is no hour of execution.
+            // Never reached, even if the wall clock is set forward, because timeouts do not follow it.
             operation["timeout"] = "1h"
         }
     }

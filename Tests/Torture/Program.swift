@@ -5,7 +5,7 @@ import Glibc
 struct Program: Sendable {
     let pid: pid_t
 
-    /// Starts it in a process group of its own: a terminal's Ctrl-C is the torture's to handle.
+    /// Starts the program in a process group of its own, so that a terminal's Ctrl-C reaches only the torture.
     init(_ arguments: [String], environment: [String: String], output: String, input: String = "/dev/null") throws {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -28,7 +28,7 @@ struct Program: Sendable {
 
     func signal(_ number: Int32) { kill(pid, number) }
 
-    /// The status as a shell says it (128+n for a signal), or nil when it has not ended by then.
+    /// Returns the exit status as a shell shows it (128+n for signal n), or nil if the program has not ended by then.
     func wait(seconds: Double) -> Int32? {
         let end = Date().addingTimeInterval(seconds)
         while true {
@@ -42,7 +42,7 @@ struct Program: Sendable {
     }
 }
 
-/// Failure after which the torture itself cannot go on; not a finding.
+/// Failure after which the torture cannot continue.
 struct Trouble: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

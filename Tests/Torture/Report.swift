@@ -1,4 +1,4 @@
-/// Account of a run and its checks, for a reader who wants proof.
+/// Report of a run and its checks.
 struct Report {
     let evidence: Evidence
     let victims: Victims
@@ -16,7 +16,7 @@ struct Report {
         print("calls: \(Self.list(evidence.ledger.calls))")
         var faults: [String: Int] = [:]
         for fault in evidence.faults { faults[fault.kind, default: 0] += 1 }
-        // Faults of clients in their connections.
+        // Clients also cause faults, in their own connections.
         for kind in ["connections cut", "vanished submissions"] { faults[kind] = evidence.ledger.calls[kind] }
         print("faults: \(faults.values.reduce(0, +)): \(Self.list(faults)); starts of opsd: \(victims.starts)")
         if !evidence.attacks.isEmpty {
@@ -26,7 +26,7 @@ struct Report {
         if let transfers = evidence.transfers {
             print(
                 "transfers: \(transfers.files.count) files, \(transfers.requests) requests to the server, "
-                    + "\(transfers.fetches.count) of them with a witness")
+                    + "\(transfers.fetches.count) of them with recorded times")
         }
         if let page = evidence.page {
             print("page: \(page.connections) connections, \(page.messages.count) messages")
@@ -41,7 +41,7 @@ struct Report {
                 "shim: \(shim.failedCalls) calls on the disk failed, \(shim.clockReadings) clock readings moved, "
                     + "\(shim.timersMoved) timers set again; the clock ended \(Int(shim.offset)) s ahead")
         } else {
-            print("NOT TORTURED: clocks and I/O errors, for want of the preloaded library")
+            print("NOT TORTURED: clocks and I/O errors: there is no preloaded library (--shim)")
         }
         if let image = victims.disk.image {
             if !image.losesPower {
@@ -60,7 +60,7 @@ struct Report {
         ] {
             print("\(name): \(Waiting.summary(samples))")
         }
-        print("  checked \(Canaries.lies(for: checker.evidence).count): lies planted in this evidence are found")
+        print("  checked \(Canaries.lies(for: checker.evidence).count): planted false facts are found")
         var times: [String: Int] = [:]
         for finding in checker.findings { times[finding, default: 0] += 1 }
         var seen: Set<String> = []

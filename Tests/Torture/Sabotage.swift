@@ -1,21 +1,21 @@
 import Foundation
 import Glibc
 
-/// Planted faults, each with the effect of a bug that opsd must never have: a torture that stays calm proves nothing.
+/// Planted faults, each with the effect of a bug that opsd must never have. A checker that misses one proves nothing.
 enum Sabotage: String {
-    /// Acknowledged work is lost: while opsd is down its database goes back by a moment.
+    /// Acknowledged work is lost: while opsd is down, an earlier copy replaces its database.
     case forgetting
     /// An attempt is started twice.
     case twins
-    /// Queues let more execute than they may.
+    /// Queues execute more operations than their limits allow.
     case limits
     /// Named units have more holders than their share.
     case units
-    /// More start within a time than may.
+    /// Starts exceed the rate of their category.
     case rates
     /// An instant of a schedule runs twice.
     case instants
-    /// A transfer is put together from two versions of a file.
+    /// A transferred file contains bytes of two versions.
     case bytes
     /// The page receives events twice after a reconnection.
     case page
@@ -23,16 +23,16 @@ enum Sabotage: String {
     case rights
     /// A function runs twice in one attempt.
     case functions
-    /// Dependencies are lost on their way.
+    /// Dependencies are dropped at the submission.
     case edges
-    /// Nothing starts for seconds, although slots are free.
+    /// No operation starts for seconds, although slots are free.
     case standstill
-    /// Operations of the load are named by a text that their own processes have not sent.
+    /// Operations of the load have a text of an attacker as their status.
     case forging
 }
 
 extension Faults {
-    /// As if commits had not been brought to the disk.
+    /// Has the effect of commits that do not reach the disk.
     mutating func forget() throws -> Fault {
         let fault = begin("sabotage: forgetting", [.interruption, .lostOutput])
         let kept = victims.work + "/kept"
@@ -47,7 +47,7 @@ extension Faults {
         return fault
     }
 
-    /// As if the runner slept until somebody's process has begun.
+    /// Has the effect of a runner that sleeps until the process of a user has started.
     mutating func standStill() -> Fault {
         let fault = begin("sabotage: standstill")
         guard let pid = victims.runnerPid else { return begin("nothing") }
@@ -64,7 +64,7 @@ extension Faults {
         else { throw Trouble("cannot write \(path)") }
     }
 
-    /// As if a launch that was in doubt had been repeated.
+    /// Has the effect of a launch that is repeated because its success is unknown.
     mutating func startTwice() throws -> Fault {
         let fault = begin("sabotage: twins")
         for process in victims.processes where process.words.contains("/torture-mark ") {
@@ -74,7 +74,7 @@ extension Faults {
             }
             let variables = fields("environ").map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
             let words = fields("cmdline")
-            // It may have ended while we looked.
+            // The process may have ended meanwhile.
             guard !words.isEmpty, !variables.isEmpty else { continue }
             let environment = Dictionary(variables.map { ($0[0], $0.count > 1 ? $0[1] : "") }) { first, _ in first }
             _ = try Program(words, environment: environment, output: "/dev/null").wait(seconds: 20)

@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Library preloaded into opsd and its runner (Tests/TortureShim). It controls their wall clock and the failures of
-/// their disk.
+/// Library that is preloaded into opsd and its runner (Tests/TortureShim). It sets their wall clock, and makes calls on
+/// their disk fail.
 final class Shim: Sendable {
     /// The layout of `struct controls` in shim.c.
     private struct Controls {
@@ -27,7 +27,7 @@ final class Shim: Sendable {
         static let open = Calls(rawValue: 8)
     }
 
-    /// Since that instant the programs' clock has been ahead by so many seconds.
+    /// Lead of the programs' clock in seconds, and the instant from which it applies.
     struct ClockSetting: Sendable { var since: Double, ahead: Double }
 
     private let settings = Mutex<[ClockSetting]>([.init(since: -.infinity, ahead: 0)])
@@ -36,7 +36,7 @@ final class Shim: Sendable {
 
     private let library: String
     private let path: String
-    // Shared with the programs, whose side of it is atomic; words of this size are written and read whole.
+    // Shared with the programs, which access it atomically. The machine reads and writes words of this size whole.
     private nonisolated(unsafe) let controls: UnsafeMutablePointer<Controls>
 
     init(library: String, work: String) throws {
@@ -56,7 +56,7 @@ final class Shim: Sendable {
     /// Lead of the programs' wall clock, in seconds.
     var offset: Double { Double(controls.pointee.clockOffset) / 1e9 }
 
-    /// Sets their clock, as an administrator would: they are there, and armed timers follow.
+    /// Sets the programs' clock, as an administrator would, and tells the programs to set armed timers again.
     func setClock(ahead seconds: Double, tell processes: [pid_t]) {
         settings.withLock { $0.append(.init(since: Instant.now, ahead: seconds)) }
         controls.pointee.clockOffset = Int64(seconds * 1e9)

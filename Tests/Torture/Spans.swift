@@ -5,12 +5,12 @@ enum Instant {
     static var now: Double { Date().timeIntervalSince1970 }
 }
 
-/// A set of instants: spans of time in their order, none of which meets another.
+/// A set of instants, stored as ordered spans of time that do not touch.
 struct Spans: Sendable {
     typealias Span = ClosedRange<Double>
     private(set) var list: [Span] = []
 
-    /// Unites spans in any order.
+    /// Makes the union of spans in any order.
     init(_ spans: [Span]) {
         for span in spans.sorted(by: { $0.lowerBound < $1.lowerBound }) {
             if let last = list.last, span.lowerBound <= last.upperBound {
@@ -23,7 +23,7 @@ struct Spans: Sendable {
 
     func union(_ other: Spans) -> Spans { Spans(list + other.list) }
 
-    /// Returns the rest of all time.
+    /// All instants outside the set.
     var complement: Spans {
         var gaps: [Span] = []
         var end = -Double.infinity
@@ -35,7 +35,7 @@ struct Spans: Sendable {
         return Spans(gaps)
     }
 
-    /// Returns the spans within one, cut to it.
+    /// Returns the spans that meet `bounds`, cut to it.
     func within(_ bounds: Span) -> [Span] {
         var found: [Span] = []
         for place in firstEnding(after: bounds.lowerBound)..<list.count {
@@ -45,7 +45,7 @@ struct Spans: Sendable {
         return found
     }
 
-    /// Returns how much of a span is in this set.
+    /// Returns the part of `bounds` that is in the set, in seconds.
     func length(within bounds: Span) -> Double {
         within(bounds).reduce(0) { $0 + $1.upperBound - $1.lowerBound }
     }

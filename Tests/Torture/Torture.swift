@@ -45,9 +45,9 @@ struct Torture {
         }
         let (record, kept) = (victims.state + "/record", victims.work + "/record-of-finding-")
         ledger.onFinding { number, text in
-            // At once, whatever becomes of the run.
+            // Printed at once, because the run may not reach its report.
             FileHandle.standardError.write(Data("torture: after event \(watcher.count): \(text)\n".utf8))
-            // The record has room for some minutes. Later findings follow from the first ones as a rule.
+            // A copy of the record covers some minutes. Later findings are usually consequences of the first ones.
             if number > 3 { return }
             do { try FileManager.default.copyItem(atPath: record, toPath: kept + "\(number)") } catch {
                 print("torture: the record of finding \(number) cannot be kept: \(error)")
@@ -78,9 +78,9 @@ struct Torture {
         var faults = Faults(
             dice: Dice(seed: arguments.seed &+ 77), victims: victims, watcher: watcher, ledger: ledger,
             companions: companions, only: arguments.only, sabotage: arguments.sabotage)
-        // The last seconds are undisturbed: some output must be there that no fault can have lost.
+        // The last seconds have no faults, so that there is some output that no fault can have lost.
         try faults.run(until: end.addingTimeInterval(-5))
-        guard clients.wait(timeout: .now() + 180) == .success else { throw Trouble("a client did not come back") }
+        guard clients.wait(timeout: .now() + 180) == .success else { throw Trouble("a client still runs after 180 s") }
         try settle()
         let evidence = try gather(faults.done)
         let weights = (opsd: Victims.weight(victims.daemonPid), runner: Victims.weight(victims.runnerPid))
@@ -89,16 +89,16 @@ struct Torture {
         var checker = Checker(evidence)
         checker.run()
         for canary in Canaries.missed(in: evidence, findings: checker.findings.count) {
-            checker.find("the checker did not find a planted lie: \(canary)")
+            checker.find("the checker did not find a planted false fact: \(canary)")
         }
         for problem in problems { checker.find("check: \(problem)") }
         hostility?.killLeftovers()
-        for left in livingOperations() + victims.endAll() { checker.find("nothing is left alive: \(left)") }
+        for left in livingOperations() + victims.endAll() { checker.find("no process is left at the end: \(left)") }
         Report(evidence, victims).tell()
         for (process, weight) in [("opsd", weights.opsd), ("runner", weights.runner)] {
             print("\(process): \(weight.descriptors) descriptors, \(weight.resident) KiB")
         }
-        if let hostility { print("opsd beside attackers: at most \(hostility.mostResident) KiB") }
+        if let hostility { print("opsd under attack: at most \(hostility.mostResident) KiB") }
         Report.tell(checker, seed: arguments.seed)
         if !checker.findings.isEmpty { keepState() }
         return checker.findings.isEmpty
@@ -125,16 +125,16 @@ struct Torture {
         }
     }
 
-    /// Removes everything that holds operations back, and waits until all are finished.
+    /// Removes everything that keeps operations from starting, and waits until all have finished.
     private func settle() throws {
         victims.shim?.repairDisk()
         try hostility?.end()
+        // A graph may be suspended because its client did not wait for the reply.
         let resumptions: [[String: Any]] =
             [[:], ["selection": ["all": true]]]
             + Set(Planner.queues).sorted().map { ["selection": ["queue": $0]] }
             + ledger.copy.graphs.map { ["selection": ["graph": $0]] }
         for parameters in resumptions { try insist("Resume", parameters) }
-        // A client that did not wait for the reply may have suspended a graph.
         try insist("SetQueue", ["name": "live", "limit": 4])
         try insist("SetCategory", ["name": "gpu", "capacity": Planner.unitCapacity])
         for units in Planner.namedUnits { try insist("SetCategory", ["name": units.category, "units": units.names]) }
@@ -160,7 +160,7 @@ struct Torture {
         }
     }
 
-    /// Waits as long as something happens; 60 seconds without any event are a standstill.
+    /// Waits until all operations have finished. Gives up after 60 seconds without an event, or after ten minutes.
     private func waitUntilSettled() throws {
         let end = Date().addingTimeInterval(600)
         var seen = -1
@@ -174,13 +174,13 @@ struct Torture {
                 let isMoving = last > seen && Date() < end
                 seen = last
                 if isMoving, error.isRefusal("TimedOut") { continue }
-                ledger.find("not everything has settled: \(error)")
+                ledger.find("not all operations have finished: \(error)")
                 return try explain()
             }
         }
     }
 
-    /// Prints why each unsettled operation waits, in opsd's words, and why the operations wait that it waits for.
+    /// Records opsd's explanation why each unfinished operation waits, and why the operations wait that it waits for.
     private func explain() throws {
         var open: [Int] = []
         for state in ["executing", "ready", "pending"] {
@@ -205,12 +205,12 @@ struct Torture {
     private func gather(_ faults: [Faults.Fault]) throws -> Evidence {
         guard let last = try Wire.call(victims.socket, "Status")["lastSeq"] as? Int else { throw Trouble("no lastSeq") }
         if let page = companions.page, !page.end(after: last, seconds: 60) {
-            ledger.find("the page was not told all \(last) events within 60 s")
+            ledger.find("the page did not receive all \(last) events within 60 s")
         }
-        // Events that occurred meanwhile are part of the evidence, which is read next.
+        // The evidence, which is read next, also contains events that occurred meanwhile.
         let newest = try Wire.call(victims.socket, "Status")["lastSeq"] as? Int ?? last
         if !watcher.end(after: newest, seconds: 60) {
-            ledger.find("the watcher was not told all \(newest) events within 60 s")
+            ledger.find("the watcher did not receive all \(newest) events within 60 s")
         }
         var evidence = try Evidence(
             victims: victims, ledger: ledger, watched: watcher.copy, faults: faults, dice: Dice(seed: arguments.seed))
@@ -224,17 +224,17 @@ struct Torture {
         return evidence
     }
 
-    /// When everything has finished, no process of an operation may be alive.
+    /// Returns the processes of operations that still exist. None may, because all operations have finished.
     private func livingOperations() -> [String] {
         victims.processes.filter { $0.words.contains("/torture-mark ") }.map {
-            "operation process \($0.pid) lives: \($0.words)"
+            "operation process \($0.pid) still exists: \($0.words)"
         }
     }
 
-    /// Saves the state from a disk of our own, which is about to be removed.
+    /// Copies the state directory from the disk of this run, which is about to be removed.
     private func keepState() {
         let kept = arguments.work + "/state.kept"
-        // Sockets cannot be copied, and say nothing.
+        // Sockets cannot be copied, and contain nothing.
         for name in FileManager.default.subpaths(atPath: victims.state) ?? [] where !name.hasSuffix(".sock") {
             let directory = (kept + "/" + name as NSString).deletingLastPathComponent
             do {

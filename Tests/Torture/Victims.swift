@@ -10,15 +10,15 @@ final class Victims: Sendable {
     let work: String
     let workers: Int
     let disk: Disk
-    /// Nil if it could not be built.
+    /// Preloaded library; nil without one.
     let shim: Shim?
-    /// The disk that the faults are about, with the state directory and the files that transfers fetch.
+    /// Mount point of the disk that has the faults, with the state directory and the files that transfers fetch.
     var mount: String { work + "/mount" }
     var state: String { mount + "/state" }
     var files: String { mount + "/files" }
-    /// Beside the state directory where others must reach it, for that one is closed to them.
+    /// Control socket. If other users must reach it, it is outside the state directory, which is closed to them.
     var socket: String { people == nil ? state + "/control.sock" : work + "/control.sock" }
-    /// The directory of the programs that operations execute.
+    /// Directory of the programs that operations execute.
     var tools: String { people == nil ? programs : work + "/programs" }
     var marks: String { work + "/marks" }
     var locks: String { work + "/locks" }
@@ -46,11 +46,11 @@ final class Victims: Sendable {
         }
         shim = try library.map { try Shim(library: $0, work: work) }
         if let people { try open(to: people) }
-        // The first power cut may come at once.
+        // The first power cut may follow immediately.
         for directory in [mount, state, files] { try Disk.sync(directory) }
     }
 
-    /// Lets the honest user execute the programs and write marks; others get no further than the socket.
+    /// Lets the honest user write marks, locks and files. Other users can only reach the socket and execute programs.
     private func open(to people: People) throws {
         for directory in [work, mount] { chmod(directory, 0o711) }
         try FileManager.default.createDirectory(
@@ -65,25 +65,26 @@ final class Victims: Sendable {
         }
     }
 
-    /// Copies a program, or a directory, to where the honest user finds it.
+    /// Copies a program or a directory to a place where other users can execute it.
     func provide(_ path: String) throws {
         if people == nil { return }
-        // Copied by another process: a file that is open for writing here may be inherited, and is too busy to run.
+        // Another process makes the copy. A child of this process could inherit a descriptor that is open for writing,
+        // and the kernel would then refuse to execute the file (ETXTBSY).
         let copy = try Program(["/bin/cp", "-r", path, tools], environment: Self.environment, output: "/dev/null")
         guard copy.wait(seconds: 60) == 0 else { throw Trouble("cannot copy \(path) to \(tools)") }
     }
 
-    /// Words before a command that have it executed as the honest user, where there is one.
+    /// Prefix that makes a command run as the honest user, if there is one.
     var asHonest: [String] {
         people.map {
             ["/usr/bin/setpriv", "--reuid", "\($0.honest.uid)", "--regid", "\($0.honest.gid)", "--clear-groups"]
         } ?? []
     }
 
-    /// Process that is no part of the machine under torture.
+    /// Excludes a process from the machine under torture.
     func spare(_ pid: pid_t) { running.withLock { _ = $0.spared.insert(pid) } }
 
-    /// True if calls may rightly be refused for want of storage.
+    /// True if opsd may correctly refuse calls because its storage is unavailable.
     var mayLackStorage: Bool { disk.canBeFull || shim != nil }
 
     static var environment: [String: String] {
@@ -95,7 +96,7 @@ final class Victims: Sendable {
     }
 
     var daemonPid: pid_t? { running.withLock { $0.daemon?.pid } }
-    /// The runner as opsd knows it now.
+    /// Process id of the runner, as opsd reports it now.
     var runnerPid: pid_t? {
         guard let status = try? Wire.call(socket, "Status", seconds: 10),  // not there right now: no pid
             let pid = status["runnerPid"] as? Int, pid > 1
@@ -103,9 +104,9 @@ final class Victims: Sendable {
         running.withLock { _ = $0.runners.insert(pid_t(pid)) }
         return pid_t(pid)
     }
-    /// The executor of the transfers.
+    /// Process id of the executor of transfers.
     var transferPid: pid_t? { processes.first { $0.words.contains("/opsd-transfer --") }?.pid }
-    /// The status of an opsd that has ended and was not stopped.
+    /// Exit status of opsd, if it has ended without being stopped.
     var daemonDeath: Int32? {
         guard let status = running.withLock({ $0.daemon })?.wait(seconds: 0) else { return nil }
         running.withLock { $0.daemon = nil }
@@ -113,7 +114,7 @@ final class Victims: Sendable {
     }
     var starts: Int { running.withLock { $0.starts } }
 
-    /// Seconds in which opsd starts or ends.
+    /// Longest time in seconds in which opsd must start or end.
     private static let patience = 60.0
 
     /// Starts opsd and waits until it answers.
@@ -131,7 +132,7 @@ final class Victims: Sendable {
         throw Trouble("opsd did not answer within \(Self.patience) s of its start: \(logTail)")
     }
 
-    /// Starts opsd on a disk that fails; `true`: it is there, `false`: it has said no.
+    /// Starts opsd on a failing disk. Returns true if it answers, and false if it refused to start.
     func startsOrRefuses() throws -> Bool {
         let program = try launch()
         let end = Date().addingTimeInterval(Self.patience)
@@ -160,7 +161,7 @@ final class Victims: Sendable {
         else { throw Trouble("cannot write \(work)/runner") }
     }
 
-    /// Bytes of one log that are kept: more than any operation of the load writes.
+    /// Bytes of a log that opsd keeps: more than any operation of the load writes.
     static let logLimit = 4 << 20
 
     private func launch() throws -> Program {
@@ -179,26 +180,26 @@ final class Victims: Sendable {
     }
 
     private var answers: Bool {
-        // No group has both users as members.
+        // Both users must connect, and no group has both as members.
         if people != nil { chmod(socket, 0o666) }
         do throws(CallError) {
             _ = try Wire.call(socket, "Status", seconds: 5)
             return true
         } catch {
-            // It is there, if it says no.
+            // A refusal is an answer, too.
             return error.refusal != nil
         }
     }
 
-    /// Stops all replies of opsd. A sync during the shutdown of its disk may return success without having synced, and
-    /// a machine without power acknowledges nothing.
+    /// Stops opsd, so that it sends no more replies. A sync during the shutdown of its disk may return success without
+    /// having synced, and a machine without power acknowledges nothing.
     func silence() throws {
         guard let pid = daemonPid else { return }
         kill(pid, SIGSTOP)
         let end = Date().addingTimeInterval(10)
         while Date() < end {
             let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []  // gone
-            // A process in the kernel (D) stops on its way back.
+            // A thread that waits in the kernel (state D) stops when it returns.
             let areSilent = threads.allSatisfy {
                 let stat = FileManager.default.contents(atPath: "/proc/\(pid)/task/\($0)/stat") ?? Data()
                 let state = String(decoding: stat, as: UTF8.self).components(separatedBy: ") ").last?.first
@@ -210,14 +211,13 @@ final class Victims: Sendable {
         throw Trouble("opsd does not stop")
     }
 
-    /// True from the death of the machine until opsd is started again: nothing else is started meanwhile.
+    /// True from a simulated power cut until opsd is started again. Nothing else is started meanwhile.
     var isDown: Bool { running.withLock { $0.isDown } }
 
-    /// Number of deaths of the machine so far.
+    /// Number of simulated power cuts so far.
     var deaths: Int { running.withLock { $0.deaths } }
 
-    /// Kills opsd, its runner, operations with all their processes, and clients that are waiting, as the death of the
-    /// machine would.
+    /// Kills opsd, its runner, all processes of operations, and waiting clients, as a power cut would.
     func killAll() throws {
         running.withLock {
             $0.deaths += 1
@@ -257,7 +257,7 @@ final class Victims: Sendable {
         return text.split(separator: "\n").suffix(8).joined(separator: " | ")
     }
 
-    /// This process and those that started it.
+    /// This process and its ancestors.
     private static var ancestry: Set<pid_t> {
         var pids: Set<pid_t> = []
         var pid = getpid()
@@ -270,7 +270,7 @@ final class Victims: Sendable {
         return pids
     }
 
-    /// Processes that stand in our directory's name or carry its socket in their environment.
+    /// Processes whose command line or environment contains the directory of this run.
     var processes: [(pid: pid_t, words: String)] {
         let own = Self.ancestry.union(running.withLock { $0.spared })
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []  // no /proc: no Linux
@@ -290,7 +290,7 @@ final class Victims: Sendable {
         for pid in running.withLock({ $0.runners }) where processes.contains(where: { $0.pid == pid }) {
             kill(pid, SIGTERM)
         }
-        // One that an earlier opsd had started looks for the directory it serves, and stays while that is there.
+        // An opsd-transfer that an earlier opsd started stays as long as the directory that it serves exists.
         if let pid = transferPid { kill(pid, SIGTERM) }
         let end = Date().addingTimeInterval(20)
         while Date() < end {

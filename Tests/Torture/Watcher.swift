@@ -15,7 +15,7 @@ final class Watcher: Sendable {
     private let hasStopped = Atomic(false)
     private let ledger: Ledger
     private let socket: String
-    /// Events cannot be read from a disk that fails.
+    /// True if the disk may fail, so that events cannot be read.
     private let mayLackStorage: Bool
 
     init(socket: String, mayLackStorage: Bool, ledger: Ledger) {
@@ -35,7 +35,7 @@ final class Watcher: Sendable {
         }
     }
 
-    /// Goes on until event `last` has come, at most that long.
+    /// Waits until event `last` has arrived, for `seconds` at most, and stops. Returns true if the event arrived.
     func end(after last: Int, seconds: Double) -> Bool {
         let end = Date().addingTimeInterval(seconds)
         while Date() < end, seen.withLock({ $0.events.count }) < last { usleep(10_000) }
@@ -58,7 +58,7 @@ final class Watcher: Sendable {
                 }
             }
         } catch {
-            // opsd crashed or does not run yet. A reader that was too slow continues where it was.
+            // opsd crashed or does not run yet. A reader that was too slow continues where it stopped.
             if let refusal = error.refusal, refusal.name != "Lagged",
                 !(mayLackStorage && refusal.name == "StorageUnavailable")
             {
@@ -84,13 +84,13 @@ final class Watcher: Sendable {
             }
             return expected
         }
-        if sequence != expected { ledger.find("event \(sequence) came where \(expected) was due") }
+        if sequence != expected { ledger.find("event \(sequence) came instead of event \(expected)") }
     }
 }
 
-/// The same text for the same JSON, whatever the order of its keys.
+/// Returns the same text for equal JSON objects, regardless of the order of their keys and of null members.
 func canonical(_ object: [String: Any]) -> String {
-    // It was parsed from JSON a moment ago.
+    // The object contains only JSON values.
     guard
         let data = try? JSONSerialization.data(
             withJSONObject: object.filter { !($0.value is NSNull) }, options: [.sortedKeys])

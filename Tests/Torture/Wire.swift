@@ -20,7 +20,7 @@ enum CallError: Error {
     func isRefusal(_ name: String) -> Bool { refusal?.name == name }
 }
 
-/// A Varlink error: its name without the interface, and what came with it.
+/// A Varlink error: its name without the interface, and its parameters.
 struct Refusal: Sendable, CustomStringConvertible {
     var name: String
     var kind: String?
@@ -34,12 +34,13 @@ struct Refusal: Sendable, CustomStringConvertible {
     }
 }
 
-/// One connection to the control socket. A frame is JSON and a NUL. Written only from the description of Varlink.
+/// One connection to the control socket. A frame is a JSON object and a NUL byte. The code follows the description of
+/// Varlink, and shares nothing with opsd.
 final class Wire {
     private let descriptor: Int32
     private var received: [UInt8] = []
 
-    /// Connects as a user of the machine; nil: as the torture's own.
+    /// Connects as a user of the machine, or as the torture's own user if `person` is nil.
     init(_ path: String, as person: Person? = nil) throws(CallError) {
         if let person {
             descriptor = torture_connect_as(path, person.uid, person.gid)
@@ -49,7 +50,7 @@ final class Wire {
         if descriptor < 0 { throw .unreachable }
     }
 
-    /// Returns -1 where it cannot connect.
+    /// Returns the connected socket, or -1.
     private static func connect(_ path: String) -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_un()
@@ -82,12 +83,12 @@ final class Wire {
     }
 
     private func frame(_ call: [String: Any]) -> [UInt8] {
-        // Only what this program itself has put together is written: it can be.
+        // The object was built by this program from JSON values.
         guard let data = try? JSONSerialization.data(withJSONObject: call) else { preconditionFailure("not JSON") }
         return Array(data) + [0]
     }
 
-    /// Gives up on a peer that takes nothing for so long.
+    /// Makes a send fail if the peer reads nothing for so long.
     func limitSending(seconds: Int) {
         var time = timeval(tv_sec: seconds, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
@@ -107,7 +108,7 @@ final class Wire {
         }
     }
 
-    /// The next reply's parameters; throws when it is an error.
+    /// Returns the parameters of the next reply. Throws if the reply is an error.
     func receive(seconds: Double = 60) throws(CallError) -> [String: Any] {
         while true {
             if let end = received.firstIndex(of: 0) {
@@ -131,7 +132,7 @@ final class Wire {
         }
     }
 
-    /// A call of its own connection.
+    /// Makes a call on a connection of its own.
     static func call(
         _ socket: String, _ method: String, _ parameters: [String: Any] = [:], as person: Person? = nil,
         seconds: Double = 60

@@ -1,21 +1,21 @@
-// torture-mark MARKS LOCKS [KEY=VALUE | LOCK]...: what an operation of the torture executes.
+// torture-mark MARKS LOCKS [KEY=VALUE | LOCK]...: the program that operations of the torture execute.
 //
-// It writes down its own start and end, each with one append that is on disk before it goes on, so that no scheduler's
-// word is needed for when it ran. While it runs it holds kernel locks for everything that the scheduler promised it:
-// a lock it cannot get at once is a broken promise. The kernel lets go of them when the last process of its tree is
-// gone, so they also tell whether something was given on too early.
+// The program appends a mark for its start and one for its end to the file MARKS, and syncs each before it continues.
+// The marks show when it ran, independently of the scheduler. While it runs, it holds kernel locks for all slots, units
+// and categories that the scheduler gave it. If a lock is not free at once, a promise is broken. The kernel releases the
+// locks when the last process of the tree is gone, so they also show whether something was given away too early.
 //
-//   name=N sleep=MS lines=N       its name; how long it lasts; how many lines it prints
-//   code=N until=K signal=N       how it ends: with that code (or by that signal) in attempts before K, else with 0
-//   ignore=1                      SIGTERM is ignored
-//   status=TEXT                   that text is told on $NOTIFY_SOCKET
-//   notify=1                      its end is told on $NOTIFY_SOCKET, before its process ends with 0
-//   opsctl=PATH make=NAME         it submits an operation of that name as its child, until it knows that it is there
-//   child=MS                      a grandchild in a session of its own holds everything for that long
-//   x:F s:F                       lock F exclusively, shared
-//   n:F:K:U                       U of the K units of F
-//   u:F:V:U:S                     U places of the units of F that the variable V names; each unit has S places, and all
-//                                 places of the named ones are meant by a U of 0
+//   name=N sleep=MS lines=N       name of the operation; time that it takes; number of lines that it prints
+//   code=N until=K signal=N       exit code, or signal that ends it, in attempts before K; later attempts succeed
+//   ignore=1                      ignores SIGTERM
+//   status=TEXT                   reports that status text on $NOTIFY_SOCKET
+//   notify=1                      reports its end on $NOTIFY_SOCKET, before the process exits with 0
+//   opsctl=PATH make=NAME         submits an operation of that name as its child, until the submission is acknowledged
+//   child=MS                      starts a grandchild in its own session, which keeps all locks for that time
+//   x:F s:F                       locks F exclusively; shared
+//   n:F:K:U                       locks U of the K units of F
+//   u:F:V:U:S                     locks U shares of the units of F that the variable V names; each unit has S shares,
+//                                 and U = 0 means all shares of the named units
 //
 // Marks: "S name id attempt slot pid time", "E name id attempt code logged time", "V name id attempt lock",
 // "P name id attempt child" once a child is acknowledged. Times are microseconds since 1970.
@@ -73,7 +73,8 @@ static void hold(const char *file, int how) {
     if (!take(file, how)) mark("V %s %s %s %s\n", name, id, attempt, file);
 }
 
-// While we look at one unit after the other, others come and go: only what stays taken over many rounds is too much.
+// Tries one unit after the other. Other processes take and release units meanwhile, so the promise counts as broken only
+// if too few units are free in many rounds.
 static void hold_units(char *specification) {
     char *file = strtok(specification, ":");
     int capacity = atoi(strtok(NULL, ":")), wanted = atoi(strtok(NULL, ":"));
@@ -87,7 +88,7 @@ static void hold_units(char *specification) {
     if (wanted > 0) mark("V %s %s %s %s\n", name, id, attempt, file);
 }
 
-// As above: one place among those of a unit is free, although we may have to look more than once.
+// Takes a free share of a unit. As above, this may need more than one round.
 static int take_place(const char *file, const char *unit, int share) {
     for (int round = 0; round < 50; round++)
         for (int place = 0; place < share; place++) {
@@ -105,7 +106,8 @@ static void hold_named_units(char *specification) {
     char *names = strdup(value ? value : "");
     if (!names) die("strdup");
     for (const char *c = names; *c; c++) count += c == names || *c == ',';
-    // A unit is named once, however many of its places are meant; the torture asks for no mixture.
+    // The variable names a unit once, regardless of the number of its shares. The torture requests the same number of
+    // shares of each unit.
     int each = wanted == 0 ? share : count > 0 ? wanted / count : 0;
     for (char *unit = strtok(names, ","); unit; unit = strtok(NULL, ","))
         for (int place = 0; place < each; place++) held += take_place(file, unit, share);
@@ -129,7 +131,7 @@ static void grandchild(long milliseconds) {
     _exit(0);
 }
 
-// The process lives on a little: who it is can only be asked of one that is there.
+// Waits after the message, because the runner can identify a sender only while the process exists.
 static void tell(const char *key, const char *value) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     const char *path = getenv("NOTIFY_SOCKET");
@@ -145,7 +147,7 @@ static void tell(const char *key, const char *value) {
     rest(200);
 }
 
-// The key makes it safe to ask again after a crash, and in a later attempt.
+// Submits a child. The key makes it safe to submit again after a crash, and in a later attempt.
 static void produce(const char *opsctl, const char *child, char **argv) {
     char word[128];
     snprintf(word, sizeof word, "name=%s", child);
@@ -162,7 +164,7 @@ static void produce(const char *opsctl, const char *child, char **argv) {
         int status = 0;
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return mark("P %s %s %s %s\n", name, id, attempt, child);
-        // No daemon, or a full disk: both pass. Anything else is a refusal.
+        // No daemon (3) or no storage (6): both are temporary. Any other status is a refusal.
         if (!WIFEXITED(status) || (WEXITSTATUS(status) != 3 && WEXITSTATUS(status) != 6)) return;
         rest(50);
     }

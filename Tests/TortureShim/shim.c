@@ -1,12 +1,12 @@
-// Preloaded into opsd and opsd-runner by the torture, it lets the torture set their wall clock and fail their disk
-// without touching this machine's: between the programs, as they are shipped, and the C library.
+// Library that the torture preloads into opsd and opsd-runner. It is between the programs, as they are shipped, and the
+// C library: it moves their wall clock and makes calls on their disk fail, without any effect on the machine.
 //
-// What it does is read from the file named by $TORTURE_SHIM, which the torture writes:
-//   - every reading of CLOCK_REALTIME is moved by `clock_offset`, and so is every timer that waits for an instant of
-//     it; SIGRTMIN+5 says that the clock was set, whereupon armed timers are set again, as the kernel would, and those
-//     that are cancelled by that fire;
-//   - calls on the database's files fail with `io_error`, of the kinds in `io_calls`, one in `io_every`.
-// It counts what it did: a fault that never happened proves nothing.
+// The torture controls it through the file that $TORTURE_SHIM names:
+//   - `clock_offset` is added to every reading of CLOCK_REALTIME, and to the clock of every timer that waits for an
+//     instant of it. The torture sends SIGRTMIN+5 after it has set the clock. Then the library sets armed timers again,
+//     as the kernel would; timers that a change of the clock cancels become readable.
+//   - One in `io_every` calls of the kinds in `io_calls` on files of the database fails with `io_error`.
+// The library counts its effects, because a fault that never happened proves nothing.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -38,7 +38,7 @@ static struct controls none, *controls = &none;
 // ---- The clock -----------------------------------------------------------------------------------------------------
 
 enum { timers = 16 };
-// Armed timers of the wall clock: descriptor + 1 (0: free) and the instant they wait for (0: disarmed).
+// Timers of the wall clock: descriptor + 1 (0: free entry) and the instant that each waits for (0: disarmed).
 static struct {
     _Atomic int descriptor;
     _Atomic int64_t instant;
@@ -62,10 +62,10 @@ static struct timespec timespec_of(int64_t nanoseconds) {
     return (struct timespec){.tv_sec = nanoseconds / second, .tv_nsec = nanoseconds % second};
 }
 
-// `instant` is one of the moved clock.
+// Arms a timer for an instant of the moved clock.
 static int arm(int descriptor, int64_t instant) {
     int64_t real = instant - controls->clock_offset;
-    // 0 would disarm it; an instant that has passed fires at once.
+    // 0 would disarm the timer. A timer whose instant has passed fires at once.
     struct itimerspec value = {.it_value = timespec_of(real > 0 ? real : 1)};
     return real_timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &value, NULL);
 }
@@ -77,14 +77,14 @@ static void clock_was_set(int number) {
         int descriptor = timer[i].descriptor - 1;
         int64_t instant = timer[i].instant;
         if (descriptor < 0 || instant == 0) continue;
-        // An instant long ago: it is readable at once, as a cancelled timer is.
+        // An instant in the past makes the timer readable at once, as the kernel does with a cancelled timer.
         if (arm(descriptor, timer[i].is_cancelled_on_set ? 0 : instant) == 0) controls->timers_moved++;
     }
     errno = saved;
 }
 
 int clock_gettime(clockid_t clock, struct timespec *time) {
-    // Others may read the clock before this was set up.
+    // Other constructors may read the clock before `begin` has run.
     if (!real_clock_gettime) real_clock_gettime = dlsym(RTLD_NEXT, "clock_gettime");
     int result = real_clock_gettime(clock, time);
     int64_t offset = controls->clock_offset;
@@ -184,13 +184,13 @@ ssize_t pread64(int descriptor, void *bytes, size_t size, off64_t at) {
 int open64(const char *path, int flags, ...) {
     va_list arguments;
     va_start(arguments, flags);
-    // Without O_CREAT there may be none; the callee ignores it then.
+    // The mode exists only with these flags. open ignores it otherwise.
     int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, int) : 0;
     va_end(arguments);
     return is_failing(open_calls, path) ? -1 : real_open64(path, flags, mode);
 }
 
-// ---- The beginning -------------------------------------------------------------------------------------------------
+// ---- The start -----------------------------------------------------------------------------------------------------
 
 static void *next(const char *name) {
     void *function = dlsym(RTLD_NEXT, name);

@@ -11,14 +11,14 @@ struct FunctionEvidence {
     var marks: [Mark] = []
     var results: [Result] = []
     var rows: [Int: Row] = [:]
-    /// Calls of which an attempt ran twice, by their own word.
+    /// Calls that report a second run in one attempt.
     var twice: [String] = []
-    /// Times that a program found the calls of one that was killed.
+    /// Number of times that a program found the calls of an earlier, killed program.
     var attached = 0
     var starts = 0
 }
 
-/// A Python program that runs rounds of functions as operations (Tests/TortureFunctions). It is killed and started again.
+/// A Python program that runs rounds of functions as operations (Tests/TortureFunctions). It is killed and restarted.
 final class Functions: Sendable {
     private struct State {
         var program: Program?
@@ -38,7 +38,7 @@ final class Functions: Sendable {
     private var directory: String { victims.work + "/functions" }
     private var log: String { victims.work + "/functions.log" }
 
-    /// Returns nil, and says so, where there is no Python 3.11.
+    /// Returns nil, and prints the reason, if there is no Python 3.11.
     static func find(_ victims: Victims, _ ledger: Ledger, source: String?, runsTwice: Bool) throws
         -> Functions?
     {
@@ -74,7 +74,7 @@ final class Functions: Sendable {
         Thread.detachNewThread { while self.keepAlive() { usleep(50_000) } }
     }
 
-    /// Starts the program where there is none; false at the end.
+    /// Starts the program if it does not run. Returns false at the end of the run.
     private func keepAlive() -> Bool {
         state.withLock { state in
             let deaths = victims.deaths
@@ -107,7 +107,7 @@ final class Functions: Sendable {
         }
     }
 
-    /// Kills the program; false: there is none now.
+    /// Kills the program. Returns false if it does not run.
     func kill() -> Bool {
         state.withLock { state in
             guard let program = state.program else { return false }
@@ -133,7 +133,7 @@ final class Functions: Sendable {
             if isDone { return }
             usleep(50_000)
         }
-        ledger.find("the Python program does not come to its end: \(Victims.tail(log))")
+        ledger.find("the Python program does not end: \(Victims.tail(log))")
         state.withLock { state in
             state.isOver = true
             state.program?.signal(SIGKILL)
@@ -168,7 +168,7 @@ final class Functions: Sendable {
 }
 
 extension Checker {
-    /// Each call is one operation, runs once in each of its attempts, and has its right result.
+    /// Checks that each call is one operation, runs once in each of its attempts, and has the correct result.
     mutating func functions() -> Int {
         guard let functions = evidence.functions else { return 0 }
         struct Call: Hashable { var round: Int, call: Int }
@@ -177,7 +177,7 @@ extension Checker {
         for mark in functions.marks {
             ids[Call(round: mark.round, call: mark.call), default: []].insert(mark.id)
             if mark.attempt > functions.rows[mark.id]?.attempt ?? 0 {
-                find("attempt \(mark.attempt) of operation \(mark.id) ran call \(mark.call) and is not on record")
+                find("attempt \(mark.attempt) of operation \(mark.id) ran call \(mark.call) and is not recorded")
             }
         }
         for (call, ids) in ids where ids.count > 1 {
@@ -196,7 +196,7 @@ extension Checker {
             if ids[call] == nil { find("call \(result.call) of round \(result.round) has a result and never ran") }
         }
         for call in ids.keys where !results.contains(call) {
-            find("call \(call.call) of round \(call.round) ran and its result was never told")
+            find("call \(call.call) of round \(call.round) ran and its result never arrived")
         }
         return functions.results.count
     }

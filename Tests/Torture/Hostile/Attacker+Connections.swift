@@ -1,11 +1,11 @@
 import Foundation
 import Glibc
 
-/// Attacks by what is sent to opsd and not ended, and by replies that are not read.
+/// Attacks with incomplete messages and submissions, and with unread replies.
 extension Attacker {
-    /// Keeps connections open until then.
+    /// Keeps connections open for so many seconds.
     private func keep(_ wires: [Wire], _ seconds: Double) {
-        nonisolated(unsafe) let kept = wires  // touched by nobody else any more
+        nonisolated(unsafe) let kept = wires  // not used elsewhere any more
         later(seconds) { withExtendedLifetime(kept) {} }
     }
 
@@ -41,7 +41,7 @@ extension Attacker {
         _ = try wire.receive(seconds: 20)
         let long = String(repeating: "x", count: 100_000)
         for number in 0..<dice.roll(5...80) {
-            // Texts that are the same would be kept once.
+            // All texts differ, because opsd would keep equal texts only once.
             let part = (0..<10).map { ["command": ["true", "\(count) \(number) \($0) \(long)"]] }
             try wire.send("AddOperations", ["operations": part])
             _ = try wire.receive(seconds: 20)
@@ -68,7 +68,7 @@ extension Attacker {
         keep(wires, Double(dice.roll(1...35)))
     }
 
-    /// Ranges that cannot be united, and labels that only reading every text could rule out.
+    /// Sends selections of ranges that cannot be united, with labels that can be excluded only by reading every text.
     mutating func askByLabels() throws(CallError) {
         if dice.happens(15) {
             let operations = (0..<2000).map { number -> [String: Any] in
@@ -97,8 +97,8 @@ extension Attacker {
             }
             wires.append(wire)
         }
-        // As one who waits for his answers, or as one who does not.
+        // Either leaves the replies unread, or waits for them.
         if dice.happens(50) { return keep(wires, Double(dice.roll(1...20))) }
-        for wire in wires { _ = try? wire.receive(seconds: 10) }  // an answer or a refusal: all the same
+        for wire in wires { _ = try? wire.receive(seconds: 10) }  // an answer or a refusal: both are fine
     }
 }

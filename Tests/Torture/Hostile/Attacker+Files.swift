@@ -1,11 +1,12 @@
 import Foundation
 import Glibc
 
-/// Attacks by files that a start has to open, and by processes that do not begin.
+/// Attacks with files that a start has to open, and with processes that stop before their exec.
 extension Attacker {
     private static let setLease: Int32 = 1024  // F_SETLEASE
 
-    /// While a lease is held, no other process can open the file until the holder gives it up, or for 45 s.
+    /// Takes a lease on a file that a start has to open. Another process can open the file only after the holder gives
+    /// up the lease, or after 45 s.
     mutating func takeLease() throws(CallError) {
         let path = fresh("lease")
         do {
@@ -39,7 +40,7 @@ extension Attacker {
         try submit(Array(repeating: operation, count: dice.roll(1...3)))
     }
 
-    /// Stops what is about to become its program.
+    /// Stops new processes below the runner before they execute their program.
     private func stopLaunches() throws(CallError) {
         guard let runner = try call("Status")["runnerPid"] as? Int else { return }
         start(["stopper", "600", "\(runner)"])

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// Attacks by what operations ask for.
+/// Attacks with the contents of submissions.
 extension Attacker {
     mutating func raiseBarrier() throws(CallError) {
         let queue = dice.pick(Planner.queues) ?? "default"
@@ -11,7 +11,7 @@ extension Attacker {
         }
     }
 
-    /// All is skipped by the success of one, or released by its failure.
+    /// Submits many operations that are all skipped if one operation succeeds, and ready if it fails.
     mutating func decideMany() throws(CallError) {
         let wire = try Wire(socket)
         wire.limitSending(seconds: 20)
@@ -42,7 +42,7 @@ extension Attacker {
         // Almost a megabyte of arguments.
         case 0:
             operation["command"] = ["/bin/true"] + Array(repeating: String(repeating: "x", count: 1000), count: 1000)
-        // One that is longer than the kernel takes.
+        // One argument that is longer than the kernel allows.
         case 1: operation["command"] = ["/bin/true", String(repeating: "x", count: 200_000)]
         case 2: operation["command"] = ["/bin/true"] + Array(repeating: "x", count: 200_000)
         default: break
@@ -54,7 +54,7 @@ extension Attacker {
         try submit(Array(repeating: operation, count: dice.roll(1...4)), environment: environment)
     }
 
-    /// Submits operations that publish results, and one that is given theirs and all earlier results.
+    /// Submits operations that publish results, and one that receives these and all earlier results.
     mutating func collectResults() throws(CallError) {
         let giver: [String: Any] = ["command": command(["result"])]
         let names = (0..<dice.roll(50...300)).map { "r\(count)-\($0)" }

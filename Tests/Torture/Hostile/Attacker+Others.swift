@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 
-/// Attacks on what belongs to other users.
+/// Attacks on operations and files of other users.
 extension Attacker {
-    /// An operation of an honest user that executes just now.
+    /// Returns an executing operation of the honest user.
     private mutating func victim() throws(CallError) -> (id: Int, attempt: Int)? {
         let reply = try call("List", ["selection": ["state": "executing", "user": honest.name], "limit": 100])
         let rows = reply["operations"] as? [[String: Any]] ?? []
@@ -14,8 +14,8 @@ extension Attacker {
         return dice.pick(running)
     }
 
-    /// Sends messages in the name of an operation that executes just now, from beside the operations, from inside one,
-    /// and from a process that outlives it.
+    /// Sends messages in the name of an executing operation: from outside of all operations, from inside another one,
+    /// and from a process that outlives that one.
     mutating func forge() throws(CallError) {
         guard let victim = try victim() else { return }
         let names = ["OPS_ID": "\(victim.id)", "OPS_ATTEMPT": "\(victim.attempt)", "OPS_SOCKET": socket]
@@ -55,7 +55,7 @@ extension Attacker {
         return line?.split(separator: "\t").dropFirst().first.flatMap { uid_t($0) }
     }
 
-    /// Each of these is to be refused.
+    /// Makes calls that must be refused, and tries to read secrets.
     mutating func meddle() throws(CallError) {
         guard let victim = try victim() else { return }
         let ref = "\(victim.id)"

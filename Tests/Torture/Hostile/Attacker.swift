@@ -4,30 +4,30 @@ import Synchronization
 
 /// torture --attack SOCKET DIRECTORY PROGRAM HONEST SEED ATTACK,ATTACK...
 ///
-/// The hostile client, a process of its own that has given up every right of root's. It attacks until it is killed.
+/// The hostile client: a process of its own, without any right of root. It attacks until it is killed.
 struct Attacker {
     var dice: Dice
     let socket: String
-    /// Its own; nobody else can write there.
+    /// Directory of the attacker, in which no other user can write.
     let directory: String
-    /// Program that its operations execute.
+    /// Program that the operations of the attacker execute.
     let program: String
-    /// The user whose operations are to be hurt.
+    /// User whose operations are attacked.
     let honest: Person
     let attacks: [Attack]
     var count = 0
 
-    /// The queue that bounds how many of its operations execute: not all slots are to be the attackers' for long.
+    /// Queue with a limit, so that the attackers do not use all slots for long.
     static let queue = "hostile"
     private static let threads = 5
 
     static func main(_ words: [String]) throws -> Never {
         guard words.count == 6, let honest = Person(named: words[3]), let hostile = Person(named: "nobody"),
             let seed = UInt64(words[4])
-        else { throw Trouble("the attacker was started with wrong words: \(words)") }
+        else { throw Trouble("the attacker was started with wrong arguments: \(words)") }
         guard setgroups(0, nil) == 0, setgid(hostile.gid) == 0, setuid(hostile.uid) == 0, setuid(0) != 0
         else { throw Trouble("the attacker is still root") }
-        // The breaking of a lease is told by it; a connection may go at any time.
+        // SIGIO reports that a lease is broken, SIGPIPE that a connection was closed.
         for number in [SIGIO, SIGPIPE] { signal(number, SIG_IGN) }
         signal(SIGCHLD, SIG_IGN)
         let attacks = words[5].split(separator: ",").compactMap { Attack(rawValue: String($0)) }
@@ -42,13 +42,13 @@ struct Attacker {
         }
         while true {
             sleep(UInt32.random(in: 3...10))
-            // Also an attack: whatever it has, all at once, without a word of when.
-            _ = try? Wire.call(  // no daemon right now: later
+            // This is an attack, too: all operations of the attacker are cancelled at once, at a random moment.
+            _ = try? Wire.call(  // opsd may be down: tried again later
                 words[0], "Cancel", ["selection": ["user": hostile.name], "reason": mine], seconds: 20)
         }
     }
 
-    /// The text by which everything of an attacker is known; hostile.h has the same.
+    /// Text that marks everything that attackers write; hostile.h has the same.
     static let mine = "BYTES-OF-AN-ATTACKER"
 
     private mutating func attack() {
@@ -59,7 +59,7 @@ struct Attacker {
             try perform(attack)
             tally("attack: \(attack.rawValue)")
         } catch {
-            // Refusals are what attackers are there for.
+            // Attackers expect refusals.
             tally("attack cut off: \(attack.rawValue)")
         }
         if Instant.now - before > 30 { tally("attack of more than 30 s: \(attack.rawValue)") }
@@ -92,10 +92,10 @@ struct Attacker {
         }
     }
 
-    /// Waits a moment while operations of theirs that have not started yet keep the next from doing harm.
+    /// Waits up to three seconds while operations of the attackers wait in their queue, where more would do no harm.
     private func awaitTurn() {
         for _ in 0..<30 {
-            // No daemon, no queue: attacks go on without it.
+            // Without opsd there is no queue, and the attack begins at once.
             guard let reply = try? call("ListQueues") else { return }
             let queues = reply["queues"] as? [[String: Any]] ?? []
             guard let own = queues.first(where: { $0["name"] as? String == Self.queue }),
@@ -109,7 +109,7 @@ struct Attacker {
 
     func tally(_ what: String, _ count: Int = 1) { append("\(count) \(what)\n", to: "tally") }
 
-    /// Writes down something that an attacker must not be able to do.
+    /// Records something that an attacker must not be able to do.
     func find(_ what: String) { append(what + "\n", to: "findings") }
 
     private func append(_ line: String, to file: String) {
@@ -121,7 +121,7 @@ struct Attacker {
         close(descriptor)
     }
 
-    /// A path in its directory that nobody has had.
+    /// Returns an unused path in the attacker's directory.
     mutating func fresh(_ kind: String) -> String {
         count += 1
         return "\(directory)/\(kind)-\(count)"
@@ -140,7 +140,7 @@ struct Attacker {
     {
         var parameters: [String: Any] = [
             "operations": operations,
-            // The highest that an ordinary user is given.
+            // 4 is the highest priority of an ordinary user.
             "defaults": ["queue": Self.queue, "grace": "200ms", "priority": 4] as [String: Any],
             "capture": [
                 "environment": ["PATH": "/usr/bin:/bin"].merging(environment) { $1 }, "directory": "/", "umask": 0o22,
@@ -157,14 +157,14 @@ struct Attacker {
         try submit(Array(repeating: operation, count: dice.roll(times)))
     }
 
-    /// Starts the hostile program beside all operations.
+    /// Starts the hostile program outside of all operations.
     func start(_ words: [String], environment: [String: String] = [:]) {
-        // It could not be started: one attack less.
+        // If the program cannot be started, there is one attack less.
         _ = try? Program(
             command(words), environment: environment.merging(["PATH": "/usr/bin:/bin"]) { $1 }, output: "/dev/null")
     }
 
-    /// Does something later; the attack goes on meanwhile.
+    /// Does some work after a delay, while the attack continues.
     func later(_ seconds: Double, _ work: @escaping @Sendable () -> Void) {
         Thread.detachNewThread {
             Thread.sleep(forTimeInterval: seconds)

@@ -2,13 +2,13 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// The torture's side of the attackers: starts their client, starts it again when it has died, and cleans up after it.
+/// Runs the hostile client: starts it, restarts it when it has died, and cleans up at the end.
 final class Hostility: Sendable {
     private struct State {
         var client: Program?
         var isOver = false
         var starts = 0
-        /// The most memory of opsd that was seen, in KiB.
+        /// Largest observed memory of opsd, in KiB.
         var mostResident = 0
     }
 
@@ -20,7 +20,7 @@ final class Hostility: Sendable {
     private let state = Mutex(State())
     var directory: String { victims.work + "/hostile" }
 
-    /// Nil: nobody attacks in this run.
+    /// Returns nil if the run has no attackers.
     init?(victims: Victims, ledger: Ledger, seed: UInt64, attacks: [Attack]) throws {
         guard let people = victims.people, !attacks.isEmpty else { return nil }
         self.victims = victims
@@ -35,7 +35,7 @@ final class Hostility: Sendable {
         }
     }
 
-    /// Half of the slots at most are the attackers'.
+    /// Starts the attacks. The attackers get at most half of the slots.
     func begin() throws {
         _ = try Wire.call(
             victims.socket, "SetQueue", ["name": Attacker.queue, "limit": max(1, victims.workers / 2), "create": true])
@@ -48,7 +48,7 @@ final class Hostility: Sendable {
         }
     }
 
-    /// Starts the client where there is none, as after a power cut; `false` at the end.
+    /// Starts the client if it does not run, such as after a power cut. Returns false at the end of the run.
     private func keepAlive() -> Bool {
         state.withLock { state in
             if state.isOver { return false }
@@ -70,7 +70,7 @@ final class Hostility: Sendable {
         }
     }
 
-    /// Ends the client, cancels what it has submitted, and kills what it has left.
+    /// Ends the client, cancels its operations, and kills their remaining processes.
     func end() throws {
         let client = state.withLock { state in
             state.isOver = true
@@ -94,7 +94,7 @@ final class Hostility: Sendable {
         killLeftovers()
     }
 
-    /// Processes that were left alive by leave, or that no operation has started.
+    /// Kills processes that outlived their operation (attack `leave`), or that the client started itself.
     func killLeftovers() {
         for _ in 0..<100 {
             let left = victims.processes.filter {
@@ -119,11 +119,11 @@ final class Hostility: Sendable {
         return tally
     }
 
-    /// Successes that attackers must not have.
+    /// Actions of attackers that opsd must make impossible.
     var findings: [String] { lines(of: "findings") }
 
     private func lines(of file: String) -> [String] {
-        let bytes = FileManager.default.contents(atPath: directory + "/" + file) ?? Data()  // none: nothing was done
+        let bytes = FileManager.default.contents(atPath: directory + "/" + file) ?? Data()  // no file: no attack
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 }

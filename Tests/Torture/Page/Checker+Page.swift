@@ -1,31 +1,31 @@
 extension Checker {
-    /// The stream of the page tells of each event once, in order, with the operations and graphs that changed.
+    /// Checks that the page's stream has each event once, in order, with the operations and graphs that changed.
     mutating func pageStream() -> Int {
         guard let page = evidence.page else { return 0 }
         var last = 0
         for message in page.messages {
             if message.from > last + 1 {
-                find("the page was not told of the events \(last + 1) to \(message.from - 1)")
+                find("the page did not receive the events \(last + 1) to \(message.from - 1)")
             }
-            if message.from <= last { find("the page was told of event \(message.from) after event \(last)") }
+            if message.from <= last { find("the page received event \(message.from) after event \(last)") }
             if message.to < message.from {
-                find("the page was told of no event, from \(message.from) to \(message.to)")
+                find("the page received an empty range of events, from \(message.from) to \(message.to)")
             }
             last = max(last, message.to)
             guard message.from >= 1, message.to <= evidence.events.count, message.from <= message.to else { continue }
             let events = evidence.events[(message.from - 1)...(message.to - 1)]
             let told = "the events \(message.from) to \(message.to)"
             if let operations = message.operations, Set(operations) != Set(events.compactMap(\.id)) {
-                find("the page was told of other operations than those of \(told)")
+                find("the page received other operations than those of \(told)")
             }
             if let graphs = message.graphs, Set(graphs) != Set(events.compactMap(\.graph)) {
-                find("the page was told of other graphs than those of \(told)")
+                find("the page received other graphs than those of \(told)")
             }
         }
         return last
     }
 
-    /// Nobody gets anything from opsd-web without its token, nor more than its user may have.
+    /// Checks that opsd-web serves nothing without its token, and gives no right that its user does not have.
     mutating func pageRights() -> Int {
         for power in evidence.page?.powers ?? [] { find(power) }
         return evidence.page?.tries ?? 0

@@ -2,14 +2,14 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Runs opsd-web as the honest user and follows its stream of events as a page does: across deaths of opsd-web and of
-/// opsd, with connections that it gives up itself, and from the event on that it has seen last.
+/// Runs opsd-web as the honest user, and follows its stream of events as a page does. It closes connections itself, and
+/// after each end of a connection or a program it continues after the last event that it has received.
 final class Page: Sendable {
-    /// Message of the stream: a range of events, with the operations and the graphs that they are about.
+    /// Message of the stream: a range of events, with the operations and graphs that they concern.
     struct Message: Sendable {
         var from: Int
         var to: Int
-        /// Nil: any of them.
+        /// Operations and graphs that may have changed; nil: any of them.
         var operations: [Int]?
         var graphs: [String]?
     }
@@ -17,8 +17,9 @@ final class Page: Sendable {
         var messages: [Message] = []
         var last = 0
         var connections = 0
-        /// Requests that had to be refused, and those that were not.
+        /// Number of requests that opsd-web must refuse.
         var tries = 0
+        /// Such requests that it did not refuse.
         var powers: [String] = []
     }
     private struct State {
@@ -26,7 +27,7 @@ final class Page: Sendable {
         var wasKilled = false
         var starts = 0
         var deaths = 0
-        /// Token of an opsd-web that is gone.
+        /// Token of an opsd-web that has ended.
         var oldToken = "none"
     }
 
@@ -39,7 +40,7 @@ final class Page: Sendable {
     private let isStopping = Atomic(false)
     private let hasStopped = Atomic(false)
 
-    /// Returns nil, and says so, where opsd-web cannot be tortured.
+    /// Returns nil, and prints the reason, if opsd-web cannot be tortured.
     static func find(_ victims: Victims, _ ledger: Ledger, source: String?, seed: UInt64, sabotage: Sabotage?) throws
         -> Page?
     {
@@ -72,7 +73,7 @@ final class Page: Sendable {
         }
     }
 
-    /// Goes on until the stream has told of event `last`, at most that long.
+    /// Waits until event `last` has arrived, for `seconds` at most, and stops. Returns true if the event arrived.
     func end(after last: Int, seconds: Double) -> Bool {
         let end = Date().addingTimeInterval(seconds)
         while Date() < end, seen.withLock({ $0.last }) < last { usleep(20_000) }
@@ -85,7 +86,7 @@ final class Page: Sendable {
         return seen.withLock { $0.last } >= last
     }
 
-    /// Kills opsd-web; false: there is none now.
+    /// Kills opsd-web. Returns false if it does not run.
     func kill() -> Bool {
         state.withLock { state in
             guard let web = state.web else { return false }
@@ -97,7 +98,7 @@ final class Page: Sendable {
 
     // MARK: The program
 
-    /// Starts opsd-web where there is none.
+    /// Starts opsd-web if it does not run.
     private func client() -> PageClient? {
         do {
             let log = try state.withLock { state in
@@ -139,7 +140,7 @@ final class Page: Sendable {
         let last = seen.withLock { $0.last }
         guard let stream = client.events(after: last) else { return }
         seen.withLock { $0.connections += 1 }
-        // The client leaves at any moment, also while a message is on its way.
+        // The client disconnects at any moment, also in the middle of a message.
         let end = Date().addingTimeInterval(Double(dice.roll(50...6000)) / 1000)
         var isFirst = true
         while Date() < end, !isStopping.load(ordering: .acquiring), stream.receive(seconds: 0.1) {
@@ -155,10 +156,10 @@ final class Page: Sendable {
     }
 
     private func take(_ text: String, twice: Bool) {
-        // Text that is not JSON is found just below.
+        // Text that is not JSON becomes a finding below.
         let object = (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: Any] ?? [:]
         guard let from = object["from"] as? Int, let to = object["to"] as? Int else {
-            return ledger.find("the page was sent something else than events: \(text)")
+            return ledger.find("the page received something other than events: \(text)")
         }
         let message = Message(
             from: from, to: to, operations: object["operations"] as? [Int], graphs: object["graphs"] as? [String])
@@ -170,7 +171,7 @@ final class Page: Sendable {
 
     // MARK: Rights
 
-    /// Asks for what must be refused.
+    /// Makes requests that must be refused.
     private func tryWithoutRight(_ client: PageClient) {
         let old = state.withLock { $0.oldToken }
         var open: [String] = []
@@ -190,7 +191,7 @@ final class Page: Sendable {
         }
         expect(401, client.ask("/call", token: nil, body: status), "a call without a token")
         if victims.people != nil {
-            // An ordinary user must not resume the daemon, a call that opsd-web passes on.
+            // opsd-web passes this call on, but an ordinary user must not resume the whole daemon.
             let call = #"{"method":"Resume","parameters":{}}"#
             if let answer = client.ask("/call", token: client.token, body: call) {
                 tries += 1

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// HTTP with opsd-web: requests, and the stream of events.
+/// HTTP client for opsd-web: requests, and the stream of events.
 struct PageClient {
     let port: UInt16
     let token: String
@@ -32,7 +32,7 @@ struct PageClient {
             return Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
         }
 
-        /// Waits for more bytes; false: none will come.
+        /// Waits for more bytes. Returns false if none will come.
         func receive(seconds: Double) -> Bool {
             var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             guard poll(&wanted, 1, Int32(seconds * 1000)) > 0 else { return true }
@@ -43,7 +43,7 @@ struct PageClient {
             return true
         }
 
-        /// Takes the next line that is there whole.
+        /// Removes and returns the next complete line.
         func nextLine() -> String? {
             guard let end = received.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
             var line = received[..<end]
@@ -55,13 +55,13 @@ struct PageClient {
     }
 
     private func head(_ method: String, _ path: String, token: String?, host: String?, _ more: String = "") -> String {
-        // Version 1.0: the end of the connection is that of the answer.
+        // In HTTP/1.0 the answer ends with the connection.
         var head = "\(method) \(path) HTTP/1.0\r\nHost: \(host ?? "127.0.0.1:\(port)")\r\n"
         if let token { head += "Authorization: Bearer \(token)\r\n" }
         return head + more
     }
 
-    /// Returns status and body of an answer; nil: there is none.
+    /// Returns status and body of the answer, or nil without an answer.
     func ask(_ path: String, token: String?, host: String? = nil, body: String? = nil) -> (status: Int, body: String)? {
         guard let connection = Connection(port: port) else { return nil }
         let fields = body.map { "Content-Type: application/json\r\nContent-Length: \($0.utf8.count)\r\n" } ?? ""
@@ -74,7 +74,7 @@ struct PageClient {
         return (status, parts.dropFirst().joined(separator: "\r\n\r\n"))
     }
 
-    /// Opens the stream of events after the one that was seen last.
+    /// Opens the stream of events, which begins after the last event that was received.
     func events(after last: Int) -> Connection? {
         guard let connection = Connection(port: port),
             connection.send(head("GET", "/events", token: token, host: nil, "Last-Event-ID: \(last)\r\n") + "\r\n")

@@ -1,23 +1,23 @@
-/// Files as they are at the end of a run, and what the server has seen.
+/// Files at the end of a run, and the downloads that the server recorded.
 struct TransferEvidence {
     struct Fetch { var name: String, span: Spans.Span }
 
-    /// For each file whether it has the bytes that it has to have.
+    /// Files by name, and whether each has exactly the expected bytes.
     var files: [String: Bool] = [:]
-    /// Names of files of which a part is left.
+    /// Names of files of which a partial file remains.
     var partial: Set<String> = []
-    /// Files that nobody asked for.
+    /// Files that no operation requested.
     var strange: [String] = []
-    /// Times in which a client took a file.
+    /// Times in which a client downloaded a file.
     var fetches: [Fetch] = []
     var requests = 0
 }
 
 extension Checker {
-    /// A file has the bytes of one version, or is not there; a cancel leaves no part of it.
+    /// Checks that each file has the bytes of one version or is missing, and that a cancel leaves no partial file.
     mutating func transfers() -> Int {
         guard let transfers = evidence.transfers else { return 0 }
-        for name in transfers.strange { find("file \(name) was never asked for") }
+        for name in transfers.strange { find("file \(name) was never requested") }
         for (name, isRight) in transfers.files where !isRight { find("file \(name) has wrong bytes") }
         let lastLoss = evidence.faults.last { $0.harm.contains(.lostOutput) }?.after ?? 0
         var ends: [Int: Int] = [:]
@@ -30,19 +30,19 @@ extension Checker {
             let isWhole = transfers.files[row.name] == true
             let isPartial = transfers.partial.contains(row.name)
             if row.outcome == "succeeded" {
-                if !isWhole { find("transfer \(row.id) succeeded, and \(row.name) is not there as it has to be") }
+                if !isWhole { find("transfer \(row.id) succeeded, and \(row.name) is missing or has wrong bytes") }
                 continue
             }
             // The removal of a file is not synced, so that a power cut may bring it back.
             let isCancelled = row.outcome == "cancelled" && row.attempts.last?.outcome == "cancelled"
             if isCancelled, isPartial, ends[row.id] ?? 0 > lastLoss {
-                find("transfer \(row.id) was cancelled, and a part of \(row.name) is left")
+                find("transfer \(row.id) was cancelled, and a partial file of \(row.name) remains")
             }
         }
         return checked
     }
 
-    /// While a client takes the file of an operation, no other operation has its exclusive categories.
+    /// Checks that while a client downloads the file of an operation, no other operation has its exclusive categories.
     mutating func transferCategories() -> Int {
         guard let transfers = evidence.transfers else { return 0 }
         var spans: [String: [(id: Int, span: Spans.Span)]] = [:]
@@ -68,7 +68,7 @@ extension Checker {
         return fetches.count
     }
 
-    /// The categories of an operation outside of a group, from the locks that it has to hold.
+    /// Returns the categories of an operation outside of a group, from the locks that it must hold.
     private func categories(of name: String, modes: Set<Substring>) -> [String] {
         guard let plan = evidence.planned[name], plan.transfer == nil || plan.parent == nil else { return [] }
         return plan.words.filter { modes.contains($0.prefix(2)) }.map { String($0.dropFirst(2)) }
@@ -107,7 +107,7 @@ extension Checker {
             if !isExplained, !hadNoRoom {
                 find("\(name) failed with code \(String(describing: attempt.exitCode)): \(attempt.cause)")
             }
-        case "cancelled": if !mayBeCancelled(row) { find("\(name) is cancelled and nobody asked for it") }
+        case "cancelled": if !mayBeCancelled(row) { find("\(name) is cancelled and no client requested that") }
         case "timedOut":
             if plan?.hasTimeout != true, row.deadline == nil { find("\(name) is timedOut without a timeout") }
         default: find("\(name) is \(attempt.outcome ?? "without an outcome"): \(attempt.cause)")

@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
 
-/// File that an operation of the load is to fetch.
+/// File that an operation of the load must fetch.
 struct PlannedTransfer: Sendable {
     var size: Int
-    /// Version of the content that has to arrive.
+    /// Version of the content that must arrive.
     var version: Int
     /// Exit codes with which an attempt may fail.
     var codes: Set<Int>
@@ -16,10 +16,10 @@ final class Transfers: Sendable {
     private let address: String
     private let served: String
     private let files: String
-    /// End of a pipe; the server ends when it is closed.
+    /// Writing end of a pipe. The server ends when it is closed.
     private let input: FileHandle
 
-    /// Returns nil, and says so, where transfers cannot be tortured.
+    /// Returns nil, and prints the reason, if transfers cannot be tortured.
     static func find(_ victims: Victims, source: String?) throws -> Transfers? {
         let lacking = { (what: String) -> Transfers? in
             print("NOT TORTURED: transfers: \(what)")
@@ -44,7 +44,7 @@ final class Transfers: Sendable {
         input = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         let server = try Program(
             ["/usr/bin/python3", "-B", script, served], environment: Victims.environment, output: output, input: pipe)
-        // It is another machine: no power cut reaches it.
+        // The server represents another machine, which a power cut does not affect.
         victims.spare(server.pid)
         let end = Date().addingTimeInterval(60)
         while Date() < end {
@@ -59,7 +59,7 @@ final class Transfers: Sendable {
         throw Trouble("the server does not start")
     }
 
-    /// The value of the key `http` of an operation.
+    /// Returns the value for the key `http` of an operation.
     func request(_ name: String, _ scenario: Scenario, size: Int, version: Int) -> [String: Any] {
         let query = "size=\(size)&version=\(version)\(scenario.query)"
         return ["url": "\(address)/\(scenario.path)/\(name)?\(query)", "to": "\(files)/\(name)"]
@@ -69,7 +69,7 @@ final class Transfers: Sendable {
     func evidence(_ planned: [String: Planned]) throws -> TransferEvidence {
         var evidence = TransferEvidence()
         for name in try FileManager.default.contentsOfDirectory(atPath: files) {
-            // `.NAME.part`, and beside it `.NAME.part.state`.
+            // The partial file `.NAME.part`, or its record `.NAME.part.state`.
             if name.hasPrefix("."), let end = name.range(of: ".part") {
                 evidence.partial.insert(String(name[..<end.lowerBound].dropFirst()))
                 continue
@@ -97,7 +97,7 @@ final class Transfers: Sendable {
         return evidence
     }
 
-    /// The bytes of one version: lying_server.py has the same function.
+    /// Returns the bytes of a version. lying_server.py has the same function.
     private static func content(_ version: Int, _ size: Int) -> Data {
         var state = version
         let block = (0..<65_521).map { _ in
@@ -114,7 +114,7 @@ final class Transfers: Sendable {
 struct Scenario: Sendable {
     var path: String
     var query = ""
-    /// Version that arrives; nil: the one that is asked for.
+    /// Version that arrives; nil: the requested one.
     var version: Int?
     var codes: Set<Int> = [75]
     var maySucceed = true
@@ -130,7 +130,7 @@ struct Scenario: Sendable {
         self.maySucceed = maySucceed
     }
 
-    /// Long enough to be killed in its midst, with a witness for when it was under way.
+    /// Slow enough that faults hit it in the middle. The server records when it was in progress.
     private static var slow: Scenario {
         var scenario = Scenario("slow", "&step=16384&pause=25&witness=1")
         scenario.isSlow = true
@@ -147,20 +147,20 @@ struct Scenario: Sendable {
             .init("busy", "&status=503&times=1&retry=1"), .init("status", "&status=503", maySucceed: false),
             .init("status", "&status=404", codes: [69], maySucceed: false), .init("truncates", maySucceed: false),
         ] + Array(repeating: slow, count: 12)
-    /// A server for which no client can help it: another version behind the same tag.
+    /// Content that changes behind the same entity tag, which no client can detect.
     static let treacherous = Scenario("changes-silently")
 }
 
 extension Planner {
-    /// Has an operation fetch a file instead of executing a command.
+    /// Makes an operation fetch a file instead of executing a command.
     mutating func addTransfer(_ operation: inout [String: Any], _ plan: inout Planned, from transfers: Transfers) {
         guard var scenario = dice.pick(Scenario.all) else { return }
         if isTreacherous { scenario = .treacherous }
-        // A file without a byte cannot be truncated.
+        // An empty file cannot be truncated.
         let smallest = scenario.maySucceed ? 0 : 1
         let size =
             scenario.isSlow ? dice.roll(100_000...400_000) : dice.pick([smallest, 1, 1000, 50_000, 150_000]) ?? 1
-        // The server has a second version of its own.
+        // Versions start at 3, because the server uses 1 and 2 itself.
         let version = dice.roll(3...6)
         var request = transfers.request(plan.name, scenario, size: size, version: version)
         if dice.happens(10) { request["limitRate"] = "300K" }
