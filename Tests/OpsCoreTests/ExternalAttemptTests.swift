@@ -42,6 +42,17 @@ import Testing
         #expect(load(world)?.inFlight == 0)
     }
 
+    @Test func `an executor that is lost counts as away, and gets nothing more`() {
+        var world = world()
+        #expect(load(world)?.isConnected == true)
+        world.after(report(.runnerLost))
+        #expect(load(world)?.isConnected == false)
+        world.add { $0.executor = "slurm" }
+        #expect(world.turn() == ["submitted g1 1+1 ready"])
+        world.after(report(connection()))
+        #expect(world.last.effects == [command(.submit(first, job: nil, priority: 0))])
+    }
+
     @Test func `a new priority reaches the engine while the job waits, and not later`() {
         var world = world()
         world.add { $0.executor = "slurm" }
