@@ -96,7 +96,7 @@ struct Probe {
     // MARK: - Words
 
     private func expression(_ text: String) throws -> CalendarExpression {
-        try CalendarExpression(text, duration: DurationText.parse)
+        try CalendarExpression(text, duration: { DurationText.parse($0)?.nanoseconds })
     }
 
     private mutating func recurrence(_ words: [String]) throws -> Recurrence {

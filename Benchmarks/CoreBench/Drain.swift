@@ -3,7 +3,7 @@ internal import OpsCore
 /// A scheduler with a runner that ends every attempt as soon as it is asked for.
 struct Driven {
     private(set) var scheduler: Scheduler
-    private var now = Moment(monotonic: 1_000_000_000, wall: 1_700_000_000_000_000_000)
+    private var now = Moment(monotonic: .zero + .seconds(1), wall: .zero + .seconds(1_700_000_000))
     private var launched: [AttemptID] = []
 
     init(workers: Int32) {
@@ -27,8 +27,7 @@ struct Driven {
     }
 
     mutating func endTurn() {
-        now.monotonic += 1000
-        now.wall += 1000
+        now += .nanoseconds(1000)
         for effect in scheduler.endTurn(at: now).effects {
             if case .launch(let attempt, _) = effect { launched.append(attempt) }
         }

@@ -39,7 +39,7 @@ struct Makespan {
     private static func time(_ submission: Submission, _ durations: [Int64], _ workers: Int32) -> Int64 {
         var clock: Int64 = 0
         var moment: Moment {
-            Moment(monotonic: clock * 1_000_000 + 1, wall: 1_700_000_000_000_000_000 + clock * 1_000_000)
+            Moment(monotonic: .zero + .nanoseconds(1), wall: .zero + .seconds(1_700_000_000)) + .milliseconds(clock)
         }
         var scheduler = Scheduler(Snapshot(), workers: workers, at: moment)
         _ = scheduler.handle(.runnerConnected(Inventory(runner: "r", boot: "b")), at: moment)

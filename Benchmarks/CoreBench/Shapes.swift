@@ -53,7 +53,7 @@ func inSome(of categories: Int, _ count: Int) -> Submission {
 /// Rates of the categories, which all starts of a measurement are within.
 func rates(_ categories: Int) -> [Event] {
     (0..<categories).map {
-        .setCategory("c\($0)", CategoryEdit(rate: .set(Rate(count: 1_000, interval: 60_000_000_000))))
+        .setCategory("c\($0)", CategoryEdit(rate: .set(Rate(count: 1_000, interval: .seconds(60)))))
     }
 }
 

@@ -46,10 +46,10 @@ public final class Connection {
 
     /// Returns the next reply; nil if none arrives within this time.
     fileprivate func nextReply(milliseconds: Int32) throws(ClientError) -> ReceivedReply? {
-        let end = Clock.read().monotonic + Int64(milliseconds) * 1_000_000
+        let end = Clock.read().monotonic + .milliseconds(Int64(milliseconds))
         while true {
             if let reply = try arrivedReply() { return reply }
-            let left = Int32(max(0, (end - Clock.read().monotonic) / 1_000_000))
+            let left = Int32(max(0, (end - Clock.read().monotonic).milliseconds))
             do throws(SystemError) {
                 guard try socket.waitUntil(.readable, milliseconds: left) else { return nil }
             } catch {

@@ -3,9 +3,9 @@ internal import OpsSystem
 
 /// Time to wait for a daemon that is gone: long enough for a restart.
 struct Patience {
-    private static let whole: Int64 = 60_000_000_000
+    private static let whole = TimeSpan.seconds(60)
     private static let pause: UInt32 = 200_000
-    private var end: Int64?
+    private var end: MonotonicInstant?
 
     /// Pauses before the next attempt. Throws the error if the time is over, or at once if the error is not a lost
     /// connection.

@@ -6,7 +6,7 @@ public enum Change: Sendable, Codable {
     case submitted(
         submission: Int, graph: GraphID, isNewGraph: Bool, firstOperation: OperationID, states: [OperationState],
         parent: OperationID?, producer: OperationID?)
-    case becameReady(OperationID, at: Int64)
+    case becameReady(OperationID, at: WallInstant)
     case becamePending(OperationID)
     /// The intent to start an attempt, on disk before its process exists. For a group: `attempt` 0 and no slot.
     case started(OperationID, attempt: Int32, run: Int32, slot: Int32?, runner: String, at: Moment)
@@ -28,11 +28,11 @@ public enum Change: Sendable, Codable {
     /// No process of a `notify` attempt is left: its slot is free, but it still counts for its queue and its group.
     case slotFreed(AttemptID)
     /// An attempt has ended with this outcome, whether or not another one follows.
-    case attemptEnded(AttemptID, Outcome, Cause, at: Int64)
+    case attemptEnded(AttemptID, Outcome, Cause, at: WallInstant)
     /// An executing operation is ready again, and its next attempt starts after `notBefore`. `counts`: false if no
     /// runner accepted the attempt, which then uses up none of the retries.
-    case retrying(OperationID, notBefore: Int64, counts: Bool)
-    case finished(OperationID, Outcome, Cause?, at: Int64)
+    case retrying(OperationID, notBefore: WallInstant, counts: Bool)
+    case finished(OperationID, Outcome, Cause?, at: WallInstant)
     case reopened(OperationID, run: Int32, OperationState)
     case cancelling(OperationID, by: String, reason: String?, outcome: Outcome, Cause)
     case held(OperationID, isHeld: Bool)
@@ -42,18 +42,18 @@ public enum Change: Sendable, Codable {
     indirect case edited(OperationID, Edit)
     case noted(OperationID, text: String?)
     case updated(AttemptID, OperationUpdate)
-    case timeoutMoved(AttemptID, remaining: Int64)
-    case queueSet(String, limit: Int32?, aging: Int64?, suspended: Bool, order: QueueOrder)
+    case timeoutMoved(AttemptID, remaining: TimeSpan)
+    case queueSet(String, limit: Int32?, aging: TimeSpan?, suspended: Bool, order: QueueOrder)
     /// Executor of the operations in a queue that name none; nil: the runner.
     case queueExecutorSet(String, executor: String?)
     case queueFairnessSet(String, isFair: Bool)
-    /// Nanoseconds of slot time of a user in a fair queue, as they count at a wall instant; user 0: privileged users.
-    case slotTimeUsed(queue: String, user: UInt32, used: Int64, at: Int64)
+    /// Slot time of a user in a fair queue, as it counts at an instant; user 0: privileged users.
+    case slotTimeUsed(queue: String, user: UInt32, used: TimeSpan, at: WallInstant)
     case queueRemoved(String)
     case categorySet(CategorySettings)
     /// A start that counts for the rate of a category, on the monotonic clock of this boot. Starts up to `expired` no
     /// longer count.
-    case rateStarted(String, at: Int64, expired: Int64)
+    case rateStarted(String, at: MonotonicInstant, expired: MonotonicInstant)
     /// The named units of an attempt that has just started; of a group: `attempt` 0.
     case unitsAssigned(OperationID, attempt: Int32, [AssignedUnits])
     case graphSuspended(GraphID, isSuspended: Bool)
@@ -85,12 +85,12 @@ public struct Report: Sendable, Codable {
     public var product: OperationID?
     /// Outcome of `finished`.
     public var outcome: Outcome?
-    public var at: Int64
+    public var at: WallInstant
     /// Anything else: attempt number, queue name, condition detail, edited key, an instant of a schedule.
     public var detail: String?
     public init(
         sequence: Int64, kind: Kind, operation: OperationID? = nil, graph: GraphID? = nil, old: OperationState? = nil,
-        new: OperationState? = nil, product: OperationID? = nil, outcome: Outcome? = nil, at: Int64,
+        new: OperationState? = nil, product: OperationID? = nil, outcome: Outcome? = nil, at: WallInstant,
         detail: String? = nil
     ) {
         self.sequence = sequence

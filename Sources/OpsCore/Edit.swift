@@ -79,8 +79,8 @@ public struct QueueEdit: Hashable, Sendable, Codable {
 
     /// Maximum number of processes; cleared: only the pool limits them.
     public var limit: Setting<Int32>
-    /// Nanoseconds of waiting that raise a priority by one; cleared: no ageing.
-    public var aging: Setting<Int64>
+    /// Time of waiting that raises a priority by one; cleared: no ageing.
+    public var aging: Setting<TimeSpan>
     /// Executor of operations that are submitted from now on; cleared: the runner.
     public var executor: Setting<String> = .keep
     /// Order of operations that are submitted from now on; nil: unchanged.
@@ -89,7 +89,7 @@ public struct QueueEdit: Hashable, Sendable, Codable {
     public var isFair: Bool?
     public var target: Target
     public init(
-        limit: Setting<Int32> = .keep, aging: Setting<Int64> = .keep, order: QueueOrder? = nil, target: Target = .any
+        limit: Setting<Int32> = .keep, aging: Setting<TimeSpan> = .keep, order: QueueOrder? = nil, target: Target = .any
     ) {
         self.order = order
         self.limit = limit

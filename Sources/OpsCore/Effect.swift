@@ -6,9 +6,9 @@ public enum Effect: Equatable, Sendable, Codable {
     case stage(AttemptID, after: [AttemptID])
     /// Revokes all staged launches; answered by `revocationConfirmed`.
     case revokeStaged
-    /// Sends SIGTERM to the whole tree, which is thawed first, and SIGKILL after `grace` nanoseconds; answered by
-    /// `exited` or `gone`.
-    case terminate(AttemptID, grace: Int64)
+    /// Sends SIGTERM to the whole tree, which is thawed first, and SIGKILL after `grace`; answered by `exited` or
+    /// `gone`.
+    case terminate(AttemptID, grace: TimeSpan)
     case freeze(AttemptID)
     case thaw(AttemptID)
     /// Kills the processes of this attempt that an earlier runner has left; answered by `gone`.

@@ -28,6 +28,6 @@ extension Limits {
     /// Default window of an executor.
     public static let executorWindow: Int32 = 100
     public static let largestWindow: Int32 = 100_000
-    /// Attempts shorter than this (in nanoseconds) make staging worthwhile, and staged launches are revoked after it.
-    public static let shortRun: Int64 = 100_000_000
+    /// Attempts shorter than this make staging worthwhile, and staged launches are revoked after it.
+    public static let shortRun = TimeSpan.milliseconds(100)
 }

@@ -18,8 +18,8 @@ public struct Reason: Equatable, Sendable {
         case category(name: String, wanted: CategoryUse, capacity: Int32, position: Int)
         /// The position is reserved for the operation in `ids`, which was overtaken often enough.
         case reserved(category: String)
-        /// The wall instant at which the rate permits the next start.
-        case rate(category: String, Rate, next: Int64)
+        /// The instant at which the rate permits the next start.
+        case rate(category: String, Rate, next: WallInstant)
         /// The group yields to the operations in `ids`: it waits for them, and they need what it would hold.
         case yields(category: String)
         /// The operations in `ids` wait for one another because of a category.
@@ -28,9 +28,9 @@ public struct Reason: Equatable, Sendable {
         case pool(workers: Int32, position: Int)
         case suspended(Level)
         case held
-        case instant(Int64)
+        case instant(WallInstant)
         /// A condition that is being evaluated, or that was false and is evaluated again at `again`.
-        case condition(index: Int32, again: Int64?)
+        case condition(index: Int32, again: WallInstant?)
         case barrier
         /// The group that has not started, or whose limit is reached.
         case groupNotStarted

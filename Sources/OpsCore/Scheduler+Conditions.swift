@@ -50,7 +50,7 @@ extension Scheduler {
         else { return }
         switch answer {
         case .allTrue:
-            conditions.setValid(operation, until: now.monotonic + (list.map(\.every).min() ?? 0))
+            conditions.setValid(operation, until: now.monotonic + (list.map(\.every).min() ?? .zero))
             if let lane = lane(of: operation) { makeCandidate(lane) }
         case .isFalse(let index, let detail), .isUnknown(let index, let detail):
             publish(.conditionFalse, operation, detail: detail)

@@ -178,7 +178,7 @@ extension Scheduler {
             reservations.requestReview()
         }
         if edit.aging != .keep {
-            queues[queue].aging = edit.aging.value(insteadOf: queues[queue].aging).flatMap { $0 > 0 ? $0 : nil }
+            queues[queue].aging = edit.aging.value(insteadOf: queues[queue].aging).flatMap { $0 > .zero ? $0 : nil }
             restartAging(queue)
         }
         if let order = edit.order { queues[queue].order = order }

@@ -2,8 +2,8 @@ extension Scheduler {
     /// Instants at which the scheduler needs its next turn if no event occurs.
     public var nextDeadline: Deadlines {
         var next = timers.next
-        if let instant = nextRatedStart { next.monotonic = min(next.monotonic ?? .max, instant) }
-        if let deadline = staging.deadline { next.monotonic = min(next.monotonic ?? .max, deadline) }
+        if let instant = nextRatedStart { next.monotonic = min(next.monotonic ?? instant, instant) }
+        if let deadline = staging.deadline { next.monotonic = min(next.monotonic ?? deadline, deadline) }
         return next
     }
 
@@ -15,7 +15,7 @@ extension Scheduler {
     }
 
     /// Returns the longest duration of an attempt.
-    func timeout(of index: ExecutionIndex) -> Int64? {
+    func timeout(of index: ExecutionIndex) -> TimeSpan? {
         // Most have none, and a policy is large to copy.
         guard let policy = table.policy(of: executions[index].operation), policies[policy].timeout != nil else {
             return nil
@@ -23,7 +23,7 @@ extension Scheduler {
         return policies[policy].timeout(inAttempt: executions[index].attemptsInRun)
     }
 
-    mutating func setTimeout(_ index: ExecutionIndex, at instant: Int64) {
+    mutating func setTimeout(_ index: ExecutionIndex, at instant: MonotonicInstant) {
         if executions[index].timeoutAt != nil { noteStaleTimer(.timeout) }
         executions[index].timeoutAt = instant
         timers.set(.timeout, of: table[executions[index].operation].id, at: instant)
@@ -37,7 +37,7 @@ extension Scheduler {
     }
 
     /// Extends a timeout so that at least `duration` is left, as systemd does for EXTEND_TIMEOUT_USEC.
-    mutating func extendTimeout(_ index: ExecutionIndex, by duration: Int64) {
+    mutating func extendTimeout(_ index: ExecutionIndex, by duration: TimeSpan) {
         let extended = now.monotonic + min(duration, Limits.duration)
         guard let at = executions[index].timeoutAt, extended > at else { return }
         setTimeout(index, at: extended)
@@ -57,7 +57,7 @@ extension Scheduler {
     mutating func stopTimeout(_ index: ExecutionIndex) {
         guard let at = executions[index].timeoutAt else { return }
         disarmTimeout(index)
-        executions[index].timeoutLeft = max(0, at - now.monotonic)
+        executions[index].timeoutLeft = max(.zero, at - now.monotonic)
         recordTimeout(index)
     }
 
@@ -85,29 +85,40 @@ extension Scheduler {
     mutating func fireDueTimers() {
         wakeRates()
         while let entry = timers.firstDue(at: now), mayFire(entry) {
-            timers.removeFirst(entry.kind)
+            timers.removeFirst(entry)
             fire(entry)
         }
     }
 
-    private mutating func mayFire(_ entry: TimerHeap.Entry) -> Bool {
+    private mutating func mayFire(_ entry: Timers.Entry) -> Bool {
         !budget.isLimited || budget.mayAfford(weight(of: entry, upTo: budget.left))
     }
 
-    private mutating func fire(_ entry: TimerHeap.Entry) {
+    private mutating func fire(_ entry: Timers.Entry) {
         guard isLive(entry), let operation = unfinished(OperationID(entry.id)) else { return }
-        switch entry.kind {
+        switch entry {
+        case .monotonic(let entry): fire(entry.kind, of: operation)
+        case .wall(let entry): fire(entry.kind, of: operation)
+        }
+    }
+
+    private mutating func fire(_ kind: MonotonicTimer, of operation: OperationIndex) {
+        switch kind {
         case .timeout:
             guard let index = execution(of: operation) else { return }
             executions[index].timeoutAt = nil
             endByClock(
-                operation,
-                Resolution(outcome: .timedOut, cause: .ranLongerThan(nanoseconds: timeout(of: index) ?? 0)))
+                operation, Resolution(outcome: .timedOut, cause: .ranLongerThan(timeout(of: index) ?? .zero)))
         case .backoff:
             registry.setTraits(of: operation, removing: .backingOff)
-            runs[operation]?.restsUntil = Moment(monotonic: 0, wall: 0)
+            runs[operation]?.restsUntil = .zero
             enterLane(operation)
         case .recheck: recheck(operation)
+        }
+    }
+
+    private mutating func fire(_ kind: WallTimer, of operation: OperationIndex) {
+        switch kind {
         case .deadline: deadlinePassed(operation)
         case .notBefore:
             registry.setTraits(of: operation, removing: .delayed)
@@ -117,17 +128,29 @@ extension Scheduler {
     }
 
     /// Returns whether an entry is still valid.
-    private func isLive(_ entry: TimerHeap.Entry) -> Bool {
+    private func isLive(_ entry: Timers.Entry) -> Bool {
         guard let operation = unfinished(OperationID(entry.id)), !table[operation].traits.contains(.finishPending)
         else {
             return false
         }
+        switch entry {
+        case .monotonic(let entry): return isLive(entry, of: operation)
+        case .wall(let entry): return isLive(entry, of: operation)
+        }
+    }
+
+    private func isLive(_ entry: TimerHeap<MonotonicTimer>.Entry, of operation: OperationIndex) -> Bool {
         switch entry.kind {
         case .timeout:
             guard let index = execution(of: operation) else { return false }
             return executions[index].timeoutAt == entry.at
         case .backoff: return runs[operation]?.restsUntil.monotonic == entry.at
         case .recheck: return conditions[operation]?.nextEvaluationAt == entry.at
+        }
+    }
+
+    private func isLive(_ entry: TimerHeap<WallTimer>.Entry, of operation: OperationIndex) -> Bool {
+        switch entry.kind {
         case .deadline: return policy(of: operation)?.deadline == entry.at
         case .notBefore:
             return table[operation].traits.contains(.delayed) && policy(of: operation)?.notBefore == entry.at
@@ -153,10 +176,16 @@ extension Scheduler {
 
     // MARK: Stale timers
 
-    /// Counts one entry of a clock as stale, and removes the stale ones when they are many.
-    mutating func noteStaleTimer(_ kind: TimerHeap.Kind) {
+    /// Counts one timer as stale, and removes the stale ones of its clock when they are many.
+    mutating func noteStaleTimer(_ kind: MonotonicTimer) {
         guard timers.noteStale(kind) else { return }
-        withTimers { core, timers in timers.sweep(kind) { core.isLive($0) } }
+        withTimers { core, timers in timers.sweepMonotonic { core.isLive($0) } }
+    }
+
+    /// Counts one timer as stale, and removes the stale ones of its clock when they are many.
+    mutating func noteStaleTimer(_ kind: WallTimer) {
+        guard timers.noteStale(kind) else { return }
+        withTimers { core, timers in timers.sweepWall { core.isLive($0) } }
     }
 
     /// Drops obsolete entries, so that they cause no wake-up.

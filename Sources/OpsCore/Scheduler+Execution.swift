@@ -210,24 +210,24 @@ extension Scheduler {
     }
 
     /// The back-off, or longer if the attempt has ended with the wish for a longer one.
-    private func delayOfRetry(_ index: ExecutionIndex) -> Int64 {
+    private func delayOfRetry(_ index: ExecutionIndex) -> TimeSpan {
         let execution = executions[index]
         let retry = policy(of: execution.operation)?.retry
-        let backoff = retry?.delay(after: execution.attemptsInRun, of: registry.attemptID(index)) ?? 0
-        guard let exit = execution.exit, exit.retryAfter > 0 else { return backoff }
-        return max(backoff, exit.retryAfter - max(0, now.monotonic - exit.at.monotonic))
+        let backoff = retry?.delay(after: execution.attemptsInRun, of: registry.attemptID(index)) ?? .zero
+        guard let exit = execution.exit, exit.retryAfter > .zero else { return backoff }
+        return max(backoff, exit.retryAfter - max(.zero, now.monotonic - exit.at.monotonic))
     }
 
     private mutating func retryLater(_ operation: OperationIndex, _ index: ExecutionIndex) {
         confirmStart(of: index)
         let execution = executions[index]
-        let delay = execution.isRefused ? 0 : delayOfRetry(index)
+        let delay = execution.isRefused ? .zero : delayOfRetry(index)
         executions.remove(index)
         table[operation].unlink()
         closeScopes(of: operation, holding: execution.holding)
         var run = Run(number: execution.run, attempts: execution.attemptsInRun - (execution.isRefused ? 1 : 0))
-        if delay > 0 {
-            run.restsUntil = Moment(monotonic: now.monotonic + delay, wall: now.wall + delay)
+        if delay > .zero {
+            run.restsUntil = now + delay
             registry.setTraits(of: operation, inserting: .backingOff)
             timers.set(.backoff, of: table[operation].id, at: run.restsUntil.monotonic)
         }
@@ -237,7 +237,7 @@ extension Scheduler {
         table[operation].readyAt = now.wall
         record(
             .retrying(
-                table[operation].operationID, notBefore: delay > 0 ? run.restsUntil.wall : 0,
+                table[operation].operationID, notBefore: delay > .zero ? run.restsUntil.wall : .zero,
                 counts: !execution.isRefused))
         publish(.retrying, operation, old: .executing, new: .ready, detail: String(execution.attempt))
         invalidatePriority(of: operation)

@@ -141,7 +141,7 @@ extension Scheduler {
         }
         if row.traits.contains(.hasConditions), conditions[operation] != nil || reasons.isEmpty {
             let inquiry = conditions[operation]
-            let again = inquiry?.nextEvaluationAt.map { now.wall + $0 - now.monotonic }
+            let again = inquiry?.nextEvaluationAt.map { now.wall(at: $0) }
             reasons.append(
                 Reason(
                     kind: .condition, ids: [row.operationID],

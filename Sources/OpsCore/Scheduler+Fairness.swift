@@ -57,11 +57,13 @@ extension Scheduler {
 
     /// Restores the slot time of all fair queues. Only the wall clock says how long opsd was away.
     mutating func restore(_ slotTime: [Snapshot.SlotTime]) {
+        // A difference does not overflow, whatever the clock was set to.
+        let latest = WallInstant(nanoseconds: .max / 2)
         for stored in slotTime {
             guard let queue = queues.find(stored.queue), queues[queue].isFair else { continue }
             let user = registry.privilegedUsers.contains(stored.user) ? nil : stored.user
             slotTimes.restore(
-                queue, user, used: stored.used, at: now.monotonic - max(0, min(now.wall, .max / 2) - stored.at))
+                queue, user, used: stored.used, at: now.monotonic - max(.zero, min(now.wall, latest) - stored.at))
         }
     }
 
@@ -92,8 +94,8 @@ extension Scheduler {
         return (slotTime(of: other), a.key) < (slotTime(of: operation), b.key)
     }
 
-    private func slotTime(of operation: OperationIndex) -> Int64 {
-        guard let account = slotTimes.find(table[operation].queue, submitter(of: operation)) else { return 0 }
+    private func slotTime(of operation: OperationIndex) -> TimeSpan {
+        guard let account = slotTimes.find(table[operation].queue, submitter(of: operation)) else { return .zero }
         return slotTimes.reading(account, at: now.monotonic)
     }
 

@@ -223,7 +223,7 @@ extension Scheduler {
     private mutating func forgetRun(of operation: OperationIndex) {
         guard table[operation].traits.contains(.hasRun) else { return }
         table[operation].traits.remove(.hasRun)
-        if let run = runs.removeValue(forKey: operation), run.restsUntil.monotonic != 0 { noteStaleTimer(.backoff) }
+        if let run = runs.removeValue(forKey: operation), run.restsUntil.monotonic != .zero { noteStaleTimer(.backoff) }
     }
 
     /// Cancels operations that were provided for one that ends without them, unless they have started or others need them.

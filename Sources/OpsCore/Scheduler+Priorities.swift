@@ -238,16 +238,16 @@ extension Scheduler {
     func ownPriority(of operation: OperationIndex) -> Int8 {
         let row = table[operation]
         guard row.state == .ready, let aging = queues[row.queue].aging else { return row.priority }
-        let steps = min(Int64(Limits.agingSteps), max(0, now.wall - row.readyAt) / aging)
+        let steps = min(Int64(Limits.agingSteps), max(.zero, now.wall - row.readyAt) / aging)
         return Int8(min(127, Int64(row.priority) + steps))
     }
 
     mutating func startAging(_ operation: OperationIndex) {
         guard let aging = queues[table[operation].queue].aging else { return }
         beginPriorities()
-        let steps = max(0, now.wall - table[operation].readyAt) / aging
+        let steps = max(.zero, now.wall - table[operation].readyAt) / aging
         guard steps < Int64(Limits.agingSteps) else { return invalidatePriority(of: operation) }
-        timers.set(.aging, of: table[operation].id, at: table[operation].readyAt + (steps + 1) * aging)
+        timers.set(.aging, of: table[operation].id, at: table[operation].readyAt + aging * (steps + 1))
         if steps > 0 { invalidatePriority(of: operation) }
     }
 

@@ -68,11 +68,11 @@ extension Scheduler {
 
     /// Earliest future instant at which a rate permits the start of a waiting lane. If its instant has passed, the best
     /// waiting lane was woken, and lacks a slot.
-    var nextRatedStart: Int64? {
-        var next: Int64?
+    var nextRatedStart: MonotonicInstant? {
+        var next: MonotonicInstant?
         for category in categories.rated where categories[category].parkedAtRateCount > 0 {
             if let instant = categories[category].rate?.nextStart, instant > now.monotonic {
-                next = min(next ?? .max, instant)
+                next = min(next ?? instant, instant)
             }
         }
         return next
@@ -87,8 +87,7 @@ extension Scheduler {
             let next = window.nextStart ?? now.monotonic + window.rate.interval
             return Reason(
                 kind: .rate,
-                detail: .rate(
-                    category: categories[category].name, window.rate, next: now.wall + next - now.monotonic))
+                detail: .rate(category: categories[category].name, window.rate, next: now.wall(at: next)))
         }
     }
 }

@@ -40,7 +40,7 @@ extension Scheduler {
         public var name: String
         public var limit: Int32?
         public var isSuspended: Bool
-        public var aging: Int64?
+        public var aging: TimeSpan?
         public var order: QueueOrder
         public var pending: Int
         public var ready: Int

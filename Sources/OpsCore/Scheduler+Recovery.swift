@@ -125,9 +125,9 @@ extension Scheduler {
         runs[operation] = run
     }
 
-    private func longestRest(_ operation: OperationIndex, _ stored: Snapshot.Row) -> Int64 {
+    private func longestRest(_ operation: OperationIndex, _ stored: Snapshot.Row) -> TimeSpan {
         // Stored together. An attempt can have asked for more than the policy has.
-        if stored.readyAt > 0 { return max(0, stored.notBefore - stored.readyAt) }
+        if stored.readyAt > .zero { return max(.zero, stored.notBefore - stored.readyAt) }
         if let retry = policy(of: operation)?.retry {
             return retry.delay(after: stored.attemptsInRun, of: AttemptID(stored.id, stored.attempt))
         }
@@ -217,8 +217,8 @@ extension Scheduler {
 
     /// Restores the clock of a group, which no runner confirms. As for a back-off, only the wall clock says how long ago it
     /// started; if that was set back, the group has started now.
-    private mutating func restoreTimeout(ofGroup index: ExecutionIndex, startedAt: Int64) {
-        let elapsed = max(0, now.wall - startedAt)
+    private mutating func restoreTimeout(ofGroup index: ExecutionIndex, startedAt: WallInstant) {
+        let elapsed = max(.zero, now.wall - startedAt)
         executions[index].startedAt = Moment(monotonic: now.monotonic - elapsed, wall: startedAt)
         if executions[index].resolution == nil { armTimeout(index) }
     }

@@ -14,7 +14,7 @@ extension Scheduler {
             row.run += 1
             row.attemptsInRun = 0
             row.hasStarted = false
-            row.notBefore = 0
+            row.notBefore = .zero
             row.isFrozen = false
             rows.append(row)
         }

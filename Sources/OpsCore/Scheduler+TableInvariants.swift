@@ -182,26 +182,30 @@ extension Scheduler {
 
     /// Each operation that waits for an instant has a timer.
     private func checkClocks(_ rows: [OperationIndex]) -> [String] {
-        let entries = Set(timers.entries.map { [Int64($0.kind.rawValue), $0.id, $0.at] })
+        let (monotonic, wall) = (Set(timers.monotonicEntries), Set(timers.wallEntries))
         var broken: [String] = []
-        func expect(_ kind: TimerHeap.Kind, _ operation: OperationIndex, _ instant: Int64) {
-            guard !entries.contains([Int64(kind.rawValue), table[operation].id, instant]) else { return }
+        func expect<Kind>(
+            _ kind: Kind, _ operation: OperationIndex, _ instant: Kind.Instant, in entries: Set<TimerHeap<Kind>.Entry>
+        ) {
+            guard !entries.contains(TimerHeap.Entry(at: instant, id: table[operation].id, kind: kind)) else { return }
             broken.append("timers: none for the \(kind) of \(table[operation].id)")
         }
         for operation in rows {
             let row = table[operation]
-            let rest = runs[operation]?.restsUntil.monotonic ?? 0
-            if row.traits.contains(.backingOff) != (rest != 0) { broken.append("timers: \(row.id) rests or not") }
-            if rest != 0 { expect(.backoff, operation, rest) }
-            if let instant = conditions[operation]?.nextEvaluationAt { expect(.recheck, operation, instant) }
+            let rest = runs[operation]?.restsUntil.monotonic ?? .zero
+            if row.traits.contains(.backingOff) != (rest != .zero) { broken.append("timers: \(row.id) rests or not") }
+            if rest != .zero { expect(.backoff, operation, rest, in: monotonic) }
+            if let instant = conditions[operation]?.nextEvaluationAt {
+                expect(.recheck, operation, instant, in: monotonic)
+            }
             if let index = row.execution, let instant = executions[index].timeoutAt {
-                expect(.timeout, operation, instant)
+                expect(.timeout, operation, instant, in: monotonic)
             }
             let policy = policy(of: operation)
-            if row.traits.contains(.delayed) { expect(.notBefore, operation, policy?.notBefore ?? 0) }
+            if row.traits.contains(.delayed) { expect(.notBefore, operation, policy?.notBefore ?? .zero, in: wall) }
             let isDecided = row.execution.map { executions[$0].resolution != nil || executions[$0].isCancelling }
             if let deadline = policy?.deadline, deadline > now.wall, isDecided != true {
-                expect(.deadline, operation, deadline)
+                expect(.deadline, operation, deadline, in: wall)
             }
         }
         for operation in conditions.evaluated

@@ -236,11 +236,8 @@ extension Scheduler {
     }
 
     /// Returns the number of operations that a timer decides.
-    func weight(of entry: TimerHeap.Entry, upTo limit: Int) -> Int {
-        guard let operation = unfinished(OperationID(entry.id)), entry.kind == .deadline || entry.kind == .timeout
-        else {
-            return 1
-        }
+    func weight(of entry: Timers.Entry, upTo limit: Int) -> Int {
+        guard entry.endsOperation, let operation = unfinished(OperationID(entry.id)) else { return 1 }
         var walk = ConsequenceWalk(left: limit)
         if table[operation].state == .executing {
             forEachChild(of: operation, &walk) { child, walk in cancel(child, force: false, &walk) }

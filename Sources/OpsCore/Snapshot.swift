@@ -3,14 +3,14 @@ public struct Snapshot: Sendable, Codable {
     public struct Queue: Sendable, Codable {
         public var name: String
         public var limit: Int32?
-        public var aging: Int64?
+        public var aging: TimeSpan?
         public var isSuspended: Bool
         /// Executor of operations that name none.
         public var executor: String?
         public var order: QueueOrder
         public var isFair = false
         public init(
-            name: String, limit: Int32? = nil, aging: Int64? = nil, isSuspended: Bool = false,
+            name: String, limit: Int32? = nil, aging: TimeSpan? = nil, isSuspended: Bool = false,
             order: QueueOrder = .submission
         ) {
             self.order = order
@@ -20,14 +20,14 @@ public struct Snapshot: Sendable, Codable {
             self.isSuspended = isSuspended
         }
     }
-    /// Slot time of a user in a fair queue, in nanoseconds, as it counted at a wall instant.
+    /// Slot time of a user in a fair queue, as it counted at an instant.
     public struct SlotTime: Sendable, Codable {
         public var queue: String
         /// 0: privileged users.
         public var user: UInt32
-        public var used: Int64
-        public var at: Int64
-        public init(queue: String, user: UInt32, used: Int64, at: Int64) {
+        public var used: TimeSpan
+        public var at: WallInstant
+        public init(queue: String, user: UInt32, used: TimeSpan, at: WallInstant) {
             self.queue = queue
             self.user = user
             self.used = used
@@ -55,18 +55,18 @@ public struct Snapshot: Sendable, Codable {
         public var attemptsInRun: Int32
         /// True if it has started in this run.
         public var hasStarted: Bool
-        /// Wall instants; 0 for none. `notBefore` is the end of a back-off.
-        public var submittedAt: Int64
-        public var readyAt: Int64
-        public var notBefore: Int64
+        /// Instants; zero for none. `notBefore` is the end of a back-off.
+        public var submittedAt: WallInstant
+        public var readyAt: WallInstant
+        public var notBefore: WallInstant
         /// Estimate that was stored at its submission.
         public var path: EstimatedPath?
         public init(
             id: OperationID, graph: GraphID, user: UInt32 = 0, parent: OperationID = OperationID(0), queue: Int32 = 0,
             categories: Int32? = nil, policy: Int32? = nil, priority: Int8 = 0, state: OperationState = .pending,
             flags: Draft.Flags = [], isFrozen: Bool = false, attempt: Int32 = 0, run: Int32 = 1,
-            attemptsInRun: Int32 = 0, hasStarted: Bool = false, submittedAt: Int64 = 0, readyAt: Int64 = 0,
-            notBefore: Int64 = 0, path: EstimatedPath? = nil
+            attemptsInRun: Int32 = 0, hasStarted: Bool = false, submittedAt: WallInstant = .zero,
+            readyAt: WallInstant = .zero, notBefore: WallInstant = .zero, path: EstimatedPath? = nil
         ) {
             self.id = id
             self.graph = graph
@@ -106,7 +106,7 @@ public struct Snapshot: Sendable, Codable {
         public var isCancelled = false
         /// Timeout of an attempt that was frozen or whose timeout was extended: the time that is left while it is
         /// frozen, else the whole timeout from `startedAt`. Nil: the timeout of its policy, from `startedAt`.
-        public var timeoutRemaining: Int64?
+        public var timeoutRemaining: TimeSpan?
         /// Id of its job in the engine of its executor.
         public var job: String?
         /// True if `attemptEnded` is stored: only its children are unfinished.
@@ -114,7 +114,7 @@ public struct Snapshot: Sendable, Codable {
         public init(
             attempt: AttemptID, slot: Int32?, runner: String, boot: String, startedAt: Moment,
             process: LaunchedProcess? = nil,
-            exit: ProcessExit? = nil, resolution: Resolution? = nil, timeoutRemaining: Int64? = nil
+            exit: ProcessExit? = nil, resolution: Resolution? = nil, timeoutRemaining: TimeSpan? = nil
         ) {
             self.attempt = attempt
             self.slot = slot
@@ -202,7 +202,7 @@ public struct Snapshot: Sendable, Codable {
     /// Categories with a capacity other than 1, and those whose capacity was ever set.
     public var categorySettings: [CategorySettings] = []
     /// Starts of categories with a rate, oldest first, on the monotonic clock of this boot.
-    public var rateStarts: [String: [Int64]] = [:]
+    public var rateStarts: [String: [MonotonicInstant]] = [:]
     public var slotTimes: [SlotTime] = []
     /// Named units that executing operations hold.
     public var assigned: [OperationID: [AssignedUnits]] = [:]

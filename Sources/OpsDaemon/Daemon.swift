@@ -32,7 +32,7 @@ public final class Daemon {
     let authorization: Authorization
     let logs: Logs
     let fileWatch: FileWatch
-    let startedAt: Int64
+    let startedAt: WallInstant
 
     /// Treatment of executing operations before the daemon ends, during which nothing starts; nil while no end is
     /// requested.

@@ -18,9 +18,9 @@ final class IdleExit {
         self.stop = stop
     }
 
-    /// Decides at the end of a turn whether opsd exits, after this number of nanoseconds without work. No client is
+    /// Decides at the end of a turn whether opsd exits, after this time without work. No client is
     /// accepted after this, so a client that calls from now on waits in the socket.
-    func turnEnded(after limit: Int64) {
+    func turnEnded(after limit: TimeSpan) {
         if !isIdle() {
             hasPassed = false
             alarm.set(at: nil)

@@ -6,10 +6,10 @@ public enum ExecutorCommand: Hashable, Sendable {
     /// Starts an attempt. Answered by `launched` or `failed`; for a known attempt, by its present state. An executor for
     /// another engine answers with `accepted` and starts nothing before `release`.
     case launch(LaunchRequest)
-    /// Sends SIGTERM to the whole tree, after thawing it, and SIGKILL after `grace` nanoseconds. `isCancelled`: the
+    /// Sends SIGTERM to the whole tree, after thawing it, and SIGKILL after `grace`. `isCancelled`: the
     /// operation has been cancelled, so no later attempt continues this one, and its partial results can be removed. An
     /// older opsd does not send it.
-    case terminate(AttemptID, grace: Int64, isCancelled: Bool = false)
+    case terminate(AttemptID, grace: TimeSpan, isCancelled: Bool = false)
     case freeze(AttemptID)
     case thaw(AttemptID)
     /// Kills the processes that an earlier runner left of this attempt. Answered by `gone` once none is alive.
@@ -17,8 +17,8 @@ public enum ExecutorCommand: Hashable, Sendable {
     case killStaleTree(AttemptID, socket: String, uid: UInt32?)
     /// Says that the end of an attempt is stored: the runner may forget it.
     case acknowledge(AttemptID)
-    /// Ends every tree, each with `grace` nanoseconds, and then the runner.
-    case stop(grace: Int64)
+    /// Ends every tree, each with `grace`, and then the runner.
+    case stop(grace: TimeSpan)
     /// Replaces the program of the runner by the installed one. Processes, attempts and instance stay.
     case reexecute
     /// Stages a launch: it starts after those staged before it, in the slot of an attempt that has succeeded, for one of
@@ -94,14 +94,14 @@ extension ExecutorCommand: LaunchMessage {
         case 2: self = .launch(try from.launchRequest())
         case 3:
             self = .terminate(
-                try from.attempt(), grace: try from.number(), isCancelled: try from.isAtEnd ? false : from.flag())
+                try from.attempt(), grace: try from.time(), isCancelled: try from.isAtEnd ? false : from.flag())
         case 4: self = .freeze(try from.attempt())
         case 5: self = .thaw(try from.attempt())
         case 6:
             self = .killStaleTree(
                 try from.attempt(), socket: try from.text(), uid: try from.isAtEnd ? nil : from.optionalNumber())
         case 7: self = .acknowledge(try from.attempt())
-        case 8: self = .stop(grace: try from.number())
+        case 8: self = .stop(grace: try from.time())
         case 9: self = .reexecute
         case 10:
             let request = try from.launchRequest()

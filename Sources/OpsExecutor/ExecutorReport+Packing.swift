@@ -72,6 +72,8 @@ extension ExecutorReport: LaunchMessage {
 }
 
 extension Packer {
+    public mutating func pack(_ time: some NanosecondCount) { pack(time.nanoseconds) }
+
     public mutating func pack(_ reading: Moment) {
         pack(reading.monotonic)
         pack(reading.wall)
@@ -189,7 +191,7 @@ extension Packer {
 
 extension Unpacker {
     public mutating func clockReading() throws(ProtocolError) -> Moment {
-        Moment(monotonic: try number(), wall: try number())
+        Moment(monotonic: try time(), wall: try time())
     }
 
     public mutating func slotStart() throws(ProtocolError) -> SlotStart {
@@ -210,7 +212,7 @@ extension Unpacker {
                     userMicroseconds: try from.number(), systemMicroseconds: try from.number(),
                     maxResidentBytes: try from.number()),
                 at: try from.clockReading())
-            if from.recordsHaveLengths, !from.isAtEnd { exit.retryAfter = try from.number() }
+            if from.recordsHaveLengths, !from.isAtEnd { exit.retryAfter = try from.time() }
             return exit
         }
     }
@@ -238,9 +240,9 @@ extension Unpacker {
             var update = OperationUpdate(
                 status: try from.optional(text), progressDone: try from.optionalNumber(),
                 progressTotal: try from.optionalNumber(), result: try from.optional(text),
-                finished: try from.optionalNumber(), extendTimeout: try from.optionalNumber())
+                finished: try from.optionalNumber(), extendTimeout: try from.optionalTime())
             if from.recordsHaveLengths, !from.isAtEnd { update.hasOutputs = try from.flag() }
-            if from.recordsHaveLengths, !from.isAtEnd { update.expectedStart = try from.optionalNumber() }
+            if from.recordsHaveLengths, !from.isAtEnd { update.expectedStart = try from.optionalTime() }
             return update
         }
     }

@@ -1,3 +1,5 @@
+public import OpsSystem
+
 /// Constants of the launch protocol between opsd and its executors: opsd-runner, opsd-slurm and others.
 ///
 /// A frame is a length (4 bytes, little-endian, of the rest), a kind (1 byte) and the fields of that kind. Records within
@@ -28,8 +30,8 @@ public enum LaunchProtocol {
 
     private static func baseName(_ executor: String?) -> String { executor.map { "executor-" + $0 } ?? "runner" }
 
-    /// Longest delay of a report that opsd does not wait for, in nanoseconds.
-    public static let longestReportDelay: Int64 = 2_000_000
+    /// Longest delay of a report that opsd does not wait for.
+    public static let longestReportDelay = TimeSpan.milliseconds(2)
 
     public static func understands(_ other: UInt16) -> Bool {
         // Any number may come, the largest too.

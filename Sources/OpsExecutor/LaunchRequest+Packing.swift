@@ -115,6 +115,14 @@ extension Unpacker {
         try optional { (from: inout Unpacker) throws(ProtocolError) in try from.number() }
     }
 
+    public mutating func time<Time: NanosecondCount>() throws(ProtocolError) -> Time {
+        Time(nanoseconds: try number())
+    }
+
+    public mutating func optionalTime<Time: NanosecondCount>() throws(ProtocolError) -> Time? {
+        try optionalNumber().map { Time(nanoseconds: $0) }
+    }
+
     public mutating func choice<Choice: RawRepresentable<UInt8>>(_ name: String) throws(ProtocolError) -> Choice {
         let value: UInt8 = try number()
         guard let choice = Choice(rawValue: value) else { throw .badValue("\(name) \(value)") }

@@ -20,14 +20,14 @@ public struct LaunchRequest: Hashable, Sendable {
     public var resourceLimits: [ResourceLimit]
     public var controlLimits: ControlLimits
     public var leftovers: Leftovers
-    /// Time between SIGTERM and SIGKILL for leftover processes, in nanoseconds.
-    public var grace: Int64
+    /// Time between SIGTERM and SIGKILL for leftover processes.
+    public var grace: TimeSpan
     /// Size of the log in bytes, beyond which its oldest part is dropped; 0: no limit.
     public var logCap: Int64
     /// JSON text of the operation's `slurm` or `http` object; empty for the runner.
     public var executorOptions: String
-    /// Longest running time in nanoseconds; 0: no limit. opsd enforces it too; for the runner it alone does.
-    public var timeLimit: Int64
+    /// Longest running time; zero: no limit. opsd enforces it too; for the runner it alone does.
+    public var timeLimit: TimeSpan
     /// Rank among the jobs of opsd in the engine: 0 first, then upwards. It follows the effective priority.
     public var niceness: Int32
     /// Job that opsd has stored for this attempt; empty if none. The executor keeps this one of several held jobs.
@@ -54,8 +54,9 @@ public struct LaunchRequest: Hashable, Sendable {
         directory: String = "/",
         umask: UInt32 = 0o022, stdin: String = "/dev/null", output: Output = .null, user: User? = nil,
         priority: ProcessPriority = ProcessPriority(), resourceLimits: [ResourceLimit] = [],
-        controlLimits: ControlLimits = ControlLimits(), leftovers: Leftovers = .kill, grace: Int64 = Limits.usualGrace,
-        logCap: Int64 = 256 << 20, executorOptions: String = "", timeLimit: Int64 = 0, niceness: Int32 = 0,
+        controlLimits: ControlLimits = ControlLimits(), leftovers: Leftovers = .kill,
+        grace: TimeSpan = Limits.usualGrace,
+        logCap: Int64 = 256 << 20, executorOptions: String = "", timeLimit: TimeSpan = .zero, niceness: Int32 = 0,
         job: String = "", outputDirectory: String = "", secrets: [Secret] = [], retriesFailure: Bool = false
     ) {
         self.attempt = attempt
@@ -128,10 +129,10 @@ extension Unpacker {
                 stdin: try from.text(), output: try from.output(), user: try from.user(),
                 priority: try from.priority(), resourceLimits: try from.resourceLimits(),
                 controlLimits: try from.controlLimits(), leftovers: try from.leftovers(),
-                grace: try from.number(), logCap: try from.number())
+                grace: try from.time(), logCap: try from.number())
             if !from.recordsHaveLengths || from.isAtEnd { return request }
             request.executorOptions = try from.text()
-            request.timeLimit = try from.number()
+            request.timeLimit = try from.time()
             request.niceness = try from.number()
             request.job = try from.text()
             if from.isAtEnd { return request }

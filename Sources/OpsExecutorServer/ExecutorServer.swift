@@ -12,10 +12,10 @@ public final class ExecutorServer {
     private let listener: Descriptor
     private var source: EventSource?
     private var connection: OpsdConnection?
-    private var idleSince: Int64?
+    private var idleSince: MonotonicInstant?
 
     /// Time without work and without opsd after which a process that is not a service exits.
-    private static let idleLimit: Int64 = 30_000_000_000
+    private static let idleLimit = TimeSpan.seconds(30)
 
     /// Locks the files of the executor and listens; nil: another process has the lock.
     init?(_ options: ExecutorOptions, program: String, isService: Bool) throws(SystemError) {
@@ -86,7 +86,7 @@ public final class ExecutorServer {
     public func flush() { connection?.flush() }
 
     /// Returns whether the process is no longer needed: its directory is gone, or there was no work and no opsd for long.
-    public func isUseless(hasWork: Bool, now: Int64) -> Bool {
+    public func isUseless(hasWork: Bool, now: MonotonicInstant) -> Bool {
         if lock.isLost(at: options.lockPath) { return true }
         guard !isService, connection == nil, !hasWork else {
             idleSince = nil

@@ -9,8 +9,8 @@ public enum Limits {
     public static let secrets = 16
     /// Patterns of inputs, or of outputs, of one condition.
     public static let patterns = 64
-    /// A hundred years in nanoseconds: longer durations are mistakes, and a sum of two still fits 64 bits.
-    public static let duration: Int64 = 3_155_760_000_000_000_000
+    /// A hundred years: longer durations are mistakes, and a sum of two still fits 64 bits.
+    public static let duration = TimeSpan.days(36_525)
     public static let nameBytes = 200
     /// Bytes of one command with its terminators: the most that execve(2) accepts with the usual limit of the stack.
     public static let commandBytes = 2 << 20
@@ -32,15 +32,13 @@ public enum Limits {
     public static let priority: ClosedRange<Int64> = -100...100
     /// Highest priority for operations of ordinary users. With a higher one, a user could starve the others.
     public static let ordinaryPriority = 4
-    /// Default time between SIGTERM and SIGKILL, in nanoseconds.
-    public static let usualGrace: Int64 = 10_000_000_000
+    /// Default time between SIGTERM and SIGKILL.
+    public static let usualGrace = TimeSpan.seconds(10)
     public static let nice: ClosedRange<Int64> = -20...19
-    /// Longest time for the evaluation of all conditions of an operation, in nanoseconds, because others wait for their
-    /// turn.
-    public static let evaluation: Int64 = 600_000_000_000
-    /// Shortest time in nanoseconds after which a false condition is evaluated again, because each answer is an event
-    /// on disk.
-    public static let evaluationPause: Int64 = 1_000_000_000
+    /// Longest time for the evaluation of all conditions of an operation, because others wait for their turn.
+    public static let evaluation = TimeSpan.seconds(600)
+    /// Shortest time after which a false condition is evaluated again, because each answer is an event on disk.
+    public static let evaluationPause = TimeSpan.seconds(1)
     /// Bytes of the graph of a schedule, which is read at each of its instants.
     public static let scheduleBytes = 256 << 10
 }

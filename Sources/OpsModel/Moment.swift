@@ -1,20 +1,40 @@
-/// One reading of both clocks, in nanoseconds.
+/// One reading of both clocks.
 public struct Moment: Hashable, Sendable, Codable {
-    /// CLOCK_BOOTTIME, for durations. It continues while the machine sleeps and never jumps.
-    public var monotonic: Int64
-    /// CLOCK_REALTIME since 1970, for people and for the store. It may jump.
-    public var wall: Int64
-    @inlinable public init(monotonic: Int64, wall: Int64) {
+    /// For durations.
+    public var monotonic: MonotonicInstant
+    /// For people and for the store.
+    public var wall: WallInstant
+    @inlinable public init(monotonic: MonotonicInstant, wall: WallInstant) {
         self.monotonic = monotonic
         self.wall = wall
     }
+
+    /// The origin of both clocks, which stands for no moment.
+    @inlinable public static var zero: Moment { Moment(monotonic: .zero, wall: .zero) }
+
+    @inlinable public static func + (moment: Moment, span: TimeSpan) -> Moment {
+        Moment(monotonic: moment.monotonic + span, wall: moment.wall + span)
+    }
+    @inlinable public static func - (moment: Moment, span: TimeSpan) -> Moment {
+        Moment(monotonic: moment.monotonic - span, wall: moment.wall - span)
+    }
+
+    @inlinable public static func += (moment: inout Moment, span: TimeSpan) { moment = moment + span }
+
+    /// Difference of the clocks, which changes when the wall clock is set.
+    @inlinable public var clockDifference: TimeSpan {
+        TimeSpan(nanoseconds: wall.nanoseconds - monotonic.nanoseconds)
+    }
+
+    /// Returns the reading of the wall clock at an instant of the monotonic clock, if no clock is set in between.
+    @inlinable public func wall(at instant: MonotonicInstant) -> WallInstant { wall + (instant - monotonic) }
 }
 
 /// Instants at which the scheduler needs its next turn even if nothing happens; the earlier one wakes it.
 public struct Deadlines: Hashable, Sendable {
-    public var monotonic: Int64?
-    public var wall: Int64?
-    public init(monotonic: Int64? = nil, wall: Int64? = nil) {
+    public var monotonic: MonotonicInstant?
+    public var wall: WallInstant?
+    public init(monotonic: MonotonicInstant? = nil, wall: WallInstant? = nil) {
         self.monotonic = monotonic
         self.wall = wall
     }

@@ -6,15 +6,16 @@ public struct OperationUpdate: Hashable, Sendable, Codable {
     public var result: String?
     /// Exit status with which the operation declares itself finished.
     public var finished: Int32?
-    /// Extension of the timeout, in nanoseconds.
-    public var extendTimeout: Int64?
+    /// Extension of the timeout.
+    public var extendTimeout: TimeSpan?
     /// True if the attempt has left something in its output directory.
     public var hasOutputs: Bool
-    /// Wall instant at which the engine expects the start of its job. Sent with `status`; never stored.
-    public var expectedStart: Int64?
+    /// Instant at which the engine expects the start of its job. Sent with `status`; never stored.
+    public var expectedStart: WallInstant?
     public init(
         status: String? = nil, progressDone: Int64? = nil, progressTotal: Int64? = nil, result: String? = nil,
-        finished: Int32? = nil, extendTimeout: Int64? = nil, hasOutputs: Bool = false, expectedStart: Int64? = nil
+        finished: Int32? = nil, extendTimeout: TimeSpan? = nil, hasOutputs: Bool = false,
+        expectedStart: WallInstant? = nil
     ) {
         self.status = status
         self.progressDone = progressDone

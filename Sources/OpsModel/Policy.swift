@@ -1,12 +1,11 @@
-/// Scheduling keys of an operation that are rarely set. Equal policies are stored once. Durations are nanoseconds;
-/// instants are wall-clock nanoseconds since 1970.
+/// Scheduling keys of an operation that are rarely set. Equal policies are stored once.
 public struct Policy: Hashable, Sendable, Codable {
     public enum Completion: String, Sendable, CaseIterable, Codable { case exit, notify }
 
-    public var timeout: Int64?
+    public var timeout: TimeSpan?
     public var grace = Limits.usualGrace
-    public var deadline: Int64?
-    public var notBefore: Int64?
+    public var deadline: WallInstant?
+    public var notBefore: WallInstant?
     public var retry: RetryPolicy?
     public var successCodes: [Int32] = [0]
     public var completion = Completion.exit
@@ -39,8 +38,8 @@ public struct ConditionPolicy: Hashable, Sendable, Codable {
     public enum Otherwise: String, Sendable, CaseIterable, Codable { case fail, skip, wait, succeed }
     public var otherwise: Otherwise
     /// Time for which a true answer remains valid, and after which a false one with `wait` is evaluated again.
-    public var every: Int64
-    public init(otherwise: Otherwise = .fail, every: Int64 = 10_000_000_000) {
+    public var every: TimeSpan
+    public init(otherwise: Otherwise = .fail, every: TimeSpan = .seconds(10)) {
         self.otherwise = otherwise
         self.every = every
     }

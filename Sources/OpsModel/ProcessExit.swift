@@ -8,11 +8,11 @@ public struct ProcessExit: Hashable, Sendable, Codable {
     public var outOfMemory: Bool
     public var usage: ProcessUsage
     public var at: Moment
-    /// Shortest time until the next attempt, in nanoseconds since `at`.
-    public var retryAfter: Int64
+    /// Shortest time from `at` until the next attempt.
+    public var retryAfter: TimeSpan
     public init(
         status: Status, outOfMemory: Bool = false, usage: ProcessUsage = ProcessUsage(), at: Moment,
-        retryAfter: Int64 = 0
+        retryAfter: TimeSpan = .zero
     ) {
         self.status = status
         self.outOfMemory = outOfMemory

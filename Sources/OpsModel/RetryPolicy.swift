@@ -2,10 +2,10 @@
 public struct RetryPolicy: Hashable, Sendable, Codable {
     /// Number of attempts after the first one of a run.
     public var limit: Int32
-    public var backoff: Int64
+    public var backoff: TimeSpan
     /// Factor in thousandths: 2000 doubles the delay.
     public var factor: Int64
-    public var max: Int64
+    public var max: TimeSpan
     /// Jitter in thousandths of the delay, in both directions.
     public var jitter: Int64
     public var onFailed: Bool
@@ -16,7 +16,7 @@ public struct RetryPolicy: Hashable, Sendable, Codable {
     /// Values that grow with each further attempt; nil if none does.
     public var scale: RetryScale?
     public init(
-        limit: Int32, backoff: Int64 = 1_000_000_000, factor: Int64 = 2000, max: Int64 = 300_000_000_000,
+        limit: Int32, backoff: TimeSpan = .seconds(1), factor: Int64 = 2000, max: TimeSpan = .seconds(300),
         jitter: Int64 = 100, onFailed: Bool = true, onTimedOut: Bool = true, onInterrupted: Bool = false,
         exitCodes: [Int32] = [], scale: RetryScale? = nil
     ) {

@@ -14,7 +14,7 @@ public struct RetryScale: Hashable, Sendable, Codable {
         /// Largest value that the key may have.
         var largest: Int64 {
             switch self {
-            case .timeout: Limits.duration
+            case .timeout: Limits.duration.nanoseconds
             case .memory, .fileSize, .coreSize: .max
             case .tasks, .openFiles: Int64(Int32.max)
             case .cpuWeight: 10_000
@@ -66,8 +66,8 @@ public struct RetryScale: Hashable, Sendable, Codable {
 
 extension Policy {
     /// Returns the timeout of the `count`th attempt of a run.
-    public func timeout(inAttempt count: Int32) -> Int64? {
+    public func timeout(inAttempt count: Int32) -> TimeSpan? {
         guard let scale = retry?.scale else { return timeout }
-        return timeout.map { scale.value($0, of: .timeout, inAttempt: count) }
+        return timeout.map { .nanoseconds(scale.value($0.nanoseconds, of: .timeout, inAttempt: count)) }
     }
 }

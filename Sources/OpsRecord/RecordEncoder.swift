@@ -1,3 +1,5 @@
+import OpsCore
+
 /// Encodes values as bytes that describe themselves, each at the end of those before it.
 ///
 /// A value begins with a byte: a small number, or a tag. The entries of a keyed container are a key and a value each; a
@@ -214,6 +216,18 @@ extension UInt8: RecordPrimitive {}
 extension UInt16: RecordPrimitive {}
 extension UInt32: RecordPrimitive {}
 extension UInt64: RecordPrimitive {}
+
+extension RecordPrimitive where Self: NanosecondCount {
+    func write(to bytes: inout [UInt8]) { nanoseconds.write(to: &bytes) }
+    init?(_ bytes: [UInt8], at position: inout Int) {
+        guard let count = Int64(bytes, at: &position) else { return nil }
+        self.init(nanoseconds: count)
+    }
+}
+
+extension TimeSpan: RecordPrimitive {}
+extension WallInstant: RecordPrimitive {}
+extension MonotonicInstant: RecordPrimitive {}
 
 extension Bool: RecordPrimitive {
     func write(to bytes: inout [UInt8]) { bytes.append(self ? RecordTag.yes : RecordTag.no) }

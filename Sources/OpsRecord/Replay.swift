@@ -37,7 +37,7 @@ public struct ReplayDifference: CustomStringConvertible {
 
     public var description: String {
         var lines = ["turn \(turn.number)", "inputs:"]
-        lines += turn.inputs.map { "  at \($0.at.wall): \($0.event)" }
+        lines += turn.inputs.map { "  at \($0.at.wall.nanoseconds): \($0.event)" }
         lines.append("  \(turn.end)")
         let (old, new, transition) = (turn.digest, digest, answer.transition)
         lines += Self.compare("answers to requests", old.results, new.results, answer.results)

@@ -37,9 +37,9 @@ public final class Runner {
     var shutdown: Shutdown?
     var wantsReexecution = false
     /// Instant at which children are listed again, after that has failed. No tree counts as gone until then.
-    var adoptionRetryAt: Int64?
+    var adoptionRetryAt: MonotonicInstant?
     /// Instant at which groups that could not be watched are tried again.
-    var watchRetryAt: Int64?
+    var watchRetryAt: MonotonicInstant?
     var groupPool: ControlGroupPool
     let leftoverGroups: LeftoverGroups
     let defaults: LaunchDefaults
@@ -49,7 +49,7 @@ public final class Runner {
     let listener: Descriptor
     var listenerSource: ReadinessSource?
     /// Instant at which connections are accepted again, after that has failed.
-    var acceptRetryAt: Int64?
+    var acceptRetryAt: MonotonicInstant?
     /// Notify socket of all attempts without a slot.
     let notify: NotifySocket
     var notifySource: ReadinessSource?
@@ -60,11 +60,11 @@ public final class Runner {
     var pausedSockets: [SlotNotifySocket] = []
     private var sources: [EventSource] = []
     private var lockWatch: FileWatch?
-    private var timer: TimerSource?
+    private var timer: TimerSource<MonotonicInstant>?
     /// Latest instant at which waiting reports are sent, if none of them is urgent.
-    private var flushAt: Int64?
+    private var flushAt: MonotonicInstant?
     /// Start of the present idle time.
-    private var idleSince: Int64?
+    private var idleSince: MonotonicInstant?
 
     /// Starts the runner of a state directory; `nil` if another runner has it.
     public static func start(_ options: RunnerOptions) throws(SystemError) -> Runner? {
@@ -213,12 +213,12 @@ public final class Runner {
 
     /// Sends the reports. Those that opsd does not wait for are held back for a short time, to go out with the next: opsd
     /// then wakes once for the start and the end of a short operation.
-    private func flushReports(now: Int64) {
+    private func flushReports(now: MonotonicInstant) {
         guard let connection, connection.hasOutput else {
             flushAt = nil
             return
         }
-        if connection.isUrgent || now >= flushAt ?? .max {
+        if connection.isUrgent || now >= flushAt ?? .distantFuture {
             connection.flush()
             flushAt = nil
         } else if flushAt == nil {
@@ -227,12 +227,12 @@ public final class Runner {
     }
 
     /// Stops the loop if the runner is done, else sets the timer to the next instant at which work is due.
-    private func stopOrSetTimer(now: Int64) {
+    private func stopOrSetTimer(now: MonotonicInstant) {
         if let shutdown, isDone(shutdown, now: now) { return loop.stop() }
         let isIdle = options.isDetached && connection == nil && table.isEmpty && staleTrees.isEmpty && !logs.hasEnded
         idleSince = isIdle ? idleSince ?? now : nil
         if let idleSince, now - idleSince >= options.idleLimit { return loop.stop() }
-        var wake: [Int64] = table.values.compactMap(\.killAt) + staleTrees.values.map(\.lookAt)
+        var wake: [MonotonicInstant] = table.values.compactMap(\.killAt) + staleTrees.values.map(\.lookAt)
         let others = [adoptionRetryAt, watchRetryAt, acceptRetryAt, leftoverGroups.dueAt]
         for due in [logs.dueAt, logSampler.dueAt, flushAt] + others {
             if let due { wake.append(due) }
@@ -245,9 +245,9 @@ public final class Runner {
 
     /// Sets the timer to an earlier instant, never to a later one: it may fire once too often, and finds nothing to do.
     /// Setting it in every turn would cost more, since most waiting reports go out in the next turn anyway.
-    private func setTimer(to due: Int64?) {
+    private func setTimer(to due: MonotonicInstant?) {
         guard let timer else { return }
-        let isEarlier = due.map { $0 < timer.deadline ?? .max } ?? false
+        let isEarlier = due.map { $0 < timer.deadline ?? .distantFuture } ?? false
         if isEarlier { logErrors { try timer.arm(at: due) } }
     }
 

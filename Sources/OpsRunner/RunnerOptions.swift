@@ -8,8 +8,8 @@ public struct RunnerOptions: Sendable {
     /// True if it was started by opsd, not by a service manager: it goes to the background, and ends when it has been
     /// idle.
     public var isDetached: Bool
-    /// Time without work and without daemon after which a detached runner ends, in nanoseconds.
-    var idleLimit: Int64 = 30_000_000_000
+    /// Time without work and without daemon after which a detached runner ends.
+    var idleLimit = TimeSpan.seconds(30)
     /// True if control groups are used where the machine has them.
     var usesControlGroups = true
     /// True if the service manager has delegated the control group of this process. Not all service managers mark it.
@@ -29,7 +29,7 @@ public struct RunnerOptions: Sendable {
         var isInBackground = false
         var usesControlGroups = true
         var isDelegated = false
-        var idleLimit: Int64?
+        var idleLimit: TimeSpan?
         var rest = arguments[...]
         while let word = rest.popFirst() {
             switch word {
@@ -46,7 +46,7 @@ public struct RunnerOptions: Sendable {
                 guard let seconds = rest.popFirst().flatMap({ Int64($0) }), (0...86_400).contains(seconds) else {
                     throw UsageError("--idle-limit needs a number of seconds")
                 }
-                idleLimit = seconds * 1_000_000_000
+                idleLimit = .seconds(seconds)
             default: throw UsageError("unknown argument \(word)")
             }
         }
@@ -66,7 +66,7 @@ public struct RunnerOptions: Sendable {
         if isDetached { words.append("--detached") }
         if !usesControlGroups { words.append("--no-cgroup") }
         if isDelegated { words.append("--delegated") }
-        words += ["--idle-limit", String(idleLimit / 1_000_000_000)]
+        words += ["--idle-limit", String(idleLimit.seconds)]
         return words
     }
 

@@ -13,12 +13,12 @@ public struct JobRow: Hashable, Sendable {
     public var waitStatus: Int
     public var restarts: Int
     public var nodes: String
-    /// Wall instant in nanoseconds at which Slurm expects the start of a waiting job; nil: no estimate.
-    public var expectedStart: Int64?
+    /// Instant at which Slurm expects the start of a waiting job; nil: no estimate.
+    public var expectedStart: WallInstant?
 
     public init(
         job: String, batch: Batch, user: UInt32, state: JobState, reason: String, waitStatus: Int, restarts: Int,
-        nodes: String, expectedStart: Int64? = nil
+        nodes: String, expectedStart: WallInstant? = nil
     ) {
         self.job = job
         self.batch = batch
@@ -79,9 +79,9 @@ public struct JobListing: Hashable, Sendable {
     public init() {}
 
     /// Returns nil for `N/A`, which stands for no estimate.
-    private static func instant(_ text: Substring) -> Int64? {
+    private static func instant(_ text: Substring) -> WallInstant? {
         guard let seconds = Int64(text), seconds > 0, seconds < .max / 1_000_000_000 else { return nil }
-        return seconds * 1_000_000_000
+        return .zero + .seconds(seconds)
     }
 
     /// Parses the output of squeue. Returns nil without a line of headers for all fields: output that is lost says

@@ -1,3 +1,5 @@
+public import OpsModel
+
 /// Arguments of sbatch for one job.
 public struct JobRequest: Hashable, Sendable {
     public var cpus: Int64?
@@ -12,8 +14,8 @@ public struct JobRequest: Hashable, Sendable {
     public var constraint: String?
     /// Further options of sbatch, which were checked at the submission.
     public var further: [String] = []
-    /// Nanoseconds; 0: no limit.
-    public var timeLimit: Int64 = 0
+    /// Zero: no limit.
+    public var timeLimit = TimeSpan.zero
     public var niceness: Int32 = 0
     /// Number of operations that may share a job.
     public var pack: Int64 = 1
@@ -47,8 +49,8 @@ public struct JobRequest: Hashable, Sendable {
 
     /// Time limit of all attempts of a job, in whole minutes, rounded up. 0 means no limit to Slurm.
     private var minutes: Int64? {
-        guard timeLimit > 0 else { return nil }
-        let (total, isTooLong) = timeLimit.multipliedReportingOverflow(by: max(pack, 1))
+        guard timeLimit > .zero else { return nil }
+        let (total, isTooLong) = timeLimit.nanoseconds.multipliedReportingOverflow(by: max(pack, 1))
         return isTooLong ? nil : (total - 1) / 60_000_000_000 + 1
     }
 

@@ -23,14 +23,14 @@ extension JobTracker {
         return record.isShared ? [.store(record), .request] : [.store(record)]
     }
 
-    /// Ends the attempt. A job that runs gets SIGTERM, and `grace` nanoseconds.
-    public mutating func terminate(grace: Int64, now: Moment) -> [Effect] {
+    /// Ends the attempt. A job that runs gets SIGTERM, and SIGKILL after `grace`.
+    public mutating func terminate(grace: TimeSpan, now: Moment) -> [Effect] {
         if case .ended(let report) = phase { return [.report(report)] }
         if case .looking = phase, !record.mayBeSubmitted { return conclude(.signal(15), now: now) }
         guard !record.isTerminated || killDeadline == nil else { return [] }
         record.isTerminated = true
         record.grace = grace
-        killDeadline = now.monotonic.clampedSum(start == nil ? 0 : grace)
+        killDeadline = now.monotonic.clampedSum(start == nil ? .zero : grace)
         guard let job = record.job else { return [.store(record), .list] }
         // Others go on in a job that is shared.
         if record.isShared { return [.store(record)] + (start == nil ? conclude(.signal(15), now: now) : [.request]) }

@@ -31,7 +31,7 @@ extension JobTracker {
                 effects.append(.list)
             }
             let grace = isListedSinceSignal ? settings.recordGrace : settings.lostAfter
-            if now.monotonic - (signalSince ?? 0) < grace { return effects }
+            if now.monotonic - (signalSince ?? .zero) < grace { return effects }
         }
         return effects + conclude(exit.status, now: now)
     }
@@ -39,7 +39,7 @@ extension JobTracker {
     /// Handles a listing of all jobs. `askedAt`: instant before squeue was started. `showsArray`: true if it has other
     /// tasks of the array that the job is part of.
     public mutating func listed(
-        _ all: [JobRow], showsArray: Bool = false, askedAt: Int64, now: Moment
+        _ all: [JobRow], showsArray: Bool = false, askedAt: MonotonicInstant, now: Moment
     ) -> [Effect] {
         let own = all.filter { $0.user == user }
         if let signalSince, askedAt >= signalSince { isListedSinceSignal = true }
@@ -101,7 +101,7 @@ extension JobTracker {
     }
 
     private mutating func listedWhileHeld(
-        _ rows: [JobRow], askedAt: Int64, since: Int64, now: Moment
+        _ rows: [JobRow], askedAt: MonotonicInstant, since: MonotonicInstant, now: Moment
     ) -> [Effect] {
         guard let job = record.job else { return [] }
         guard let row = rows.first(where: { $0.job == job }) else {
@@ -122,7 +122,7 @@ extension JobTracker {
         return noteRelease(now: now) + [.release(job: job), .list]
     }
 
-    private mutating func listedAfterRelease(_ row: JobRow, askedAt: Int64, now: Moment) -> [Effect] {
+    private mutating func listedAfterRelease(_ row: JobRow, askedAt: MonotonicInstant, now: Moment) -> [Effect] {
         if row.state.hasEnded { return concludeIfSettled(row, askedAt: askedAt, now: now) }
         endedSince = nil
         if row.isImpossible, start == nil {
@@ -138,9 +138,9 @@ extension JobTracker {
     }
 
     /// Handles a job that has ended according to Slurm: waits for the record of the exit to become visible.
-    private mutating func concludeIfSettled(_ row: JobRow, askedAt: Int64, now: Moment) -> [Effect] {
+    private mutating func concludeIfSettled(_ row: JobRow, askedAt: MonotonicInstant, now: Moment) -> [Effect] {
         if let exit {
-            guard askedAt >= signalSince ?? 0 else { return [] }
+            guard askedAt >= signalSince ?? .zero else { return [] }
             switch row.state.meaning {
             case .succeeded, .failed: return conclude(exit.status, now: now)
             default: return conclude(row, now: now)

@@ -36,11 +36,11 @@ public struct JobTracker {
     public struct Settings: Hashable, Sendable {
         /// Time after a lost reply after which a submission cannot arrive any more. It is longer than Slurm's
         /// MessageTimeout.
-        public var settling: Int64 = 15_000_000_000
+        public var settling = TimeSpan.seconds(15)
         /// Time for a record to become visible after Slurm says that the job has ended.
-        public var recordGrace: Int64 = 15_000_000_000
+        public var recordGrace = TimeSpan.seconds(15)
         /// The same if the processes may still run although Slurm has lost the job.
-        public var lostAfter: Int64 = 600_000_000_000
+        public var lostAfter = TimeSpan.seconds(600)
         /// Most jobs for an attempt that shares them and does not start.
         public var mostSubmissions = 4
         public init() {}
@@ -48,11 +48,11 @@ public struct JobTracker {
 
     enum Phase: Hashable {
         /// No job is known. A listing taken at or after `since` without a job of this attempt allows a submission.
-        case looking(since: Int64)
+        case looking(since: MonotonicInstant)
         case submitting
         /// The job waits for the release. `since`: older listings may lack it.
-        case held(since: Int64)
-        case released(since: Int64)
+        case held(since: MonotonicInstant)
+        case released(since: MonotonicInstant)
         /// The fence is being closed. The report is that of the end; nil: another job follows.
         case closing(ExecutorReport?)
         case ended(ExecutorReport)
@@ -71,11 +71,11 @@ public struct JobTracker {
     var start: StartRecord?
     var exit: ExitRecord?
     /// Instant at which the job is killed.
-    var killDeadline: Int64?
+    var killDeadline: MonotonicInstant?
     /// Instant at which Slurm first reported that the job had ended, or did not list it.
-    var endedSince: Int64?
+    var endedSince: MonotonicInstant?
     /// Instant at which a record with a signal was seen; Slurm's state may name another outcome.
-    var signalSince: Int64?
+    var signalSince: MonotonicInstant?
     /// True if Slurm has answered since.
     var isListedSinceSignal = false
     /// State of the job for people, and the estimate of its start.
@@ -150,8 +150,8 @@ public struct JobTracker {
 extension Moment {
     /// Converts a wall-clock instant of another machine, whose clock may differ; never returns an instant in the
     /// future.
-    func past(wall instant: Int64) -> Moment {
-        let age = instant > 0 ? min(max(wall - instant, 0), max(monotonic, 0)) : 0
-        return Moment(monotonic: monotonic - age, wall: wall - age)
+    func past(wall instant: WallInstant) -> Moment {
+        guard instant > .zero else { return self }
+        return self - min(max(wall - instant, .zero), max(monotonic - .zero, .zero))
     }
 }

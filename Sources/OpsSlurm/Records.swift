@@ -13,6 +13,8 @@ struct RecordText {
 
     func number<Number: FixedWidthInteger>(_ name: String) -> Number? { values[name].flatMap { Number($0) } }
 
+    func time<Time: NanosecondCount>(_ name: String) -> Time? { number(name).map { Time(nanoseconds: $0) } }
+
     static func bytes(_ lines: [(name: String, value: String)]) -> [UInt8] {
         Array(lines.map { "\($0.name) \($0.value.filter { $0 != "\n" })\n" }.joined().utf8)
     }
@@ -25,23 +27,22 @@ public struct StartRecord: Hashable, Sendable {
 
     public var node: String
     public var job: String
-    /// Wall instant in nanoseconds.
-    public var at: Int64
+    public var at: WallInstant
 
-    public init(node: String, job: String, at: Int64) {
+    public init(node: String, job: String, at: WallInstant) {
         self.node = node
         self.job = job
         self.at = at
     }
 
-    public var bytes: [UInt8] { RecordText.bytes([("node", node), ("job", job), ("at", "\(at)")]) }
+    public var bytes: [UInt8] { RecordText.bytes([("node", node), ("job", job), ("at", "\(at.nanoseconds)")]) }
 
     /// An incomplete record has the values that mean unknown. Its user may have written anything.
     public init(_ bytes: [UInt8]) {
         let text = RecordText(bytes)
         let job = text.values["job"] ?? ""
         self.init(
-            node: text.values["node"] ?? "", job: JobNumber(job) == nil ? "" : job, at: text.number("at") ?? 0)
+            node: text.values["node"] ?? "", job: JobNumber(job) == nil ? "" : job, at: text.time("at") ?? .zero)
     }
 }
 
@@ -49,10 +50,9 @@ public struct StartRecord: Hashable, Sendable {
 public struct ExitRecord: Hashable, Sendable {
     public var status: ProcessExit.Status
     public var usage: ProcessUsage
-    /// Wall instant in nanoseconds.
-    public var at: Int64
+    public var at: WallInstant
 
-    public init(status: ProcessExit.Status, usage: ProcessUsage = ProcessUsage(), at: Int64) {
+    public init(status: ProcessExit.Status, usage: ProcessUsage = ProcessUsage(), at: WallInstant) {
         self.status = status
         self.usage = usage
         self.at = at
@@ -66,14 +66,14 @@ public struct ExitRecord: Hashable, Sendable {
             }
         return RecordText.bytes([
             end, ("user", "\(usage.userMicroseconds)"), ("system", "\(usage.systemMicroseconds)"),
-            ("memory", "\(usage.maxResidentBytes)"), ("at", "\(at)"),
+            ("memory", "\(usage.maxResidentBytes)"), ("at", "\(at.nanoseconds)"),
         ])
     }
 
     /// Returns nil for bytes that are no record.
     public init?(_ bytes: [UInt8]) {
         let text = RecordText(bytes)
-        guard let at: Int64 = text.number("at") else { return nil }
+        guard let at: WallInstant = text.time("at") else { return nil }
         if let code: Int32 = text.number("code") {
             self.init(status: .code(code), at: at)
         } else if let number: Int32 = text.number("signal") {
@@ -103,8 +103,8 @@ public struct AttemptRecord: Hashable, Sendable {
     public var isFrozen = false
     /// True since the first request to end the attempt.
     public var isTerminated = false
-    /// Nanoseconds between SIGTERM and SIGKILL.
-    public var grace: Int64 = 0
+    /// Time between SIGTERM and SIGKILL.
+    public var grace = TimeSpan.zero
     /// Slurm's message, if the attempt can never run.
     public var refusal: String?
     /// End that Slurm decided.
@@ -113,8 +113,7 @@ public struct AttemptRecord: Hashable, Sendable {
     public struct End: Hashable, Sendable {
         public var outcome: ExternalEnd.Outcome
         public var cause: String
-        /// Wall instant in nanoseconds.
-        public var at: Int64
+        public var at: WallInstant
     }
 
     public init() {}
@@ -128,10 +127,10 @@ public struct AttemptRecord: Hashable, Sendable {
         if fence > 0 { lines.append(("fence", "\(fence)")) }
         if isFrozen { lines.append(("frozen", "")) }
         if isTerminated { lines.append(("terminated", "")) }
-        if grace > 0 { lines.append(("grace", "\(grace)")) }
+        if grace > .zero { lines.append(("grace", "\(grace.nanoseconds)")) }
         if let refusal { lines.append(("refused", refusal)) }
         if let end {
-            lines += [("outcome", "\(end.outcome.rawValue)"), ("cause", end.cause), ("at", "\(end.at)")]
+            lines += [("outcome", "\(end.outcome.rawValue)"), ("cause", end.cause), ("at", "\(end.at.nanoseconds)")]
         }
         return RecordText.bytes(lines)
     }
@@ -145,10 +144,10 @@ public struct AttemptRecord: Hashable, Sendable {
         isTerminated = text.values["terminated"] != nil
         isShared = text.values["shared"] != nil
         fence = text.number("fence") ?? 0
-        grace = text.number("grace") ?? 0
+        grace = text.time("grace") ?? .zero
         refusal = text.values["refused"]
         if let outcome = text.number("outcome").flatMap(ExternalEnd.Outcome.init(rawValue:)) {
-            end = End(outcome: outcome, cause: text.values["cause"] ?? "", at: text.number("at") ?? 0)
+            end = End(outcome: outcome, cause: text.values["cause"] ?? "", at: text.time("at") ?? .zero)
         }
     }
 }

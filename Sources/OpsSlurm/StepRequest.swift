@@ -1,12 +1,14 @@
+public import OpsModel
+
 /// Request to the program on the node, about one of several attempts that share a job: Slurm signals the whole job.
 public struct StepRequest: Hashable, Sendable {
-    /// Nanoseconds between SIGTERM and SIGKILL; nil: the command may run.
-    public var grace: Int64?
+    /// Time between SIGTERM and SIGKILL; nil: the command may run.
+    public var grace: TimeSpan?
     public var isFrozen = false
     /// Signal to send once.
     public var signal: Int32?
-    /// Wall instant in nanoseconds that tells two signals apart.
-    public var signalledAt: Int64 = 0
+    /// Instant that tells two signals apart.
+    public var signalledAt = WallInstant.zero
 
     public init() {}
 
@@ -18,17 +20,17 @@ public struct StepRequest: Hashable, Sendable {
 
     public var bytes: [UInt8] {
         var lines: [(name: String, value: String)] = []
-        if let grace { lines.append(("terminate", "\(grace)")) }
+        if let grace { lines.append(("terminate", "\(grace.nanoseconds)")) }
         if isFrozen { lines.append(("frozen", "")) }
-        if let signal { lines += [("signal", "\(signal)"), ("at", "\(signalledAt)")] }
+        if let signal { lines += [("signal", "\(signal)"), ("at", "\(signalledAt.nanoseconds)")] }
         return RecordText.bytes(lines)
     }
 
     public init(_ bytes: [UInt8]) {
         let text = RecordText(bytes)
-        grace = text.number("terminate")
+        grace = text.time("terminate")
         isFrozen = text.values["frozen"] != nil
         signal = text.number("signal")
-        signalledAt = text.number("at") ?? 0
+        signalledAt = text.time("at") ?? .zero
     }
 }

@@ -5,7 +5,9 @@ internal import Glibc
 /// The only clock of the project.
 public enum Clock {
     public static func read() -> Moment {
-        Moment(monotonic: read(CLOCK_BOOTTIME), wall: read(CLOCK_REALTIME))
+        Moment(
+            monotonic: MonotonicInstant(nanoseconds: read(CLOCK_BOOTTIME)),
+            wall: WallInstant(nanoseconds: read(CLOCK_REALTIME)))
     }
 
     /// Returns the minutes since local midnight.

@@ -9,8 +9,8 @@ public import OpsSystem
 @safe public final class EventLoop {
     /// Most events of one turn. Then `endTurn` is called although more are ready: load makes turns longer, not endless.
     public static let eventsPerTurn = 256
-    /// Nanoseconds after which a turn handles no further event.
-    public static let nanosecondsPerTurn: Int64 = 10_000_000
+    /// Time after which a turn handles no further event.
+    public static let longestTurn = TimeSpan.milliseconds(10)
 
     let event: OpaquePointer
     private var isStopped = false
@@ -51,7 +51,7 @@ public import OpsSystem
         var dispatched = try iterate(deferred.isEmpty ? timeout : 0)
         var happened = dispatched
         handled += 1
-        let end = Clock.read().monotonic + EventLoop.nanosecondsPerTurn
+        let end = Clock.read().monotonic + EventLoop.longestTurn
         while dispatched && handled < EventLoop.eventsPerTurn && Clock.read().monotonic < end {
             dispatched = try iterate(0)
             handled += 1

@@ -58,22 +58,22 @@ public final class ReadinessSource: EventSource {
 public final class SignalSource: EventSource {}
 
 /// Timer that fires once when a clock reaches an instant. It is off until armed.
-public final class TimerSource: EventSource {
-    /// Instant that the timer is set to, in nanoseconds of its clock.
-    public private(set) var deadline: Int64?
+public final class TimerSource<Instant: ClockInstant>: EventSource {
+    /// Instant that the timer is set to.
+    public private(set) var deadline: Instant?
 
     /// Sets (or with `nil` clears) the instant. An instant in the past is due at once.
-    public func arm(at nanoseconds: Int64?) throws(SystemError) {
-        guard let source = unsafe source, nanoseconds != deadline else { return }
-        if let nanoseconds {
+    public func arm(at instant: Instant?) throws(SystemError) {
+        guard let source = unsafe source, instant != deadline else { return }
+        if let instant {
             // Rounded up: a timer that fires early would find nothing due.
-            let (whole, part) = max(nanoseconds, 0).quotientAndRemainder(dividingBy: 1000)
+            let (whole, part) = max(instant.nanoseconds, 0).quotientAndRemainder(dividingBy: 1000)
             let microseconds = UInt64(whole) + (part > 0 ? 1 : 0)
             try systemd("event time", unsafe sd_event_source_set_time(source, microseconds))
         }
-        let enabled = nanoseconds == nil ? SD_EVENT_OFF : SD_EVENT_ONESHOT
+        let enabled = instant == nil ? SD_EVENT_OFF : SD_EVENT_ONESHOT
         try systemd("event timer", unsafe sd_event_source_set_enabled(source, Int32(enabled)))
-        deadline = nanoseconds
+        deadline = instant
     }
 
     override fileprivate func happened(_ readiness: Readiness) {
@@ -82,15 +82,21 @@ public final class TimerSource: EventSource {
     }
 }
 
-extension EventLoop {
-    /// Clock of a timer.
-    public enum TimerClock: Sendable {
-        /// CLOCK_BOOTTIME, `Moment.monotonic`.
-        case monotonic
-        /// CLOCK_REALTIME, `Moment.wall`: follows every jump.
-        case wall
-    }
+/// Clock of a timer.
+public struct TimerClock<Instant: ClockInstant>: Sendable {
+    fileprivate let id: clockid_t
+}
 
+extension TimerClock<MonotonicInstant> {
+    public static var monotonic: TimerClock { TimerClock(id: CLOCK_BOOTTIME) }
+}
+
+extension TimerClock<WallInstant> {
+    /// A timer of this clock follows every jump.
+    public static var wall: TimerClock { TimerClock(id: CLOCK_REALTIME) }
+}
+
+extension EventLoop {
     /// Calls `handler` whenever the descriptor is ready. The caller owns the descriptor, and cancels before closing it.
     public func watch(
         _ descriptor: Int32, for readiness: Readiness, _ handler: @escaping (Readiness) -> Void
@@ -118,16 +124,15 @@ extension EventLoop {
     }
 
     /// Makes a timer, not yet armed. `accuracy`: microseconds by which it may be late, to share a wake-up.
-    public func timer(
-        _ clock: TimerClock, accuracy: UInt64 = 1, _ handler: @escaping () -> Void
-    ) throws(SystemError) -> TimerSource {
-        let source = TimerSource { _ in handler() }
-        let id = clock == .monotonic ? CLOCK_BOOTTIME : CLOCK_REALTIME
+    public func timer<Instant>(
+        _ clock: TimerClock<Instant>, accuracy: UInt64 = 1, _ handler: @escaping () -> Void
+    ) throws(SystemError) -> TimerSource<Instant> {
+        let source = TimerSource<Instant> { _ in handler() }
         try systemd(
             "timer",
             // An accuracy of 0 would mean a quarter of a second.
             unsafe sd_event_add_time(
-                event, &source.source, id, .max, max(accuracy, 1),
+                event, &source.source, clock.id, .max, max(accuracy, 1),
                 { _, _, context in unsafe EventSource.call(context) }, source.context))
         guard let armed = unsafe source.source else { return source }
         try systemd("timer", unsafe sd_event_source_set_enabled(armed, Int32(SD_EVENT_OFF)))

@@ -7,7 +7,7 @@ final class ProgressReport {
     private let isOnTerminal = Terminal.isTerminal(2)
     /// True if the cursor is at the end of a progress line.
     private var hasLine = false
-    private var lastReport: Int64 = 0
+    private var lastReport = MonotonicInstant.zero
     private var lastDone: Int64 = -1
 
     /// Milliseconds between two reports.
@@ -16,7 +16,7 @@ final class ProgressReport {
     /// Reports at most once in an interval, and only a change.
     func update(_ progress: (done: Int64, total: Int64?)) {
         let now = Clock.read().monotonic
-        guard now - lastReport >= Int64(Self.interval) * 1_000_000, progress.done != lastDone else { return }
+        guard now - lastReport >= .milliseconds(Int64(Self.interval)), progress.done != lastDone else { return }
         lastReport = now
         lastDone = progress.done
         send(progress)

@@ -11,7 +11,7 @@ struct EngineCommand: Sendable {
     }
 
     /// Deadline of a command. Slurm's commands wait up to 20 s for a controller that does not answer.
-    static let deadline: Int64 = 60_000_000_000
+    static let deadline = TimeSpan.seconds(60)
     private static let outputLimit = 64 << 20
 
     var arguments: [String]
@@ -76,7 +76,7 @@ struct EngineCommand: Sendable {
         var polled = pipes.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         var buffer = [UInt8](repeating: 0, count: 65536)
         while polled.contains(where: { $0.fd >= 0 }) {
-            let left = (end - Clock.read().monotonic) / 1_000_000
+            let left = (end - Clock.read().monotonic).milliseconds
             guard left > 0, texts.allSatisfy({ $0.count < outputLimit }) else { return false }
             guard poll(&polled, nfds_t(polled.count), Int32(left)) >= 0 || errno == EINTR else { return false }
             for index in polled.indices where polled[index].fd >= 0 && polled[index].revents != 0 {

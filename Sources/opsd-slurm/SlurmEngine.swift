@@ -66,7 +66,9 @@ final class SlurmEngine {
     }
 
     /// Lists the jobs of one user; nil: Slurm does not answer.
-    func list(_ instance: String, of uid: UInt32, then take: @escaping (JobListing?, _ askedAt: Int64) -> Void) {
+    func list(
+        _ instance: String, of uid: UInt32, then take: @escaping (JobListing?, _ askedAt: MonotonicInstant) -> Void
+    ) {
         let command = EngineCommand(
             arguments: JobListing.command(instance: instance), user: users[uid], variables: JobListing.environment)
         thread.run {
@@ -77,7 +79,7 @@ final class SlurmEngine {
                 return (nil, askedAt)
             }
             return (JobListing(end.output, instance: instance), askedAt)
-        } then: { (found: (JobListing?, Int64)) in
+        } then: { (found: (JobListing?, MonotonicInstant)) in
             take(found.0, found.1)
         }
     }

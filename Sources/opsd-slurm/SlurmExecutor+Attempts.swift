@@ -112,7 +112,7 @@ extension SlurmExecutor {
         guard let attempt = table[id] else { return }
         attempt.isAcknowledged = true
         guard attempt.tracker.hasEnded else {
-            return perform(attempt.tracker.terminate(grace: 0, now: Clock.read()), for: attempt)
+            return perform(attempt.tracker.terminate(grace: .zero, now: Clock.read()), for: attempt)
         }
         table[id] = nil
         // A held job that shows later is nobody's, and cancelled.

@@ -95,7 +95,7 @@ extension SlurmExecutor {
     }
 
     /// Time for which jobs are listed after a lost reply, also if no attempt needs it.
-    private static var strayTime: Int64 { 120_000_000_000 }
+    private static var strayTime: TimeSpan { .seconds(120) }
 
     // MARK: Commands
 

@@ -5,7 +5,7 @@ internal import OpsSystem
 /// The listings of jobs: one for each user at a time. All of one time are a round.
 struct ListingRounds {
     /// Instant at which the last round was started.
-    var last: Int64 = .min
+    var last = MonotonicInstant.distantPast
     /// Commands under way.
     var underWay = 0
     /// True if an attempt waits for the next round.
@@ -17,20 +17,20 @@ struct ListingRounds {
     /// False if the jobs of a user are missing.
     var isComplete = true
     /// Instant before which no round starts, and that of the first launch that waits for it.
-    private(set) var notBefore: Int64 = .min
-    private var firstLaunch: Int64?
+    private(set) var notBefore = MonotonicInstant.distantPast
+    private var firstLaunch: MonotonicInstant?
 
-    private static let quiet: Int64 = 100_000_000
-    private static let longestDelay: Int64 = 500_000_000
+    private static let quiet = TimeSpan.milliseconds(100)
+    private static let longestDelay = TimeSpan.milliseconds(500)
 
     /// Delays the next round until no further launches follow: equal ones are submitted together.
-    mutating func awaitFurtherLaunches(now: Int64) {
+    mutating func awaitFurtherLaunches(now: MonotonicInstant) {
         let first = firstLaunch ?? now
         firstLaunch = first
         notBefore = min(now + Self.quiet, first + Self.longestDelay)
     }
 
-    mutating func begin(now: Int64) {
+    mutating func begin(now: MonotonicInstant) {
         isWanted = false
         firstLaunch = nil
         last = now
@@ -39,11 +39,11 @@ struct ListingRounds {
     }
 
     /// Users who may have jobs that nobody needs, with the instant until which these are looked for.
-    private var watched: [UInt32: Int64] = [:]
+    private var watched: [UInt32: MonotonicInstant] = [:]
 
-    mutating func watch(_ uid: UInt32, until instant: Int64) { watched[uid] = instant }
+    mutating func watch(_ uid: UInt32, until instant: MonotonicInstant) { watched[uid] = instant }
 
-    mutating func watchedUsers(now: Int64) -> Set<UInt32> {
+    mutating func watchedUsers(now: MonotonicInstant) -> Set<UInt32> {
         watched = watched.filter { $0.value > now }
         return Set(watched.keys)
     }
@@ -51,14 +51,16 @@ struct ListingRounds {
 
 /// Facts: what Slurm says of jobs.
 extension SlurmExecutor {
-    private static let shortestPause: Int64 = 500_000_000
+    private static let shortestPause = TimeSpan.milliseconds(500)
 
     /// Starts a round of listings if it is due.
     func listIfDue() {
         let now = Clock.read().monotonic
         guard listings.underWay == 0 else { return }
         let pause = listings.isWanted ? min(configuration.interval, Self.shortestPause) : configuration.interval
-        guard listings.last < now - pause else { return listings.isWanted ? wake(at: listings.last + pause + 1) : () }
+        guard listings.last < now - pause else {
+            return listings.isWanted ? wake(at: listings.last + pause + .nanoseconds(1)) : ()
+        }
         guard listings.notBefore <= now else { return wake(at: listings.notBefore) }
         let users = Set(table.values.filter { $0.tracker.needsListing }.map(\.uid))
             .union(listings.watchedUsers(now: now))
@@ -86,7 +88,7 @@ extension SlurmExecutor {
         }
     }
 
-    private func take(_ listing: JobListing, of uid: UInt32, askedAt: Int64) {
+    private func take(_ listing: JobListing, of uid: UInt32, askedAt: MonotonicInstant) {
         let rows = listing.byAttempt.mapValues { $0.filter { $0.user == uid } }
         for row in listing.rows where row.isShared && row.user == uid { mates[row.job] = row.batch.attempts }
         for attempt in table.values where attempt.uid == uid {

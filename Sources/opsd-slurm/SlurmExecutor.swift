@@ -30,9 +30,9 @@ internal import OpsSystemd
     private var exitStatus: Int32 = 0
 
     private var sources: [EventSource] = []
-    private var timer: TimerSource?
+    private var timer: TimerSource<MonotonicInstant>?
 
-    private static let longestTick: Int64 = 1_000_000_000
+    private static let longestTick = TimeSpan.seconds(1)
     /// File with the name of this executor in comments of jobs.
     private static func instancePath(_ options: ExecutorOptions) -> String {
         "\(options.state)/executor-\(options.name).instance"
@@ -111,7 +111,7 @@ internal import OpsSystemd
     }
 
     /// Calls `passTime` earlier than usual.
-    func wake(at instant: Int64) {
+    func wake(at instant: MonotonicInstant) {
         attempt { () throws(SystemError) in try timer?.arm(at: instant) }
     }
 

@@ -4,13 +4,13 @@ internal import OpsWire
 /// The settings of this program in the section `[executor NAME]` of opsd.conf.
 struct SlurmSettings {
     /// Time between two listings of all jobs.
-    private(set) var interval: Int64 = 15_000_000_000
+    private(set) var interval = TimeSpan.seconds(15)
     /// Directory that compute nodes see, too; empty: in the state directory.
     private(set) var spool = ""
     /// Options of each submission.
     private(set) var arguments: [String] = []
     /// Time after which an attempt that Slurm lost counts as interrupted.
-    private(set) var lostAfter: Int64 = 600_000_000_000
+    private(set) var lostAfter = TimeSpan.seconds(600)
 
     init() {}
 

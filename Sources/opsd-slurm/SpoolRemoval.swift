@@ -5,12 +5,12 @@ internal import OpsSystemd
 /// Removal of attempts from the spool, on a thread of its own: a user can have filled a directory with anything.
 final class SpoolRemoval {
     private static let suffix = ".gone"
-    private static let pause: Int64 = 60_000_000_000
+    private static let pause = TimeSpan.seconds(60)
 
     private let thread: SideThread
     /// Directories that could not be removed, such as ones in which a process still writes.
     private var failed: [String] = []
-    private var retryAt: Int64 = 0
+    private var retryAt = MonotonicInstant.zero
 
     init(_ thread: SideThread) { self.thread = thread }
 
@@ -46,7 +46,7 @@ final class SpoolRemoval {
     }
 
     /// Tries again what has failed.
-    func timePassed(_ now: Int64) {
+    func timePassed(_ now: MonotonicInstant) {
         guard !failed.isEmpty, retryAt <= now else { return }
         let directories = failed
         failed = []

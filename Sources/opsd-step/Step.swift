@@ -10,7 +10,7 @@ struct Step {
     ]
 
     /// Longest time until a request about an attempt of several is read, if the signal that comes with it is lost.
-    private static let pollInterval: Int64 = 1_000_000_000
+    private static let pollInterval = TimeSpan.seconds(1)
 
     private let paths: SpoolPaths
     private let fence: Int
@@ -23,9 +23,9 @@ struct Step {
     private var end: EndedChild?
     /// True once SIGTERM of Slurm was passed on.
     private(set) var isTerminated = false
-    private var endedAt: Int64 = 0
+    private var endedAt = WallInstant.zero
     /// Instant at which leftover processes are killed; nil: never.
-    private var killAt: Int64?
+    private var killAt: MonotonicInstant?
 
     init(_ paths: SpoolPaths, fence: Int, isShared: Bool) throws(SystemError) {
         self.paths = paths
@@ -106,9 +106,9 @@ struct Step {
 
     /// Waits for the next signal, and passes it on.
     private mutating func wait(for signals: inout sigset_t) throws(SystemError) {
-        let longest = isShared ? Self.pollInterval : 3_600_000_000_000
-        let left = min(max((killAt ?? .max) - Clock.read().monotonic, 0), longest)
-        var timeout = timespec(tv_sec: Int(left / 1_000_000_000), tv_nsec: Int(left % 1_000_000_000))
+        let longest = isShared ? Self.pollInterval : .seconds(3600)
+        let left = min(max((killAt ?? .distantFuture) - Clock.read().monotonic, .zero), longest)
+        var timeout = timespec(tv_sec: Int(left.seconds), tv_nsec: Int(left.nanoseconds % 1_000_000_000))
         let number = sigtimedwait(&signals, nil, &timeout)
         if isShared, number != SIGCHLD { try obeyRequest() }
         // SIGURG comes with a request.
@@ -122,7 +122,7 @@ struct Step {
         } else if number < 0, let killAt, killAt <= Clock.read().monotonic {
             try Self.signal(Signals.kill)
             // Processes that fork meanwhile are found by the next round.
-            self.killAt = Clock.read().monotonic + 100_000_000
+            self.killAt = Clock.read().monotonic + .milliseconds(100)
         }
     }
 

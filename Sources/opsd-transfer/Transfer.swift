@@ -17,9 +17,9 @@ final class Transfer {
         case opening
         case downloading(Download)
         /// The server has asked for a pause, during which no file or connection is open.
-        case waiting(until: Int64)
+        case waiting(until: MonotonicInstant)
         /// The attempt ends when its files are closed, or at this instant if a file system does not answer.
-        case closing(ProcessExit.Status, until: Int64)
+        case closing(ProcessExit.Status, until: MonotonicInstant)
         case ended(ProcessExit)
     }
 
@@ -32,20 +32,20 @@ final class Transfer {
     private let report: (ExecutorReport) -> Void
     private var state: State
     private var isFrozen = false
-    /// Number of times and nanoseconds that the server has made this attempt wait.
+    /// Number of times that the server has made this attempt wait, and the sum of their lengths.
     private var waits = 0
-    private var waited: Int64 = 0
-    /// Wait before the next attempt that the server has asked for, in nanoseconds.
-    private var retryAfter: Int64 = 0
+    private var waited = TimeSpan.zero
+    /// Wait before the next attempt that the server has asked for.
+    private var retryAfter = TimeSpan.zero
     /// Everything that was reported, repeated to an opsd that connects later.
     private(set) var update = OperationUpdate()
-    private var nextProgress: Int64 = 0
+    private var nextProgress = MonotonicInstant.zero
 
     /// Limits of the waiting that a server can cause within one attempt.
-    static let longestWait: Int64 = 86_400_000_000_000
+    static let longestWait = TimeSpan.seconds(86_400)
     static let mostWaits = 10
     /// Longest time that the end of an attempt waits for a file system.
-    static let longestClose: Int64 = 3_000_000_000
+    static let longestClose = TimeSpan.seconds(3)
 
     init(
         _ request: LaunchRequest, rights: FileRights?, on engine: Engine, report: @escaping (ExecutorReport) -> Void
@@ -151,7 +151,7 @@ final class Transfer {
     // MARK: Time
 
     /// Ends a wait that is over.
-    func endWait(now: Int64) {
+    func endWait(now: MonotonicInstant) {
         switch state {
         case .waiting(let until) where until <= now && !isFrozen: start()
         case .closing(_, let until) where until <= now: conclude()
@@ -159,8 +159,8 @@ final class Transfer {
         }
     }
 
-    /// Reports the progress if it has changed. `interval`: nanoseconds until the next report.
-    func reportProgress(now: Int64, interval: Int64) {
+    /// Reports the progress if it has changed. `interval`: time until the next report.
+    func reportProgress(now: MonotonicInstant, interval: TimeSpan) {
         guard case .downloading(let download) = state, now >= nextProgress else { return }
         let progress = download.progress
         guard progress.done != update.progressDone ?? 0 else { return }
@@ -181,7 +181,7 @@ final class Transfer {
         case .ended(.failure(let failure)):
             if request.retriesFailure {
                 // opsd waits instead, and meanwhile the attempt takes no part of its window.
-                retryAfter = min(failure.retryAfter.map { max($0, 1) * 1_000_000_000 } ?? 0, Self.longestWait)
+                retryAfter = min(failure.retryAfter.map { .seconds(max($0, 1)) } ?? .zero, Self.longestWait)
                 fail(failure)
             } else if !waits(after: failure) {
                 fail(failure)
@@ -193,7 +193,7 @@ final class Transfer {
     /// too long.
     private func waits(after failure: Failure) -> Bool {
         guard let seconds = failure.retryAfter, waits < Self.mostWaits else { return false }
-        let wait = max(seconds, 1) * 1_000_000_000
+        let wait = TimeSpan.seconds(max(seconds, 1))
         guard waited + wait <= Self.longestWait else { return false }
         waits += 1
         waited += wait

@@ -23,9 +23,9 @@ internal import OpsTransfer
     var users = UserRights()
 
     private var sources: [EventSource] = []
-    private var timer: TimerSource?
+    private var timer: TimerSource<MonotonicInstant>?
 
-    private static let tick: Int64 = 1_000_000_000
+    private static let tick = TimeSpan.seconds(1)
     /// Connections to one host at a time, unless opsd.conf says otherwise; further transfers wait.
     private static let usualConnectionsPerHost = 4
     /// Maximum number of progress reports per second.
@@ -85,7 +85,7 @@ internal import OpsTransfer
     /// Restarts transfers whose pause has ended, and reports progress.
     private func passTime() {
         let now = Clock.read().monotonic
-        let interval = Int64(max(1, running / Self.progressReports)) * Self.tick
+        let interval = Self.tick * Int64(max(1, running / Self.progressReports))
         for transfer in table.values {
             transfer.endWait(now: now)
             transfer.reportProgress(now: now, interval: interval)
@@ -104,7 +104,7 @@ internal import OpsTransfer
     func stop() {
         for transfer in table.values { transfer.close() }
         do throws(SystemError) {
-            try engine.finishFileWork(milliseconds: Transfer.longestClose / 1_000_000)
+            try engine.finishFileWork(within: Transfer.longestClose)
         } catch {
             Program.writeError("opsd-transfer: \(error)")
         }

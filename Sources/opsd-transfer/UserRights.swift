@@ -7,14 +7,14 @@ internal import OpsTransfer
 struct UserRights {
     private struct Entry {
         var rights: FileRights
-        var until: Int64
+        var until: MonotonicInstant
     }
-    private static let lifetime: Int64 = 10_000_000_000
+    private static let lifetime = TimeSpan.seconds(10)
     private static let size = 1024
     private var entries: [LaunchRequest.User: Entry] = [:]
 
     /// Returns nil for the user of this process.
-    mutating func rights(of user: LaunchRequest.User?, now: Int64) throws(SystemError) -> FileRights? {
+    mutating func rights(of user: LaunchRequest.User?, now: MonotonicInstant) throws(SystemError) -> FileRights? {
         guard let user, user.uid != Identity.uid else { return nil }
         if let entry = entries[user], entry.until > now { return entry.rights }
         var account = try Account.withUID(user.uid, formerName: user.name)

@@ -17,9 +17,9 @@ public func fuzzOne(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
 
 /// Checks that reading in steps gives the same result as reading at once, and that stored details are read back.
 private func fuzzGraph(_ bytes: [UInt8]) {
-    var whole = GraphDecoder(now: 0)
+    var whole = GraphDecoder(now: .zero)
     whole.add(bytes)
-    var sliced = GraphDecoder(now: 0)
+    var sliced = GraphDecoder(now: .zero)
     sliced.add(bytes)
     while sliced.step(maxOperations: 1) {}
     let graph = outcome { () throws(GraphRefusal) in try whole.finish() }
@@ -51,10 +51,10 @@ private func fuzzJSON(_ bytes: [UInt8]) {
 /// Defaults up to the first byte 0xff, operations after it.
 private func fuzzDefaults(_ input: FuzzInput) {
     let parts = input.pieces
-    var decoder = GraphDecoder(defaults: parts[0], now: 0)
+    var decoder = GraphDecoder(defaults: parts[0], now: .zero)
     if parts.count > 1 { decoder.add(parts[1]) }
     _ = outcome { () throws(GraphRefusal) in try decoder.finish() }
     if case .object(let members)? = outcome({ () throws(JSONError) in try JSONValue(parts[0]) }) {
-        _ = outcome { () throws(GraphRefusal) in try OperationEdit(JSONObject(members), now: 0) }
+        _ = outcome { () throws(GraphRefusal) in try OperationEdit(JSONObject(members), now: .zero) }
     }
 }

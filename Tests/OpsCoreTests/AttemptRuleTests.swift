@@ -4,8 +4,6 @@ import Testing
 
 /// Rules of attempts as tables: which end is retried, what a report tells, which clock an operation has.
 @Suite struct AttemptRuleTests {
-    private static let second = World.second
-
     // MARK: Retries
 
     private enum End: CaseIterable {
@@ -20,8 +18,8 @@ import Testing
             var retry = RetryPolicy(limit: 1, backoff: 0)
             change(&retry)
             policy.retry = retry
-            if end == .timeout { policy.timeout = Self.second }
-            if end == .deadline { policy.deadline = now.wall + Self.second }
+            if end == .timeout { policy.timeout = .seconds(1) }
+            if end == .deadline { policy.deadline = now.wall + .seconds(1) }
             if end == .reported7 { policy.completion = .notify }
         }
         world.turn()
@@ -94,11 +92,11 @@ import Testing
 
     @Test func `a retry waits for its delay and is then launched as the next attempt`() {
         var world = World()
-        world.add { $0.retry = RetryPolicy(limit: 1, backoff: 5 * Self.second, jitter: 0) }
+        world.add { $0.retry = RetryPolicy(limit: 1, backoff: .seconds(5), jitter: 0) }
         world.turn()
         world.after(world.exit(1, 1))
         #expect(world.scheduler.why(1, at: world.now).map(\.kind) == [.backoff])
-        #expect(world.scheduler.nextDeadline.monotonic == world.now.monotonic + 5 * Self.second)
+        #expect(world.scheduler.nextDeadline.monotonic == world.now.monotonic + .seconds(5))
         #expect(world.scheduler.counts.setApart.scheduled == 1)
         world.pass(seconds: 4)
         #expect(world.turn() == [])
@@ -117,7 +115,7 @@ import Testing
         revival.operations = [
             Snapshot.Row(
                 id: 1, graph: GraphID(1), state: .finished, isFrozen: true, attempt: 3, run: 2, attemptsInRun: 3,
-                hasStarted: true, notBefore: world.now.wall + 60 * Self.second)
+                hasStarted: true, notBefore: world.now.wall + .seconds(60))
         ]
         #expect(
             world.after(.retry([1], revived: revival)) == ["reopened 1 run 3 ready", "started 1#4 slot 0"])
@@ -245,14 +243,14 @@ import Testing
     @Test func `an operation that may not start yet waits for its instant`() {
         for (seconds, isReady) in [(-1, true), (0, true), (1, false)] as [(Int64, Bool)] {
             var world = World()
-            let instant = world.now.wall + seconds * Self.second
+            let instant = world.now.wall + .seconds(seconds)
             world.add { $0.notBefore = instant }
             world.turn()
             #expect((world.executing == [1]) == isReady)
             #expect(world.scheduler.nextDeadline.wall == (isReady ? nil : instant))
             guard !isReady else { continue }
             #expect(world.scheduler.why(1, at: world.now).map(\.detail) == [.instant(instant)])
-            world.now.wall += Self.second
+            world.now.wall += .seconds(1)
             world.turn()
             #expect(world.executing == [1])
         }
@@ -260,16 +258,16 @@ import Testing
 
     @Test func `a timeout is only ever extended, counting from now`() {
         var world = World()
-        world.add { $0.timeout = 60 * Self.second }
+        world.add { $0.timeout = .seconds(60) }
         world.turn()
         let start = world.now.monotonic
         world.pass(seconds: 10)
         for (longer, total) in [(49, nil), (50, nil), (51, 61), (20, nil), (90, 100)] as [(Int64, Int64?)] {
             let changes = world.after(
-                .updated(world.attempt(1), OperationUpdate(extendTimeout: longer * Self.second)))
+                .updated(world.attempt(1), OperationUpdate(extendTimeout: .seconds(longer))))
             #expect(changes == ["updated 1"] + (total.map { ["timeout 1 \($0)s"] } ?? []))
         }
-        #expect(world.scheduler.nextDeadline.monotonic == start + 100 * Self.second)
+        #expect(world.scheduler.nextDeadline.monotonic == start + .seconds(100))
         world.pass(seconds: 89)
         #expect(world.turn() == [])
         world.pass(seconds: 1)
@@ -278,7 +276,7 @@ import Testing
 
     @Test func `a deadline ends a group that executes, and its children with it`() {
         var world = World(workers: 1)
-        let deadline = world.now.wall + Self.second
+        let deadline = world.now.wall + .seconds(1)
         var policy = Policy()
         policy.deadline = deadline
         var submission = Submission()
@@ -301,7 +299,7 @@ import Testing
 
     @Test func `a level that is suspended keeps nothing from its deadline`() {
         var world = World()
-        let deadline = world.now.wall + Self.second
+        let deadline = world.now.wall + .seconds(1)
         world.handle(.suspend(.daemon, freeze: false))
         world.add { $0.deadline = deadline }
         world.add(after: [1])
@@ -331,7 +329,7 @@ import Testing
     @Test func `the state of an operation is told by its id`() {
         var world = World(workers: 1)
         world.after(.setQueue("q", QueueEdit(limit: .set(2), order: .longestPath)))
-        world.add(queue: "q") { $0.timeout = Self.second }
+        world.add(queue: "q") { $0.timeout = .seconds(1) }
         world.add(after: [1], flags: .group)
         world.add(priority: 3)
         world.turn()
@@ -340,7 +338,7 @@ import Testing
         #expect([1, 2, 9].map { core.contains($0) } == [true, true, false])
         #expect(core.queue(of: 1) == "q" && core.queue(of: 2) == "default" && core.queue(of: 9) == nil)
         #expect([1, 2, 9].map { core.isGroup($0) } == [false, true, false])
-        #expect(core.policy(of: 1 as OperationID)?.timeout == Self.second)
+        #expect(core.policy(of: 1 as OperationID)?.timeout == .seconds(1))
         #expect(core.policy(of: 2 as OperationID) == Policy() && core.policy(of: 9 as OperationID) == nil)
         #expect([1, 3, 9].map { core.effectivePriority(of: $0) } == [0, 3, nil])
         #expect(core.queueNames == ["default", "main", "q"] && core.hasQueue("q") && !core.hasQueue("r"))

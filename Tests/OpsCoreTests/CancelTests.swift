@@ -40,7 +40,7 @@ import Testing
         world.add(categories: ["db"])
         world.turn()
         #expect(world.after(cancel(1)) == ["cancelling 1 cancelled"])
-        #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: 10 * World.second)])
+        #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: .seconds(10))])
         #expect(world.after(cancel(1)) == [])
         #expect(world.after(world.exit(1, gone: false)) == ["exited 1#1"])
         #expect(world.executing == [1])
@@ -59,7 +59,7 @@ import Testing
         world.turn()
         world.after(.updated(world.attempt(1), OperationUpdate(finished: 0)))
         #expect(world.after(cancel(1)) == ["cancelling 1 succeeded"])
-        #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: 10 * World.second)])
+        #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: .seconds(10))])
     }
 
     @Test func `a forced cancel finishes without waiting for the processes`() {

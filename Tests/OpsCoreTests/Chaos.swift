@@ -83,8 +83,8 @@ struct Chaos {
         case 14: handle(.suspend(level(), freeze: chance(50)))
         case 15, 16: handle(.resume(level()))
         case 17:
-            world.now.monotonic += Int64(next(20)) * World.second
-            world.now.wall += Int64(next(20)) * World.second
+            world.now.monotonic += .seconds(Int64(next(20)))
+            world.now.wall += .seconds(Int64(next(20)))
         case 18: handle(.addDependency(anyID(), on: anyID(), when: when(), finished: fact()))
         case 19: handle(.removeDependency(anyID(), on: anyID()))
         case 20: handle(.edit([anyID()], edit()))
@@ -122,10 +122,10 @@ struct Chaos {
 
     mutating func policy() -> Policy {
         var policy = Policy()
-        if chance(20) { policy.timeout = Int64(1 + next(30)) * World.second }
+        if chance(20) { policy.timeout = .seconds(Int64(1 + next(30))) }
         if chance(20) { policy.retry = RetryPolicy(limit: Int32(next(3)), onInterrupted: chance(50)) }
-        if chance(10) { policy.notBefore = world.now.wall + Int64(next(20)) * World.second }
-        if chance(10) { policy.deadline = world.now.wall + Int64(5 + next(60)) * World.second }
+        if chance(10) { policy.notBefore = world.now.wall + .seconds(Int64(next(20))) }
+        if chance(10) { policy.deadline = world.now.wall + .seconds(Int64(5 + next(60))) }
         if chance(15) {
             policy.conditions = [
                 ConditionPolicy(otherwise: ConditionPolicy.Otherwise.allCases[Int(next(3))])
@@ -195,7 +195,7 @@ struct Chaos {
         case 1: handle(.launchFailed(attempt, step: "exec", errno: 2))
         case 2: handle(.updated(attempt, OperationUpdate(finished: Int32(next(2)))))
         case 3: handle(.exited(attempt, ProcessExit(status: .code(Int32(next(2))), at: world.now), treeIsGone: false))
-        case 4: handle(.updated(attempt, OperationUpdate(extendTimeout: 10 * World.second)))
+        case 4: handle(.updated(attempt, OperationUpdate(extendTimeout: .seconds(10))))
         default: handle(.exited(attempt, ProcessExit(status: .code(Int32(next(2))), at: world.now), treeIsGone: true))
         }
     }

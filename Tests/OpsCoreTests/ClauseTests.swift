@@ -6,7 +6,7 @@ import Testing
     @Test func `the timeout of a group ends all its operations`() {
         var world = World()
         var policy = Policy()
-        policy.timeout = 5 * World.second
+        policy.timeout = .seconds(5)
         var submission = Submission()
         submission.policies = [policy]
         submission.operations = [
@@ -50,7 +50,7 @@ import Testing
             Set(world.after(.cancel([1], by: "root", reason: nil, force: false))) == [
                 "frozen 1 false", "cancelling 1 cancelled",
             ])
-        #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: 10 * World.second)], "which thaws it first")
+        #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: .seconds(10))], "which thaws it first")
     }
 
     @Test func `a cycle through a barrier is refused`() {

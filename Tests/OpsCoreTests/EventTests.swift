@@ -54,11 +54,11 @@ import Testing
     @Test func `an attempt that fails, its retry and its end are told`() {
         var chronicle = Chronicle()
         chronicle.world.add { policy in
-            policy.timeout = 60 * World.second
-            policy.retry = RetryPolicy(limit: 1, backoff: World.second, jitter: 0)
+            policy.timeout = .seconds(60)
+            policy.retry = RetryPolicy(limit: 1, backoff: .seconds(1), jitter: 0)
         }
         #expect(chronicle.turn() == ["submitted 1", "ready 1", "started 1 1"])
-        #expect(chronicle.world.scheduler.nextDeadline.monotonic == chronicle.world.now.monotonic + 60 * World.second)
+        #expect(chronicle.world.scheduler.nextDeadline.monotonic == chronicle.world.now.monotonic + .seconds(60))
         #expect(chronicle.after(chronicle.world.exit(1, 3)) == ["retrying 1 1"])
         chronicle.world.pass(seconds: 1)
         #expect(chronicle.turn() == ["started 1 2"])
@@ -92,7 +92,7 @@ import Testing
     @Test func `a false condition and its operation are told`() {
         var chronicle = Chronicle()
         chronicle.world.add {
-            $0.conditions = [ConditionPolicy(), ConditionPolicy(otherwise: .wait, every: 5 * World.second)]
+            $0.conditions = [ConditionPolicy(), ConditionPolicy(otherwise: .wait, every: .seconds(5))]
         }
         _ = chronicle.turn()
         guard case .evaluate(_, let token)? = chronicle.world.last.effects.last else {
@@ -104,6 +104,6 @@ import Testing
                 "conditionFalse 1 no"
             ])
         let reasons = chronicle.world.scheduler.why(1, at: chronicle.world.now)
-        #expect(reasons.map(\.detail) == [.condition(index: 1, again: chronicle.world.now.wall + 5 * World.second)])
+        #expect(reasons.map(\.detail) == [.condition(index: 1, again: chronicle.world.now.wall + .seconds(5))])
     }
 }

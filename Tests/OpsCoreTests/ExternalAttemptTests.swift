@@ -135,7 +135,7 @@ import Testing
         var world = world()
         world.add {
             $0.executor = "slurm"
-            $0.timeout = 10 * World.second
+            $0.timeout = .seconds(10)
         }
         world.turn()
         world.pass(seconds: 3600)
@@ -184,16 +184,16 @@ import Testing
         var world = world(window: 1)
         world.add {
             $0.executor = "slurm"
-            $0.retry = RetryPolicy(limit: 1, backoff: 5 * World.second, jitter: 0)
+            $0.retry = RetryPolicy(limit: 1, backoff: .seconds(5), jitter: 0)
         }
         world.turn()
-        let exit = ProcessExit(status: .code(75), at: world.now, retryAfter: wish * World.second)
+        let exit = ProcessExit(status: .code(75), at: world.now, retryAfter: .seconds(wish))
         #expect(
             world.after(report(.exited(first, exit, treeIsGone: true))) == [
                 "job started 1#1", "launched 1#1", "exited 1#1", "ended 1#1 failed", "retrying 1",
             ])
         #expect(load(world)?.inFlight == 0, "the wait takes no part of the window")
-        #expect(world.scheduler.nextDeadline.monotonic == world.now.monotonic + delay * World.second)
+        #expect(world.scheduler.nextDeadline.monotonic == world.now.monotonic + .seconds(delay))
         world.pass(seconds: delay)
         #expect(world.turn() == ["started 1#2 slot -1"])
     }
@@ -286,7 +286,7 @@ import Testing
         var world = world()
         world.add {
             $0.executor = "slurm"
-            $0.timeout = World.second
+            $0.timeout = .seconds(1)
         }
         world.turn()
         world.after(report(.accepted(first, job: "7")))
@@ -318,7 +318,7 @@ import Testing
     @Test func `an attempt in flight is restored with its job`() {
         var policy = Policy()
         policy.executor = "slurm"
-        policy.timeout = World.second
+        policy.timeout = .seconds(1)
         var snapshot = Snapshot()
         snapshot.policies = [policy]
         snapshot.nextOperation = 3
@@ -326,7 +326,7 @@ import Testing
         snapshot.operations = [1, 2].map {
             Snapshot.Row(id: $0, graph: GraphID(1), policy: 0, state: .executing, attempt: 1, hasStarted: true)
         }
-        let start = Moment(monotonic: 1000 * World.second, wall: 1_000_000 * World.second)
+        let start = Moment(monotonic: .seconds(1000), wall: .seconds(1_000_000))
         snapshot.running = [1, 2].map {
             Snapshot.Running(attempt: AttemptID($0, 1), slot: nil, runner: "", boot: "", startedAt: start)
         }

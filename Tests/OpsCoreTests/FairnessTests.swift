@@ -118,10 +118,10 @@ import Testing
     @Test func `slot time outlives a restart`() {
         var snapshot = Snapshot()
         snapshot.queues[0].isFair = true
-        let now = Moment(monotonic: 1_000 * World.second, wall: 1_000_000 * World.second)
+        let now = Moment(monotonic: .seconds(1_000), wall: .seconds(1_000_000))
         snapshot.slotTimes = [
-            Snapshot.SlotTime(queue: "default", user: Self.ann, used: 60 * World.second, at: now.wall),
-            Snapshot.SlotTime(queue: "default", user: Self.bob, used: 50 * World.second, at: now.wall),
+            Snapshot.SlotTime(queue: "default", user: Self.ann, used: .seconds(60), at: now.wall),
+            Snapshot.SlotTime(queue: "default", user: Self.bob, used: .seconds(50), at: now.wall),
             Snapshot.SlotTime(queue: "gone", user: Self.bob, used: 1, at: now.wall),
         ]
         (snapshot.nextOperation, snapshot.nextGraph) = (3, 2)
@@ -145,28 +145,28 @@ import Testing
 
     @Test func `old slot time counts less, however often it is read`() {
         let queue = QueueIndex(rawValue: 0)
-        let minute = 60 * World.second
+        func minutes(_ count: Int64) -> MonotonicInstant { .seconds(60 * count) }
         var times = SlotTimes()
         let account = times.account(queue, 1001, at: 0)
         _ = times.count(account, 1, at: 0)
-        #expect(times.used(account, at: 30 * World.second) == 30 * World.second)
-        let full: Int64 = times.count(account, -1, at: minute - 1)
+        #expect(times.used(account, at: .seconds(30)) == .seconds(30))
+        let full = times.count(account, -1, at: minutes(1) - .nanoseconds(1))
         var seldom = times
-        for step: Int64 in 0...180 { _ = times.used(account, at: minute + step * 7 * World.second) }
-        let half = seldom.used(account, at: 22 * minute)
-        #expect(half == times.used(account, at: 22 * minute))
+        for step: Int64 in 0...180 { _ = times.used(account, at: minutes(1) + .seconds(7 * step)) }
+        let half = seldom.used(account, at: minutes(22))
+        #expect(half == times.used(account, at: minutes(22)))
         #expect(half > full * 48 / 100)
         #expect(half < full * 52 / 100)
-        #expect(times.reading(account, at: 10_000 * minute) == 0)
-        #expect(times.used(account, at: 20 * minute) == half, "a clock that stands still or goes back changes nothing")
+        #expect(times.reading(account, at: minutes(10_000)) == 0)
+        #expect(times.used(account, at: minutes(20)) == half, "a clock that stands still or goes back changes nothing")
     }
 
     @Test func `processes that run for days use as much as is forgotten`() {
         var times = SlotTimes()
         let account = times.account(QueueIndex(rawValue: 0), nil, at: -5)
         _ = times.count(account, 3, at: -5)
-        let used = times.used(account, at: 100_000 * 60 * World.second)
-        #expect(used == 3 * 31 * 60 * World.second)
+        let used = times.used(account, at: .seconds(100_000 * 60))
+        #expect(used == .minutes(3 * 31))
         #expect(times.checkInvariants(running: [:]).count == 1)
         times.forget(QueueIndex(rawValue: 0))
         #expect(times.checkInvariants(running: [:]).isEmpty)

@@ -47,13 +47,13 @@ import Testing
     @Test func `the few that stay of many keep their order and timers`() {
         var world = World(workers: 0)
         let begin = world.now.wall
-        for second in 1...300 { world.add { $0.deadline = begin + Int64(second) * World.second } }
+        for second in 1...300 { world.add { $0.deadline = begin + .seconds(Int64(second)) } }
         world.turn()
         let staying = stride(from: Int64(30), through: 300, by: 30)
         for id in 1...300 where !staying.contains(Int64(id)) {
             world.after(.cancel([OperationID(Int64(id))], by: "root", reason: nil, force: false))
         }
-        #expect(world.scheduler.nextDeadline.wall == begin + 30 * World.second)
+        #expect(world.scheduler.nextDeadline.wall == begin + .seconds(30))
         world.pass(seconds: 150)
         world.turn()
         #expect(world.last.changes.map(brief) == [30, 60, 90, 120, 150].map { "finished \($0) timedOut deadline" })

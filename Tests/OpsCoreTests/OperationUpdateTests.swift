@@ -4,7 +4,7 @@ import Testing
 /// Operations that end by a message of their own, or by a user, while some of their processes are alive.
 @Suite struct OperationUpdateTests {
     static let first = AttemptID(1, 1)
-    static let kill = Effect.terminate(first, grace: 10 * World.second)
+    static let kill = Effect.terminate(first, grace: .seconds(10))
 
     /// Returns a world with an operation whose main process has exited with 0 and left other processes.
     func daemonized(_ leftovers: Leftovers) -> World {
@@ -106,7 +106,7 @@ import Testing
         world.add {
             $0.completion = .notify
             $0.leftovers = .leave
-            $0.retry = RetryPolicy(limit: 1, backoff: World.second)
+            $0.retry = RetryPolicy(limit: 1, backoff: .seconds(1))
         }
         world.turn()
         world.after(.runnerLost)

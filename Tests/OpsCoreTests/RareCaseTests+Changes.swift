@@ -112,7 +112,7 @@ extension RareCaseTests {
 
     @Test func `a higher rate starts everything that waited for the lower one`() {
         var world = World(workers: 8)
-        let slow = CategoryEdit(capacity: Limits.noCapacity, rate: .set(Rate(count: 1, interval: 60 * World.second)))
+        let slow = CategoryEdit(capacity: Limits.noCapacity, rate: .set(Rate(count: 1, interval: .seconds(60))))
         world.after(.setCategory("r", slow))
         world.add(categories: ["r"])
         world.add(categories: ["r", "a"])
@@ -125,7 +125,7 @@ extension RareCaseTests {
         }
         world.turn()
         #expect(world.executing == [1])
-        let fast = CategoryEdit(rate: .set(Rate(count: 10, interval: 60 * World.second)))
+        let fast = CategoryEdit(rate: .set(Rate(count: 10, interval: .seconds(60))))
         world.after(.setCategory("r", fast))
         #expect(world.executing == [1, 2, 3, 4, 6])
     }

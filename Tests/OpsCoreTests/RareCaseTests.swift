@@ -4,8 +4,6 @@ import Testing
 /// Cases of the rules that a random simulation seldom reaches. Each was found by a planted fault that no other test
 /// noticed.
 @Suite struct RareCaseTests {
-    private static let second = World.second
-
     // MARK: Clocks
 
     @Test func `the timeout of an operation stops with its reported end`() {
@@ -14,7 +12,7 @@ import Testing
             world.add {
                 $0.completion = .notify
                 $0.leftovers = .wait
-                $0.timeout = 5 * Self.second
+                $0.timeout = .seconds(5)
             }
             world.turn()
             world.after(
@@ -27,7 +25,7 @@ import Testing
 
     @Test func `the timeout of a producer stops with its attempt`() {
         var world = World()
-        let producer = world.add { $0.timeout = 5 * Self.second }
+        let producer = world.add { $0.timeout = .seconds(5) }
         world.turn()
         let child = world.add(child: producer)
         world.turn()
@@ -39,7 +37,7 @@ import Testing
 
     @Test func `nothing is retried from the instant of its deadline on`() {
         var world = World()
-        let deadline = world.now.wall + 5 * Self.second
+        let deadline = world.now.wall + .seconds(5)
         world.add {
             $0.retry = RetryPolicy(limit: 3)
             $0.deadline = deadline
@@ -51,8 +49,8 @@ import Testing
 
     @Test func `an operation ages from each of its retries`() {
         var world = World(workers: 1)
-        world.after(.setQueue("default", QueueEdit(aging: .set(10 * Self.second))))
-        world.add { $0.retry = RetryPolicy(limit: 3, backoff: Self.second) }
+        world.after(.setQueue("default", QueueEdit(aging: .set(.seconds(10)))))
+        world.add { $0.retry = RetryPolicy(limit: 3, backoff: .seconds(1)) }
         world.turn()
         world.pass(seconds: 100)
         world.after(world.exit(1, 1))
@@ -66,7 +64,7 @@ import Testing
 
     @Test func `an operation that comes back ages`() {
         var world = World()
-        world.after(.setQueue("default", QueueEdit(aging: .set(10 * Self.second))))
+        world.after(.setQueue("default", QueueEdit(aging: .set(.seconds(10)))))
         world.add()
         world.turn()
         world.after(world.exit(1, 1))
@@ -111,7 +109,7 @@ import Testing
 
     @Test func `attempts are counted in their run`() {
         var world = World()
-        world.add { $0.retry = RetryPolicy(limit: 3, backoff: Self.second) }
+        world.add { $0.retry = RetryPolicy(limit: 3, backoff: .seconds(1)) }
         #expect(world.scheduler.attemptInRun(of: 1) == 1)
         world.turn()
         #expect(world.scheduler.attemptInRun(of: 1) == 1)
@@ -194,17 +192,16 @@ import Testing
     }
 
     @Test func `launches are staged after an attempt that is shorter than the limit, for as many workers as it says`() {
-        for (nanoseconds, workers, isStaged) in [
-            (Limits.shortRun - 1, 2, true), (Limits.shortRun, 2, false), (1, 64, true), (1, 65, false),
-        ] as [(Int64, Int32, Bool)] {
+        for (duration, workers, isStaged) in [
+            (Limits.shortRun - .nanoseconds(1), 2, true), (Limits.shortRun, 2, false), (1, 64, true), (1, 65, false),
+        ] as [(TimeSpan, Int32, Bool)] {
             var world = World(workers: workers)
             world.handle(.runnerConnected(Inventory(runner: "r1", boot: "b1", acceptsStaging: true)))
             for _ in 0..<(workers + 4) { world.add() }
             world.turn()
-            world.now.monotonic += nanoseconds
-            world.now.wall += nanoseconds
+            world.now += duration
             world.after(world.exit(1))
-            #expect((world.scheduler.stagedCount > 0) == isStaged, "\(nanoseconds) ns, \(workers) workers")
+            #expect((world.scheduler.stagedCount > 0) == isStaged, "\(duration) ns, \(workers) workers")
         }
     }
 

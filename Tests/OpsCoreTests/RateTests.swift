@@ -3,11 +3,9 @@ import Testing
 @testable import OpsCore
 
 @Suite struct RateTests {
-    private static let second: Int64 = 1_000_000_000
-
     private func rate(_ count: Int32, _ seconds: Int64, capacity: Int32? = Limits.noCapacity) -> Event {
         .setCategory(
-            "api", CategoryEdit(capacity: capacity, rate: .set(Rate(count: count, interval: seconds * Self.second))))
+            "api", CategoryEdit(capacity: capacity, rate: .set(Rate(count: count, interval: .seconds(seconds)))))
     }
 
     private func states(_ world: World, _ ids: [Int64]) -> [OperationState?] { ids.map { world.state($0) } }
@@ -36,7 +34,7 @@ import Testing
 
     @Test func `a smaller rate counts starts under the larger one, and a larger one all of them`() {
         var window = RateWindow(Rate(count: 3, interval: 10))
-        for instant: Int64 in [1, 2, 3] { window.add(instant) }
+        for instant: MonotonicInstant in [1, 2, 3] { window.add(instant) }
         window.change(Rate(count: 1, interval: 10))
         #expect(window.nextStart == 13)
         window.change(Rate(count: 3, interval: 10))
@@ -52,7 +50,7 @@ import Testing
         #expect(world.scheduler.nextDeadline.monotonic == nil, "no process has been reported")
         for id in ids.prefix(2) { world.after(world.launch(id)) }
         let next = world.scheduler.nextDeadline.monotonic
-        #expect(next == world.now.monotonic + 60 * Self.second)
+        #expect(next == world.now.monotonic + .seconds(60))
         world.pass(seconds: 59)
         world.turn()
         #expect(states(world, ids) == [.executing, .executing, .ready, .ready])
@@ -81,9 +79,9 @@ import Testing
         world.after(world.launch(first))
         let reason = try #require(world.scheduler.why(OperationID(second), at: world.now).first)
         #expect(reason.kind == .rate)
-        let next = world.now.wall + 60 * Self.second
+        let next = world.now.wall + .seconds(60)
         #expect(
-            reason.detail == .rate(category: "api", Rate(count: 1, interval: 60 * Self.second), next: next))
+            reason.detail == .rate(category: "api", Rate(count: 1, interval: .seconds(60)), next: next))
     }
 
     @Test func `a rate that is removed or raised lets the next start at once`() {

@@ -3,8 +3,6 @@ import Testing
 
 /// Explanations compared whole: who is named, which bound, which position.
 @Suite struct ReasonTests {
-    private static let second = World.second
-
     private func why(_ id: OperationID, _ world: World) -> [Reason] { world.scheduler.why(id, at: world.now) }
 
     private func executing(_ ids: [OperationID], _ detail: Reason.Detail) -> Reason {
@@ -160,7 +158,7 @@ import Testing
             world.after(.setCategory("disk", capacity: 1))
             world.add(categories: ["disk"]) {
                 $0.conditions = [
-                    ConditionPolicy(every: 20 * Self.second), ConditionPolicy(every: 5 * Self.second),
+                    ConditionPolicy(every: .seconds(20)), ConditionPolicy(every: .seconds(5)),
                 ]
             }
             world.turn()
@@ -177,7 +175,7 @@ import Testing
     }
 
     @Test func `a false condition is asked again after its pause`() {
-        for (every, pause) in [(30 * Self.second, 30 * Self.second), (1, Limits.evaluationPause)] {
+        for (every, pause) in [(.seconds(30), .seconds(30)), (1, Limits.evaluationPause)] as [(TimeSpan, TimeSpan)] {
             var world = World(workers: 1)
             world.add { $0.conditions = [ConditionPolicy(otherwise: .wait, every: every)] }
             world.turn()
@@ -185,7 +183,7 @@ import Testing
             let again = Reason.Detail.condition(index: 0, again: world.now.wall + pause)
             #expect(why(1, world) == [Reason(kind: .condition, ids: [1], detail: again)])
             #expect(world.scheduler.nextDeadline.monotonic == world.now.monotonic + pause)
-            world.now.monotonic += pause - 1
+            world.now.monotonic += pause - .nanoseconds(1)
             world.turn()
             #expect(world.last.effects == [])
             world.now.monotonic += 1

@@ -44,8 +44,8 @@ import Testing
         let world = World(
             workers: 0,
             snapshot {
-                $0.queues = [Snapshot.Queue(name: "default", aging: 300 * World.second)]
-                let readyAt = 999_000 * World.second
+                $0.queues = [Snapshot.Queue(name: "default", aging: .seconds(300))]
+                let readyAt = WallInstant.seconds(999_000)
                 $0.operations[1] = Snapshot.Row(id: 2, graph: GraphID(1), state: .ready, readyAt: readyAt)
                 $0.edges = []
             })
@@ -56,7 +56,7 @@ import Testing
         var world = World(
             snapshot {
                 var policy = Policy()
-                policy.timeout = 60 * World.second
+                policy.timeout = .seconds(60)
                 $0.policies = [policy]
                 $0.operations[0] = Snapshot.Row(
                     id: 1, graph: GraphID(1), policy: 0, state: .executing, flags: .group, hasStarted: true)
@@ -66,7 +66,7 @@ import Testing
                 $0.running = [
                     Snapshot.Running(
                         attempt: AttemptID(1, 0), slot: nil, runner: "", boot: "",
-                        startedAt: Moment(monotonic: 0, wall: 999_950 * World.second))
+                        startedAt: Moment(monotonic: 0, wall: .seconds(999_950)))
                 ]
             })
         world.pass(seconds: 9)
@@ -88,7 +88,7 @@ import Testing
                 $0.running[0].isCancelled = isCancelled
             }, connected: false)
         _ = connect(&world, .running(LaunchedProcess(pid: 7, startTicks: 1, at: world.now)))
-        let isTerminated = world.last.effects.contains(.terminate(AttemptID(1, 1), grace: 10 * World.second))
+        let isTerminated = world.last.effects.contains(.terminate(AttemptID(1, 1), grace: .seconds(10)))
         #expect(isTerminated == isCancelled)
     }
 
@@ -137,7 +137,7 @@ import Testing
                 $0.running[0].process = LaunchedProcess(pid: 7, startTicks: 1, at: Moment(monotonic: 0, wall: 0))
             }, connected: false)
         _ = connect(&world, .running(LaunchedProcess(pid: 7, startTicks: 1, at: world.now)))
-        #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: 10 * World.second)])
+        #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: .seconds(10))])
         #expect(world.after(world.exit(1)).last == "finished 2 skipped root 1 cancelled")
     }
 
@@ -232,7 +232,7 @@ import Testing
                     entries: [AttemptID(5, 1): .running(process), AttemptID(4, 1): .gone(exit)])))
         #expect(
             world.last.effects == [
-                .acknowledge(AttemptID(4, 1)), .terminate(AttemptID(5, 1), grace: 10 * World.second),
+                .acknowledge(AttemptID(4, 1)), .terminate(AttemptID(5, 1), grace: .seconds(10)),
             ])
     }
 
@@ -260,7 +260,7 @@ import Testing
         var world = World(snapshot(), connected: false)
         world.handle(.runnerConnected(Inventory(runner: "r1", boot: "b1")))
         world.after(.cancel([1], by: "root", reason: nil, force: true))
-        #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: 10 * World.second)])
+        #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: .seconds(10))])
     }
 
     @Test func `an observer that has run is not started again in the same turn`() {
@@ -275,7 +275,7 @@ import Testing
         var world = World(
             snapshot {
                 $0.operations[0].state = .ready
-                $0.operations[0].notBefore = 1_000_005 * World.second
+                $0.operations[0].notBefore = .seconds(1_000_005)
                 $0.running = []
             }, connected: false)
         #expect(connect(&world) == [])
@@ -286,7 +286,7 @@ import Testing
 
     @Test func `a clock that was set back does not lengthen a backoff`() {
         var policy = Policy()
-        policy.retry = RetryPolicy(limit: 3, backoff: World.second, jitter: 0)
+        policy.retry = RetryPolicy(limit: 3, backoff: .seconds(1), jitter: 0)
         var world = World(
             snapshot {
                 $0.policies = [policy]
@@ -295,7 +295,7 @@ import Testing
                 $0.operations[0].attempt = 2
                 $0.operations[0].attemptsInRun = 2
                 // The start time was set by a clock that was a day ahead of today's.
-                $0.operations[0].notBefore = 1_086_400 * World.second
+                $0.operations[0].notBefore = .seconds(1_086_400)
                 $0.running = []
             }, connected: false)
         #expect(connect(&world) == [])
@@ -308,15 +308,15 @@ import Testing
     @Test(arguments: [false, true])
     func `a backoff that an attempt has asked for survives a restart`(clockWasSetBack: Bool) {
         var policy = Policy()
-        policy.retry = RetryPolicy(limit: 3, backoff: World.second, jitter: 0)
+        policy.retry = RetryPolicy(limit: 3, backoff: .seconds(1), jitter: 0)
         var world = World(
             snapshot {
                 $0.policies = [policy]
                 $0.operations[0].policy = 0
                 $0.operations[0].state = .ready
                 $0.operations[0].attemptsInRun = 1
-                $0.operations[0].readyAt = (clockWasSetBack ? 1_086_400 : 1_000_000) * World.second
-                $0.operations[0].notBefore = $0.operations[0].readyAt + 60 * World.second
+                $0.operations[0].readyAt = .seconds(clockWasSetBack ? 1_086_400 : 1_000_000)
+                $0.operations[0].notBefore = $0.operations[0].readyAt + .seconds(60)
                 $0.running = []
             }, connected: false)
         #expect(connect(&world) == [])
@@ -348,7 +348,7 @@ import Testing
 
     @Test func `a deadline that passes while an attempt ends forbids a retry`() {
         var world = World()
-        let deadline = world.now.wall + 5 * World.second
+        let deadline = world.now.wall + .seconds(5)
         world.add {
             $0.deadline = deadline
             $0.completion = .notify

@@ -5,29 +5,27 @@ import Testing
 
 /// Delays of retries.
 @Suite struct RetryPolicyTests {
-    private let second: Int64 = 1_000_000_000
-
-    private func delays(_ policy: RetryPolicy, after counts: ClosedRange<Int32>) -> [Int64] {
+    private func delays(_ policy: RetryPolicy, after counts: ClosedRange<Int32>) -> [TimeSpan] {
         counts.map { policy.delay(after: $0, of: AttemptID(7, $0)) }
     }
 
     @Test func `a delay grows by its factor up to its maximum`() {
-        var policy = RetryPolicy(limit: 9, backoff: second, max: 10 * second, jitter: 0)
-        #expect(delays(policy, after: 1...6) == [1, 2, 4, 8, 10, 10].map { $0 * second })
+        var policy = RetryPolicy(limit: 9, backoff: .seconds(1), max: .seconds(10), jitter: 0)
+        #expect(delays(policy, after: 1...6) == [1, 2, 4, 8, 10, 10].map { .seconds($0) })
         policy.factor = 1000
-        #expect(delays(policy, after: 1...3) == [1, 1, 1].map { $0 * second })
-        policy.backoff = 60 * second
-        #expect(delays(policy, after: 1...2) == [10, 10].map { $0 * second })
+        #expect(delays(policy, after: 1...3) == [1, 1, 1].map { .seconds($0) })
+        policy.backoff = .seconds(60)
+        #expect(delays(policy, after: 1...2) == [10, 10].map { .seconds($0) })
         policy.backoff = 0
         #expect(delays(policy, after: 1...2) == [0, 0])
     }
 
     @Test func `jitter moves a delay to both sides, as far as it says`() {
-        var policy = RetryPolicy(limit: 9, backoff: 1000 * second, max: 1000 * second)
+        var policy = RetryPolicy(limit: 9, backoff: .seconds(1000), max: .seconds(1000))
         policy.jitter = 100
         let delays = (1...500).map { policy.delay(after: 1, of: AttemptID(OperationID($0), 1)) }
-        #expect(delays.allSatisfy { abs($0 - 1000 * second) <= 100 * second })
-        #expect(delays.contains { $0 < 910 * second } && delays.contains { $0 > 1090 * second })
+        #expect(delays.allSatisfy { $0 >= .seconds(900) && $0 <= .seconds(1100) })
+        #expect(delays.contains { $0 < .seconds(910) } && delays.contains { $0 > .seconds(1090) })
         #expect(Set(delays).count > 300)
         #expect(policy.delay(after: 1, of: AttemptID(1, 1)) == delays[0])
         // The delays are the same in every release, because a restart computes the rest of a delay again.

@@ -47,7 +47,7 @@ import Testing
 
     @Test func `the timeout of a frozen operation does not run`() {
         var world = World()
-        world.add { $0.timeout = 10 * World.second }
+        world.add { $0.timeout = .seconds(10) }
         world.turn()
         #expect(world.handle(.suspend(.operations([1]), freeze: false)) == .failure(.needsFreeze(1)))
         world.pass(seconds: 4)
@@ -155,14 +155,14 @@ import Testing
         world.turn()
         func timed(_ id: OperationID, _ seconds: Int64) -> EditedTogether {
             var policy = Policy()
-            policy.timeout = seconds * World.second
+            policy.timeout = .seconds(seconds)
             return EditedTogether([id], Edit(policy: policy))
         }
         func edits(_ last: OperationID) -> Event { .edit([timed(2, 1), timed(last, 2)]) }
         #expect(world.handle(edits(1)) == .failure(.alreadyStarted(1)))
         #expect(world.turn() == [])
         #expect(world.after(edits(3)) == ["edited 2", "edited 3"])
-        #expect(world.scheduler.policy(of: 3)?.timeout == 2 * World.second)
+        #expect(world.scheduler.policy(of: 3)?.timeout == .seconds(2))
     }
 
     @Test func `a wait for the start of a group does not raise its children`() {
@@ -238,7 +238,7 @@ import Testing
 
     @Test func `ageing raises the priority of waiting operations`() {
         var world = World(workers: 1)
-        world.after(.setQueue("default", QueueEdit(aging: .set(60 * World.second))))
+        world.after(.setQueue("default", QueueEdit(aging: .set(.seconds(60)))))
         world.add()
         world.add(priority: -2)
         world.turn()
@@ -252,7 +252,7 @@ import Testing
 
     @Test func `a waiting operation ends at its deadline`() {
         var world = World(workers: 0)
-        let deadline = world.now.wall + 5 * World.second
+        let deadline = world.now.wall + .seconds(5)
         world.add { $0.deadline = deadline }
         world.turn()
         #expect(world.scheduler.nextDeadline.wall == deadline)

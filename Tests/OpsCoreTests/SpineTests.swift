@@ -99,7 +99,7 @@ import Testing
         world.turn()
         #expect(world.after(world.exit(id, 1)) == ["exited 1#1", "ended 1#1 failed", "retrying 1"])
         #expect(world.scheduler.why(1, at: world.now).map(\.kind) == [.backoff])
-        #expect(world.scheduler.nextDeadline.monotonic == world.now.monotonic + World.second)
+        #expect(world.scheduler.nextDeadline.monotonic == world.now.monotonic + .seconds(1))
         world.pass(seconds: 1)
         #expect(world.turn() == ["started 1#2 slot 0"])
         #expect(world.after(world.exit(id, 1)) == ["exited 1#2", "ended 1#2 failed", "finished 1 failed exit 1"])
@@ -108,11 +108,11 @@ import Testing
 
     @Test func `a timeout ends the processes before the operation`() {
         var world = World()
-        world.add { $0.timeout = 5 * World.second }
+        world.add { $0.timeout = .seconds(5) }
         world.turn()
         world.pass(seconds: 5)
         #expect(world.turn() == ["cancelling 1 timedOut"])
-        #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: 10 * World.second)])
+        #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: .seconds(10))])
         #expect(
             world.after(world.exit(1)) == ["exited 1#1", "ended 1#1 timedOut", "finished 1 timedOut longer than 5s"])
     }
@@ -122,7 +122,7 @@ import Testing
         scale[.timeout] = 2000
         var world = World()
         world.add {
-            $0.timeout = 5 * World.second
+            $0.timeout = .seconds(5)
             $0.retry = RetryPolicy(limit: 1, backoff: 0, scale: scale)
         }
         world.turn()

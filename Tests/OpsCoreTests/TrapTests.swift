@@ -128,7 +128,7 @@ import Testing
 
     @Test func `extending a timeout by the largest number does not overflow`() {
         var world = World(workers: 1)
-        let id = world.add { $0.timeout = World.second }
+        let id = world.add { $0.timeout = .seconds(1) }
         world.turn()
         world.after(.updated(world.attempt(id), OperationUpdate(extendTimeout: .max)))
         world.after(.suspend(.operations([OperationID(id)]), freeze: true))

@@ -245,14 +245,22 @@ import Testing
         let id = wait(for: 1, .finished, 1)
         _ = wait(for: id)
         let group = addGroup(children: 5)
-        func weight(_ kind: TimerHeap.Kind, _ id: Int64) -> Int {
-            world.scheduler.weight(of: TimerHeap.Entry(at: 0, id: id, kind: kind), upTo: Self.limit)
+        func weight(_ timer: (Int64) -> Timers.Entry, _ id: Int64) -> Int {
+            world.scheduler.weight(of: timer(id), upTo: Self.limit)
         }
-        for kind in [TimerHeap.Kind.deadline, .timeout] {
-            #expect(weight(kind, id) == 2 + 2 * Self.waiting && weight(kind, 1) == 1)
-            #expect(weight(kind, group) == 1 + 2 * 5 && weight(kind, 9_999) == 1)
+        func monotonic(_ kind: MonotonicTimer) -> (Int64) -> Timers.Entry {
+            { .monotonic(TimerHeap.Entry(at: 0, id: $0, kind: kind)) }
         }
-        for kind in [TimerHeap.Kind.backoff, .recheck, .notBefore, .aging] { #expect(weight(kind, id) == 1) }
+        func wall(_ kind: WallTimer) -> (Int64) -> Timers.Entry {
+            { .wall(TimerHeap.Entry(at: 0, id: $0, kind: kind)) }
+        }
+        for timer in [wall(.deadline), monotonic(.timeout)] {
+            #expect(weight(timer, id) == 2 + 2 * Self.waiting && weight(timer, 1) == 1)
+            #expect(weight(timer, group) == 1 + 2 * 5 && weight(timer, 9_999) == 1)
+        }
+        for timer in [monotonic(.backoff), monotonic(.recheck), wall(.notBefore), wall(.aging)] {
+            #expect(weight(timer, id) == 1)
+        }
     }
 
     @Test mutating func `a start weighs as much as it releases`() throws {

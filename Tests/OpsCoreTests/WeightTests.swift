@@ -143,7 +143,7 @@ import Testing
 
     @Test func `timers beyond the limit are put off to a turn without one`() {
         var world = World(workers: 1)
-        let deadline = world.now.wall + World.second
+        let deadline = world.now.wall + .seconds(1)
         for _ in 0..<Self.many { world.add { $0.deadline = deadline } }
         world.turn()
         world.pass(seconds: 2)
@@ -196,9 +196,9 @@ import Testing
     }
 
     @Test func `a deadline with many dependents is put off to a turn of its own`() {
-        var world = world { $0.deadline = 1_000_100 * World.second }
+        var world = world { $0.deadline = .seconds(1_000_100) }
         world.after(.suspend(.operations([OperationID(1)]), freeze: true))
-        let waiting = world.add { $0.deadline = 1_000_100 * World.second }
+        let waiting = world.add { $0.deadline = .seconds(1_000_100) }
         world.handle(.suspend(.operations([OperationID(waiting)]), freeze: false))
         world.turn()
         _ = add(Self.many, to: &world, after: waiting, when: .succeeded)

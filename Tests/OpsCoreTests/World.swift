@@ -3,12 +3,10 @@ public import OpsCore
 /// A scheduler with a clock and an obedient runner, controlled and described in few words.
 struct World {
     var scheduler: Scheduler
-    var now = Moment(monotonic: 1_000 * second, wall: 1_000_000 * second)
+    var now = Moment(monotonic: .seconds(1_000), wall: .seconds(1_000_000))
     var last = Transition()
     /// Attempts for which the scheduler has sent a launch, by operation.
     var attempts: [Int64: Int32] = [:]
-
-    static let second: Int64 = 1_000_000_000
 
     init(workers: Int32 = 4, _ snapshot: Snapshot = Snapshot(), connected: Bool = true) {
         scheduler = Scheduler(snapshot, workers: workers, at: now)
@@ -39,10 +37,7 @@ struct World {
         return turn()
     }
 
-    mutating func pass(seconds: Int64) {
-        now.monotonic += seconds * World.second
-        now.wall += seconds * World.second
-    }
+    mutating func pass(seconds: Int64) { now += .seconds(seconds) }
 
     func attempt(_ id: Int64) -> AttemptID { AttemptID(OperationID(id), attempts[id] ?? 1) }
 
@@ -112,6 +107,23 @@ extension OperationID: ExpressibleByIntegerLiteral {
     public init(integerLiteral value: Int64) { self.init(value) }
 }
 
+extension ClockInstant {
+    /// Makes an instant of full seconds since the origin of its clock.
+    static func seconds(_ count: Int64) -> Self { .zero + .seconds(count) }
+}
+
+extension TimeSpan: ExpressibleByIntegerLiteral {
+    public init(integerLiteral nanoseconds: Int64) { self.init(nanoseconds: nanoseconds) }
+}
+
+extension WallInstant: ExpressibleByIntegerLiteral {
+    public init(integerLiteral nanoseconds: Int64) { self.init(nanoseconds: nanoseconds) }
+}
+
+extension MonotonicInstant: ExpressibleByIntegerLiteral {
+    public init(integerLiteral nanoseconds: Int64) { self.init(nanoseconds: nanoseconds) }
+}
+
 /// Describes a change in a few words.
 func brief(_ change: Change) -> String {
     switch change {
@@ -145,11 +157,11 @@ func brief(_ change: Change) -> String {
     case .noted(let id, let text): "noted \(id.rawValue) \(text ?? "nothing")"
     case .updated(let attempt, _): "updated \(attempt.operation.rawValue)"
     case .slotFreed(let attempt): "slot freed \(attempt.operation.rawValue)"
-    case .timeoutMoved(let attempt, let remaining): "timeout \(attempt.operation.rawValue) \(remaining / World.second)s"
+    case .timeoutMoved(let attempt, let remaining): "timeout \(attempt.operation.rawValue) \(remaining.seconds)s"
     case .queueSet(let name, let limit, _, let suspended, _):
         "queue \(name) \(limit.map(String.init) ?? "none") \(suspended)"
     case .queueFairnessSet(let name, let isFair): "queue \(name) \(isFair ? "fair" : "not fair")"
-    case .slotTimeUsed(let queue, let user, let used, _): "slot time of \(user) in \(queue) \(used / 1_000_000_000) s"
+    case .slotTimeUsed(let queue, let user, let used, _): "slot time of \(user) in \(queue) \(used.seconds) s"
     case .queueExecutorSet(let name, let executor): "queue \(name) executor \(executor ?? "none")"
     case .queueRemoved(let name): "no queue \(name)"
     case .categorySet(let settings): "category \(settings.name) \(settings.capacity)"
@@ -171,7 +183,7 @@ func brief(_ cause: Cause) -> String {
     case .signal(let signal): "signal \(signal)"
     case .outOfMemory: "out of memory"
     case .cannotStart(let step, let errno): "cannot start \(step) \(errno)"
-    case .ranLongerThan(let duration): "longer than \(duration / World.second)s"
+    case .ranLongerThan(let duration): "longer than \(duration.seconds)s"
     case .deadlinePassed: "deadline"
     case .cancelledBy(let by, _): "by \(by)"
     case .groupCancelled(let id): "group \(id.rawValue) cancelled"

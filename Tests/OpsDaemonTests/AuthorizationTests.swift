@@ -15,18 +15,18 @@ import Testing
     @Test func `the user database is read again after a second`() throws {
         var known = KnownAccounts()
         var asked: [UInt32] = []
-        func name(of user: UInt32, at now: Int64) throws -> String? {
-            try known.account(of: user, now: now) { user in
+        func name(of user: UInt32, after span: TimeSpan) throws -> String? {
+            try known.account(of: user, now: .zero + span) { user in
                 asked.append(user)
                 return user == 77 ? nil : account("ann\(asked.count)", user)
             }?.name
         }
-        #expect(try name(of: 1000, at: 5) == "ann1")
-        #expect(try name(of: 77, at: 5) == nil)
-        #expect(try name(of: 1000, at: 4 + KnownAccounts.lifetime) == "ann1")
-        #expect(try name(of: 77, at: 4 + KnownAccounts.lifetime) == nil)
+        #expect(try name(of: 1000, after: .nanoseconds(5)) == "ann1")
+        #expect(try name(of: 77, after: .nanoseconds(5)) == nil)
+        #expect(try name(of: 1000, after: KnownAccounts.lifetime + .nanoseconds(4)) == "ann1")
+        #expect(try name(of: 77, after: KnownAccounts.lifetime + .nanoseconds(4)) == nil)
         #expect(asked == [1000, 77])
-        #expect(try name(of: 1000, at: 5 + KnownAccounts.lifetime) == "ann3")
+        #expect(try name(of: 1000, after: KnownAccounts.lifetime + .nanoseconds(5)) == "ann3")
     }
 
     @Test func `root and the daemon's own user may do everything`() throws {

@@ -22,7 +22,7 @@ import Testing
         #expect(configuration.workers == 7)
         #expect(configuration.onStop == .drain)
         #expect(configuration.logLevel == .debug)
-        #expect(configuration.keepFor == Int64(2_592_000_000_000_000))
+        #expect(configuration.keepFor == .days(30))
         #expect(configuration.logLimit == 1 << 20)
         #expect(configuration.socket == "/run/opsd/s")
     }

@@ -260,7 +260,7 @@ extension ConnectionTests {
             if !reply.continues { break }
             reply = try #require(try reader.receive())
             // Checks at a time at which the first answers would have waited too long, and the current ones have not.
-            server.closeIdle(at: Clock.read().monotonic + DaemonLimits.idle - 5_000_000_000)
+            server.closeIdle(at: Clock.read().monotonic + DaemonLimits.idle - .seconds(5))
         }
         #expect(count == 2000)
     }
@@ -275,7 +275,7 @@ extension ConnectionTests {
         let server = try #require(fixture.daemon.server)
         let touched = Clock.read().monotonic
         #expect(try other.call(StatusRequest()).workers == 2)
-        server.closeIdle(at: touched + DaemonLimits.idle - 5_000_000_000)
+        server.closeIdle(at: touched + DaemonLimits.idle - .seconds(5))
         #expect(try client.call(.with { $0.operations = part } as AddOperationsRequest).count == 2)
         let begun = Clock.read().monotonic
         server.closeIdle(at: begun + DaemonLimits.idle)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct EventTailTests {
     private func reports(_ numbers: ClosedRange<Int64>, detail: String? = nil) -> [Report] {
-        numbers.map { Report(sequence: $0, kind: .edited, operation: OperationID($0), at: 0, detail: detail) }
+        numbers.map { Report(sequence: $0, kind: .edited, operation: OperationID($0), at: .zero, detail: detail) }
     }
 
     private func sequences(of bytes: [UInt8]) throws -> [Int64] {

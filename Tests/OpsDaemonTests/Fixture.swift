@@ -45,7 +45,7 @@ final class Fixture {
     }
 
     /// Returns questions to the scheduler, in a queue of their own.
-    func schedulerQueries(inATurn: Int64 = 4_000_000) -> SchedulerQueries {
+    func schedulerQueries(inATurn: TimeSpan = .milliseconds(4)) -> SchedulerQueries {
         SchedulerQueries(
             turns: daemon.turns, loop: loop, log: daemon.log, inATurn: inATurn,
             fail: { [unowned daemon] in daemon.requests.fail($0, $1) })

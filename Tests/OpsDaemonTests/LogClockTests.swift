@@ -9,7 +9,6 @@ import Testing
 @Suite struct LogClockTests {
     private let directory = TemporaryDirectory(inMemory: true)
     private var log: String { directory.path + "/1.1.log" }
-    private let second: Int64 = 1_000_000_000
 
     /// Returns the number of bytes that this thread has read.
     private func bytesRead() throws -> Int {
@@ -32,7 +31,7 @@ import Testing
         }
         func length(_ note: Int) -> Int64 { size / Int64(notes) * Int64(note + 1) }
         for note in 0..<notes {
-            add(Int64(note) * second)
+            add(Int64(note) * 1_000_000_000)
             add(length(note))
         }
         let times = open(LogTimes.path(of: log), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
@@ -43,7 +42,8 @@ import Testing
             #expect(pwrite(file, "\n", 1, Int(place)) == 1)
         }
 
-        let window = LogReader.Window(since: Int64(wanted) * second, until: Int64(wanted + 9) * second)
+        let window = LogReader.Window(
+            since: .zero + .seconds(Int64(wanted)), until: .zero + .seconds(Int64(wanted + 9)))
         let before = try bytesRead()
         guard var reader = try LogReader.open(log, offset: 0, lines: nil, window: window) else {
             Issue.record("there is no log")
@@ -61,9 +61,10 @@ import Testing
     @Test func `nothing is told to be written before its attempt started`() throws {
         try Files.replace(log, with: Array("quick\n".utf8), mode: 0o600)
         // The clock of the file is behind.
-        let start = Clock.read().wall + 10 * second
+        let start = Clock.read().wall + .seconds(10)
         guard var since = try LogReader.open(log, offset: 0, lines: nil, window: .init(since: start, start: start)),
-            var until = try LogReader.open(log, offset: 0, lines: nil, window: .init(until: start - 1, start: start))
+            var until = try LogReader.open(
+                log, offset: 0, lines: nil, window: .init(until: start - .nanoseconds(1), start: start))
         else {
             Issue.record("there is no log")
             return

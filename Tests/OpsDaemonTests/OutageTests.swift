@@ -95,7 +95,8 @@ import Testing
         try runner.greet()
         let request = try #require(try daemon.composer.helper(of: OperationID(1), ["sleep", "1000"]))
         var results: [HelperResult] = []
-        let helper = try #require(daemon.runner.helpers.start(request, timeout: 1_000_000) { results.append($0) })
+        let helper = try #require(
+            daemon.runner.helpers.start(request, timeout: .milliseconds(1)) { results.append($0) })
         daemon.runner.flush()
         daemon.runner.disconnect()
         try fixture.turn { daemon.runner.helpers.isEnding(helper) }

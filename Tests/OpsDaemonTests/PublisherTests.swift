@@ -15,14 +15,14 @@ import Testing
         sequences.map {
             Report(
                 sequence: $0, kind: .submitted, operation: OperationID($0), graph: GraphID(1), old: nil, new: .ready,
-                outcome: nil, at: 0)
+                outcome: nil, at: .zero)
         }
     }
 
     @Test func `followers are told a little in each turn and all of it in order`() throws {
         let fixture = try Fixture()
         let publisher = Publisher(
-            loop: fixture.loop, log: fixture.daemon.log, history: fixture.daemon.history, inATurn: 0)
+            loop: fixture.loop, log: fixture.daemon.log, history: fixture.daemon.history, inATurn: .zero)
         let early = [Listener(), Listener()]
         for listener in early { publisher.add(listener) }
         publisher.publish(reports(1...600), before: publisher.nextNumber)
@@ -38,7 +38,7 @@ import Testing
     @Test func `a follower that leaves is told nothing more`() throws {
         let fixture = try Fixture()
         let publisher = Publisher(
-            loop: fixture.loop, log: fixture.daemon.log, history: fixture.daemon.history, inATurn: 0)
+            loop: fixture.loop, log: fixture.daemon.log, history: fixture.daemon.history, inATurn: .zero)
         let listeners = [Listener(), Listener()]
         for listener in listeners { publisher.add(listener) }
         publisher.publish(reports(1...600), before: publisher.nextNumber)

@@ -38,7 +38,7 @@ import Testing
 
     @Test func `users take turns however much one of them asks`() throws {
         let fixture = try Fixture()
-        let queue = queue(of: fixture.daemon, QueryLimits(slice: 0, inLoop: 0))
+        let queue = queue(of: fixture.daemon, QueryLimits(slice: .zero, inLoop: .zero))
         let slices = Slices()
         var answered: [UInt32] = []
         func ask(_ user: UInt32, steps: Int) throws {
@@ -59,7 +59,7 @@ import Testing
 
     @Test func `queries of one user take turns as well`() throws {
         let fixture = try Fixture()
-        let queue = queue(of: fixture.daemon, QueryLimits(slice: 0, inLoop: 0))
+        let queue = queue(of: fixture.daemon, QueryLimits(slice: .zero, inLoop: .zero))
         var answered: [Int] = []
         for steps in [40, 2] {
             let query = Steps(left: steps, user: 1, slices: Slices())
@@ -71,7 +71,7 @@ import Testing
 
     @Test func `a query that takes too long is given up`() throws {
         let fixture = try Fixture()
-        let queue = queue(of: fixture.daemon, QueryLimits(slice: 0, total: 1, inLoop: 0))
+        let queue = queue(of: fixture.daemon, QueryLimits(slice: .zero, total: .nanoseconds(1), inLoop: .zero))
         var error: (any Error)?
         queue.ask(Steps(left: 1000, user: 1, slices: Slices()), of: try fixture.exchange(of: 1)) { result in
             do { _ = try result.get() } catch let failure { error = failure }
@@ -92,7 +92,7 @@ import Testing
 
     @Test func `a query is charged with what it holds`() throws {
         let fixture = try Fixture()
-        let queue = queue(of: fixture.daemon, QueryLimits(slice: 0, inLoop: 0))
+        let queue = queue(of: fixture.daemon, QueryLimits(slice: .zero, inLoop: .zero))
         var results: [Result<Int, any Error>] = []
         for bytes in [1 << 19, 1 << 21] {
             queue.ask(Hoard(heldBytes: bytes), of: try fixture.exchange(of: 1)) { results.append($0) }
@@ -121,7 +121,7 @@ import Testing
 
     @Test func `a query of a client that has gone is dropped`() throws {
         let fixture = try Fixture()
-        let queue = queue(of: fixture.daemon, QueryLimits(slice: 0, inLoop: 0))
+        let queue = queue(of: fixture.daemon, QueryLimits(slice: .zero, inLoop: .zero))
         let slices = Slices()
         let gone = try fixture.exchange(of: 1)
         queue.ask(Steps(left: 1_000_000, user: 1, slices: slices), of: gone) { _ in Issue.record("nobody reads it") }

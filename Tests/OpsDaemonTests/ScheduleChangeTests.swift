@@ -29,14 +29,14 @@ import Testing
         _ request: AddScheduleRequest, secondsAgo: Int64, accounted: Int64? = nil, to fixture: Fixture
     ) throws -> StoredSchedule {
         let daemon = fixture.daemon
-        let now = Clock.read().wall
-        let start = (now / 1_000_000_000 - secondsAgo) * 1_000_000_000
+        let now = Clock.read().wall.nanoseconds / 1_000_000_000
+        let start = WallInstant.zero + .seconds(now - secondsAgo)
         var writer = JSONWriter()
         request.write(to: &writer)
         var stored = StoredSchedule(
             uid: daemon.authorization.daemonUser, user: "\(daemon.authorization.daemonUser)", gid: 0,
             name: request.name, definition: writer.text, addedAt: start)
-        if let accounted { stored.position.accounted = now / 1_000_000_000 + accounted }
+        if let accounted { stored.position.accounted = now + accounted }
         stored.id = try #require(try daemon.store.add(stored))
         return stored
     }
@@ -65,7 +65,7 @@ import Testing
             })
         #expect(reply.change == "updated")
         let instants = try accounted(stored, fixture, every: 1)
-        let first = stored.addedAt / 1_000_000_000
+        let first = stored.addedAt.nanoseconds / 1_000_000_000
         #expect(instants.count >= 300)
         #expect(instants == Array((instants.first ?? 0)..<(instants.first ?? 0) + Int64(instants.count)))
         #expect(instants.first == first || instants.first == first + 1)
@@ -90,7 +90,7 @@ import Testing
                 $0.replace = true
             })
         let instants = try accounted(stored, fixture, every: 36_000)
-        #expect(instants.last == stored.addedAt / 1_000_000_000 + 36_000)
+        #expect(instants.last == stored.addedAt.nanoseconds / 1_000_000_000 + 36_000)
         #expect(Set(instants).count == instants.count)
     }
 
@@ -99,8 +99,8 @@ import Testing
         _ = try add(request("steady", at: "every 1s"), secondsAgo: 10, accounted: 1_000_000, to: fixture)
         try fixture.daemon.schedules.load()
         let schedule = try #require(fixture.daemon.schedules.all.first)
-        let next = try #require(schedule.nextStart?.nanoseconds)
-        #expect(next < Clock.read().wall + 60_000_000_000)
+        let next = try #require(schedule.nextStart?.wallInstant)
+        #expect(next < Clock.read().wall + .seconds(60))
     }
 
     @Test func `a clock that was set back to before the addition of a schedule does not stop it`() throws {
@@ -108,8 +108,8 @@ import Testing
         _ = try add(request("steady", at: "every 1s"), secondsAgo: -7200, accounted: 7300, to: fixture)
         try fixture.daemon.schedules.load()
         let schedule = try #require(fixture.daemon.schedules.all.first)
-        let next = try #require(schedule.nextStart?.nanoseconds)
-        #expect(next < Clock.read().wall + 60_000_000_000)
+        let next = try #require(schedule.nextStart?.wallInstant)
+        #expect(next < Clock.read().wall + .seconds(60))
     }
 
     @Test func `thousands of runs ahead of a clock that was turned back are known after a restart`() throws {
@@ -137,8 +137,8 @@ import Testing
         try fixture.turn { try !runs().isEmpty }
         try daemon.store.database.execute("PRAGMA query_only = 1")
         try fixture.turn { daemon.turns.outage != nil }
-        let recovery = Clock.read().wall / 1_000_000_000 + 2
-        try fixture.turn { Clock.read().wall / 1_000_000_000 >= recovery }
+        let recovery = Clock.read().wall.nanoseconds / 1_000_000_000 + 2
+        try fixture.turn { Clock.read().wall.nanoseconds / 1_000_000_000 >= recovery }
         try daemon.store.database.execute("PRAGMA query_only = 0")
         try fixture.turn { try runs().contains { $0.nominal > recovery } }
         let all = try daemon.history.instants(of: stored.id, limit: 1000)
@@ -170,7 +170,7 @@ import Testing
         try fixture.daemon.schedules.load()
         let history = fixture.daemon.history
         var counts = [0]
-        let first = stored.addedAt / 1_000_000_000
+        let first = stored.addedAt.nanoseconds / 1_000_000_000
         try fixture.turn {
             let records = try history.instants(of: stored.id, limit: 1000)
             let missed = records.filter { $0.result == .missed }.reduce(0) { $0 + $1.count }

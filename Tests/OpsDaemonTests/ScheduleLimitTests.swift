@@ -12,18 +12,20 @@ import Testing
 @Suite struct ScheduleLimitTests {
     @Test func `a user who has had all runs of a minute waits for its end, and no other user does`() {
         var allowance = RunAllowance()
-        let first = (0..<RunAllowance.runsInAMinute).map { allowance.consumeRun(of: 1000, at: Int64($0)) }
+        let first = (0..<RunAllowance.runsInAMinute).map {
+            allowance.consumeRun(of: 1000, at: .zero + .nanoseconds(Int64($0)))
+        }
         #expect(first.allSatisfy { $0 })
-        var mayRun = allowance.consumeRun(of: 1000, at: 59_999_999_999)
+        var mayRun = allowance.consumeRun(of: 1000, at: .zero + .nanoseconds(59_999_999_999))
         #expect(!mayRun)
-        #expect(allowance.rest(of: 1000, at: 59_999_999_999) == 60_000_000_000)
-        mayRun = allowance.consumeRun(of: 1001, at: 59_999_999_999)
+        #expect(allowance.rest(of: 1000, at: .zero + .nanoseconds(59_999_999_999)) == .zero + .seconds(60))
+        mayRun = allowance.consumeRun(of: 1001, at: .zero + .nanoseconds(59_999_999_999))
         #expect(mayRun)
-        #expect(allowance.rest(of: 1001, at: 59_999_999_999) == nil)
-        #expect(allowance.rest(of: 1000, at: 60_000_000_000) == nil)
-        mayRun = allowance.consumeRun(of: 1000, at: 60_000_000_000)
+        #expect(allowance.rest(of: 1001, at: .zero + .nanoseconds(59_999_999_999)) == nil)
+        #expect(allowance.rest(of: 1000, at: .zero + .seconds(60)) == nil)
+        mayRun = allowance.consumeRun(of: 1000, at: .zero + .seconds(60))
         #expect(mayRun)
-        #expect(allowance.rest(of: 1000, at: 60_000_000_000) == nil)
+        #expect(allowance.rest(of: 1000, at: .zero + .seconds(60)) == nil)
     }
 
     @Test func `users with many schedules keep fewer records of each`() {
@@ -38,7 +40,7 @@ import Testing
         let fixture = try Fixture()
         let daemon = fixture.daemon
         let start = Clock.read()
-        let added = (start.wall / 1_000_000_000 - 300) * 1_000_000_000
+        let added = WallInstant.zero + .seconds(start.wall.nanoseconds / 1_000_000_000 - 300)
         for name in (0..<10).map({ "every\($0)" }) {
             let request: AddScheduleRequest = .with {
                 $0.name = name
@@ -60,7 +62,7 @@ import Testing
         }
         try fixture.turn { try records().count >= RunAllowance.runsInAMinute }
         for _ in 0..<20 { try fixture.loop.turn(timeout: 1000) }
-        let minutes = Int((Clock.read().monotonic - start.monotonic) / 60_000_000_000)
+        let minutes = Int((Clock.read().monotonic - start.monotonic) / .minutes(1))
         let found = try records()
         #expect(found.allSatisfy { $0.result == .run })
         #expect(found.count <= RunAllowance.runsInAMinute * (minutes + 1))

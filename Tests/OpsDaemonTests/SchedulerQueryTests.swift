@@ -11,7 +11,7 @@ import Testing
 @Suite struct SchedulerQueryTests {
     @Test func `users take turns however much one of them asks`() throws {
         let fixture = try Fixture()
-        let queries = fixture.schedulerQueries(inATurn: 1)
+        let queries = fixture.schedulerQueries(inATurn: .nanoseconds(1))
         var answered: [UInt32] = []
         func ask(_ user: UInt32) throws { queries.ask(try fixture.exchange(of: user)) { answered.append(user) } }
         for _ in 0..<20 { try ask(1) }

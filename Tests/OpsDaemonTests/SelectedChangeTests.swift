@@ -154,12 +154,12 @@ import Testing
             })
         try fixture.loop.turn(timeout: 0)
         var policy = Policy()
-        policy.grace = 3_000_000_000
+        policy.grace = .seconds(3)
         tell(.edit([EditedTogether([OperationID(2)], Edit(policy: policy))]), fixture)
         gate.signal()
         #expect(try #require(try client.receive()).result(Touched.self).touched == 2)
-        #expect(fixture.daemon.turns.core?.policy(of: OperationID(2))?.timeout == 7_000_000_000)
-        #expect(fixture.daemon.turns.core?.policy(of: OperationID(2))?.grace == 3_000_000_000)
+        #expect(fixture.daemon.turns.core?.policy(of: OperationID(2))?.timeout == .seconds(7))
+        #expect(fixture.daemon.turns.core?.policy(of: OperationID(2))?.grace == .seconds(3))
     }
 
     @Test func `a wait counts what ends while it is looked up`() throws {

@@ -10,12 +10,12 @@ import Testing
     private func node(
         _ id: Int64, from start: Int64?, to end: Int64?, group: Int64? = nil, isGroup: Bool = false
     ) -> GraphNode {
-        let second: Int64 = 1_000_000_000
+        func instant(_ second: Int64) -> WallInstant { .zero + .seconds(second) }
         return GraphNode(
             id: OperationID(id), name: nil, state: end == nil ? .pending : .finished,
             outcome: end == nil ? nil : .succeeded, group: group.map { OperationID($0) }, isGroup: isGroup, slot: nil,
-            cause: nil, submittedAt: 0, readyAt: start.map { ($0 - 1) * second }, startedAt: start.map { $0 * second },
-            finishedAt: end.map { $0 * second })
+            cause: nil, submittedAt: .zero, readyAt: start.map { instant($0 - 1) }, startedAt: start.map(instant),
+            finishedAt: end.map(instant))
     }
 
     private func edge(_ from: Int64, _ on: Int64, _ when: EdgeCondition = .succeeded) -> Snapshot.Edge {
@@ -54,7 +54,7 @@ import Testing
         let century: Int64 = 3_153_600_000
         let nodes = (1...3 as ClosedRange<Int64>).map { id in
             var node = self.node(id, from: century, to: 2 * century)
-            node.readyAt = 0
+            node.readyAt = .zero
             return node
         }
         let object = result(nodes, [edge(2, 1), edge(3, 2)])

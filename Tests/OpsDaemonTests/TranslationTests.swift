@@ -52,8 +52,11 @@ import Testing
                 "all 2 workers are busy; 3rd in line by its longest path, about 1m30s"
             ),
             (ranked(Reason(kind: .pool, detail: .pool(workers: 0, position: 3))), "the daemon has no workers"),
-            (Reason(kind: .backoff, detail: .instant(5)), "waits until at 5 before it is retried"),
-            (Reason(kind: .notBefore, detail: .instant(5)), "not before at 5"),
+            (
+                Reason(kind: .backoff, detail: .instant(.zero + .nanoseconds(5))),
+                "waits until at 5 before it is retried"
+            ),
+            (Reason(kind: .notBefore, detail: .instant(.zero + .nanoseconds(5))), "not before at 5"),
             (Reason(kind: .suspended, detail: .suspended(.graph(GraphID(7)))), "graph g7 is suspended"),
         ]
         for (reason, sentence) in expected { #expect(text.text(reason) == sentence) }

@@ -10,7 +10,7 @@ import Testing
     ) -> Report {
         Report(
             sequence: 1, kind: kind, operation: OperationID(id), graph: GraphID(graph), old: old, new: new,
-            outcome: new == .finished ? .succeeded : nil, at: 0)
+            outcome: new == .finished ? .succeeded : nil, at: .zero)
     }
 
     private func expect(

@@ -29,7 +29,7 @@ import Testing
     @Test(arguments: RetryScale.Key.allCases) func `no value grows beyond the largest of its key`(key: RetryScale.Key) {
         let grown = scale(key, 1_000_000).value(1, of: key, inAttempt: 1_000_000)
         let largest: [RetryScale.Key: Int64] = [
-            .timeout: Limits.duration, .cpuWeight: 10_000, .cpuQuota: 1_000_000, .tasks: Int64(Int32.max),
+            .timeout: Limits.duration.nanoseconds, .cpuWeight: 10_000, .cpuQuota: 1_000_000, .tasks: Int64(Int32.max),
             .openFiles: Int64(Int32.max),
         ]
         #expect(grown == largest[key] ?? .max)
@@ -38,9 +38,9 @@ import Testing
 
     @Test func `a timeout grows with its policy`() {
         var policy = Policy()
-        policy.timeout = 10
-        #expect(policy.timeout(inAttempt: 3) == 10)
+        policy.timeout = .seconds(10)
+        #expect(policy.timeout(inAttempt: 3) == .seconds(10))
         policy.retry = RetryPolicy(limit: 5, scale: scale(.timeout, 2000))
-        #expect((0...3).map { policy.timeout(inAttempt: $0) } == [10, 10, 20, 40])
+        #expect((0...3).map { policy.timeout(inAttempt: $0)?.seconds } == [10, 10, 20, 40])
     }
 }

@@ -4,10 +4,31 @@ import Testing
 @testable import OpsRecord
 
 @Suite struct RecordEncodingTests {
-    private let now = Moment(monotonic: 5, wall: 1_700_000_000_000_000_000)
+    private let now = Moment(monotonic: .zero + .nanoseconds(5), wall: .zero + .seconds(1_700_000_000))
 
     private func copy<Value: Codable>(_ value: Value) throws -> Value {
         try RecordDecoder().decode(Value.self, from: try RecordEncoder().encode(value))
+    }
+
+    @Test func `instants and spans are written as their numbers`() throws {
+        for number in [.min, -1, 0, 7, 1_700_000_000_000_000_000, .max] as [Int64] {
+            let bytes = try RecordEncoder().encode(number)
+            #expect(try RecordEncoder().encode(TimeSpan(nanoseconds: number)) == bytes)
+            #expect(try RecordEncoder().encode(WallInstant(nanoseconds: number)) == bytes)
+            #expect(try RecordEncoder().encode(MonotonicInstant(nanoseconds: number)) == bytes)
+            #expect(try copy(MonotonicInstant(nanoseconds: number)).nanoseconds == number)
+        }
+        #expect(throws: (any Error).self) {
+            _ = try RecordDecoder().decode(TimeSpan.self, from: try RecordEncoder().encode("1s"))
+        }
+    }
+
+    @Test func `a time that was exceeded keeps its name`() throws {
+        let cause = Cause.ranLongerThan(.nanoseconds(7))
+        let written = ["ranLongerThan": ["nanoseconds": 7 as Int64]]
+        let encoder = RecordEncoder(numbersKeys: false)
+        #expect(try encoder.encode(cause) == (try encoder.encode(written)))
+        #expect(try copy(cause) == cause)
     }
 
     @Test func `every kind of event is read as it was written`() throws {

@@ -10,7 +10,7 @@ import Testing
         var beginning: RecordBeginning
         var turns: [CompletedTurn] = []
         private var scheduler: Scheduler
-        private var now = Moment(monotonic: 1_000_000_000, wall: 1_700_000_000_000_000_000)
+        private var now = Moment(monotonic: .zero + .seconds(1), wall: .zero + .seconds(1_700_000_000))
 
         init(_ events: [[Event]]) {
             beginning = .stored(Snapshot(), workers: 2, at: now)
@@ -19,8 +19,7 @@ import Testing
         }
 
         private mutating func turn(_ events: [Event]) {
-            now.monotonic += 1_000_000
-            now.wall += 1_000_000
+            now += .milliseconds(1)
             let inputs = events.map { TurnInput($0, at: now) }
             let results = events.map { scheduler.handle($0, at: now) }
             turns.append(

@@ -3,7 +3,7 @@ import OpsCore
 /// One event of each kind, with as many of its optional parts as possible.
 enum SampleEvents {
     private static let attempt = AttemptID(OperationID(3), 2)
-    private static let at = Moment(monotonic: 7, wall: 9)
+    private static let at = Moment(monotonic: .zero + .nanoseconds(7), wall: .zero + .nanoseconds(9))
     private static let id = OperationID(3)
 
     /// Returns the sample that follows an event, from nil on. The compiler requires a line for each kind.
@@ -57,19 +57,19 @@ enum SampleEvents {
         status: .signal(9), outOfMemory: true,
         usage: ProcessUsage(userMicroseconds: 1, systemMicroseconds: 2, maxResidentBytes: 3), at: at)
     private static let update = OperationUpdate(
-        status: "going", progressDone: 1, progressTotal: 2, result: "{}", finished: 0, extendTimeout: 4,
+        status: "going", progressDone: 1, progressTotal: 2, result: "{}", finished: 0, extendTimeout: .nanoseconds(4),
         hasOutputs: true)
 
     private static var policy: Policy {
         var policy = Policy()
-        policy.timeout = 1
-        policy.deadline = .max
-        policy.notBefore = -1
+        policy.timeout = .nanoseconds(1)
+        policy.deadline = .distantFuture
+        policy.notBefore = .zero - .nanoseconds(1)
         policy.retry = RetryPolicy(limit: 2, exitCodes: [75], scale: scale)
         policy.successCodes = [0, 3]
         policy.completion = .notify
         policy.leftovers = .wait
-        policy.conditions = [ConditionPolicy(otherwise: .succeed, every: 5)]
+        policy.conditions = [ConditionPolicy(otherwise: .succeed, every: .seconds(5))]
         policy.childLimit = 3
         policy.observers = [.start]
         policy.executor = "slurm"
@@ -127,7 +127,8 @@ enum SampleEvents {
     }
 
     private static let categoryEdit = CategoryEdit(
-        capacity: 2, units: ["a", "b"], share: 2, export: .set("GPUS"), rate: .set(Rate(count: 3, interval: 60)))
+        capacity: 2, units: ["a", "b"], share: 2, export: .set("GPUS"),
+        rate: .set(Rate(count: 3, interval: .seconds(60))))
 
     private static let inventory = Inventory(
         runner: "r", boot: "b", entries: [attempt: .failed(step: "fork", errno: 11)], updates: [attempt: update],

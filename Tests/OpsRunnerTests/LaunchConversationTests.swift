@@ -73,10 +73,10 @@ import Testing
         try conversation.note(.hello(version: version))
         try runner.connect()
         try conversation.section("the end")
-        try conversation.send([.terminate(long.attempt, grace: 5_000_000_000)])
+        try conversation.send([.terminate(long.attempt, grace: .seconds(5))])
         _ = try runner.awaitExit(long.attempt)
         let known = [3, 4, 5, 6, 9].map { ExecutorCommand.acknowledge(AttemptID(OperationID($0), 1)) }
-        try conversation.send(known + [.stop(grace: 0)])
+        try conversation.send(known + [.stop(grace: .zero)])
         try conversation.drain()
         return conversation
     }
@@ -89,7 +89,7 @@ import Testing
         first.priority = ProcessPriority(nice: 5, ioClass: .idle, ioLevel: 7, cpuWeight: 50)
         first.resourceLimits = [ResourceLimit(.openFiles, soft: 100, hard: 100)]
         first.leftovers = .wait
-        first.grace = 1_000_000_000
+        first.grace = .seconds(1)
         first.logCap = 1 << 20
         try conversation.send([.launch(first)])
         _ = try runner.awaitExit(first.attempt)

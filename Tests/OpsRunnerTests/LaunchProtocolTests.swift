@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct LaunchProtocolTests {
     static let attempt = AttemptID(OperationID(1 << 40), 3)
-    static let at = Moment(monotonic: -1, wall: .max)
+    static let at = Moment(monotonic: .zero + .nanoseconds(-1), wall: .distantFuture)
 
     static let commands: [ExecutorCommand] = [
         .hello(version: 3),
@@ -20,12 +20,12 @@ import Testing
                 resourceLimits: [ResourceLimit(.openFiles, soft: 10, hard: .max)],
                 controlLimits: ControlLimits(
                     memoryBytes: 1 << 30, tasks: 5, cpuWeight: 20, cpuMicrosecondsPerSecond: 500_000),
-                leftovers: .leave, grace: 1, logCap: 0)),
+                leftovers: .leave, grace: .nanoseconds(1), logCap: 0)),
         .launch(LaunchRequest(attempt: attempt, arguments: [], output: .log("/log"))),
         .launch(LaunchRequest(attempt: attempt, arguments: [], output: .paths(stdout: "o", stderr: "e"))),
         .launch(LaunchRequest(attempt: attempt, arguments: [], output: .journal(identifier: "build"))),
-        .terminate(attempt, grace: 10), .freeze(attempt), .thaw(attempt), .acknowledge(attempt),
-        .killStaleTree(attempt, socket: "/run/opsd/control.sock", uid: 1000), .stop(grace: 5), .reexecute,
+        .terminate(attempt, grace: .nanoseconds(10)), .freeze(attempt), .thaw(attempt), .acknowledge(attempt),
+        .killStaleTree(attempt, socket: "/run/opsd/control.sock", uid: 1000), .stop(grace: .nanoseconds(5)), .reexecute,
         .stage(LaunchRequest(attempt: attempt, arguments: ["/bin/true"]), after: []), .revokeStaged, .ping,
         .stage(LaunchRequest(attempt: attempt, arguments: ["/bin/true"]), after: [AttemptID(OperationID(2), 3)]),
     ]
@@ -53,7 +53,9 @@ import Testing
         .gone(attempt), .updated(attempt, OperationUpdate()),
         .updated(
             attempt,
-            OperationUpdate(status: "s", progressDone: 1, progressTotal: 2, result: "r", finished: -1, extendTimeout: 4)
+            OperationUpdate(
+                status: "s", progressDone: 1, progressTotal: 2, result: "r", finished: -1,
+                extendTimeout: .nanoseconds(4))
         ),
         .stagedStarted(attempt, SlotStart(slot: 2, at: at)), .stagingRevoked, .pong,
     ]
@@ -62,7 +64,8 @@ import Testing
     static let executorCommands: [ExecutorCommand] = [
         .launch(
             LaunchRequest(
-                attempt: attempt, arguments: ["/bin/true"], executorOptions: #"{"cpus":2}"#, timeLimit: 1 << 40,
+                attempt: attempt, arguments: ["/bin/true"], executorOptions: #"{"cpus":2}"#,
+                timeLimit: .nanoseconds(1 << 40),
                 niceness: 50, job: "4711")),
         .release(attempt),
     ]
@@ -129,7 +132,7 @@ import Testing
         let plain = LaunchRequest(attempt: Self.attempt, arguments: ["a"])
         var external = plain
         external.executorOptions = "{}"
-        external.timeLimit = 1
+        external.timeLimit = .nanoseconds(1)
         external.niceness = 1
         external.job = "4711"
         #expect(bytes([ExecutorCommand.launch(external)], for: 3) == bytes([ExecutorCommand.launch(plain)], for: 3))
@@ -180,7 +183,8 @@ import Testing
 
     @Test func `fields appended to a launch request are skipped`() throws {
         let request = LaunchRequest(
-            attempt: Self.attempt, arguments: ["a"], user: .init(name: "n", uid: 1, gid: 2), grace: 1, logCap: 2)
+            attempt: Self.attempt, arguments: ["a"], user: .init(name: "n", uid: 1, gid: 2), grace: .nanoseconds(1),
+            logCap: 2)
         let after = [AttemptID(OperationID(2), 3)]
         for command in [ExecutorCommand.launch(request), .stage(request, after: []), .stage(request, after: after)] {
             var reader = FrameReader<ExecutorCommand>()

@@ -35,7 +35,7 @@ let treeKinds: [Bool] = [true, false]
             let process = try runner.awaitLaunched(request.attempt)
             #expect(try ProcessRecord.read(process.pid)?.startTicks == process.startTicks)
         }
-        try runner.send([.stop(grace: 0)])
+        try runner.send([.stop(grace: .zero)])
     }
 
     @Test func `a batch of launches is carried out and reported`() throws {
@@ -89,7 +89,7 @@ let treeKinds: [Bool] = [true, false]
         let first = try runner.awaitLaunched(request.attempt)
         #expect(try runner.awaitLaunched(request.attempt) == first)
         _ = try runner.awaitFile("marks")
-        try runner.send([.terminate(request.attempt, grace: 10_000_000_000)])
+        try runner.send([.terminate(request.attempt, grace: .seconds(10))])
         #expect(try runner.awaitExit(request.attempt).exit.status == .signal(SIGTERM))
         try runner.send([.launch(request)])
         #expect(try runner.awaitLaunched(request.attempt) == first)

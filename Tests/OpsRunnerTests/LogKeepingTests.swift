@@ -251,7 +251,7 @@ private final class OpenPlace {
         try runner.send([.reexecute])
         try runner.awaitHangUp()
         try runner.connect()
-        try runner.send([.terminate(request.attempt, grace: 0)])
+        try runner.send([.terminate(request.attempt, grace: .zero)])
         if try !runner.awaitExit(request.attempt).treeIsGone { try runner.awaitGone(request.attempt) }
         try runner.until("the log is not trimmed") {
             try sizes(of: runner.path("log.1.1")).stored <= Self.cap + Self.cap / 4
@@ -267,7 +267,7 @@ private final class OpenPlace {
         let request = runner.request(1, "trap 'exit 5' TERM; echo ready > $DIR/ready; while :; do sleep 0.01; done")
         try runner.send([.launch(request)])
         _ = try runner.awaitFile("ready")
-        try runner.send([.stop(grace: .max - Clock.read().monotonic - 10_000_000_000)])
+        try runner.send([.stop(grace: .distantFuture - Clock.read().monotonic - .seconds(10))])
         #expect(try runner.awaitExit(request.attempt).exit.status == .code(5))
     }
 }

@@ -17,7 +17,7 @@ import Testing
     deinit { removeTree(directory) }
 
     private let attempt = AttemptID(OperationID(1), 1)
-    private let second: Int64 = 1_000_000_000
+    private let second = MonotonicInstant.zero + .seconds(1)
 
     private func log() throws -> LogFile { try LogFile.create(directory + "/1.1.log", owner: nil) }
 
@@ -34,61 +34,61 @@ import Testing
         let log = try log()
         var sampler = LogSampler()
         #expect(sampler.dueAt == nil, "a runner without operations sleeps")
-        sampler.add(attempt, [log], now: 0)
+        sampler.add(attempt, [log], now: .zero)
         try sampler.sample(now: second)
         #expect(try lengths(log) == [])
         try write("one\n", to: log)
-        try sampler.sample(now: second + 1)
+        try sampler.sample(now: second + .nanoseconds(1))
         #expect(try lengths(log) == [], "that is not due yet")
-        try sampler.sample(now: 2 * second)
-        try sampler.sample(now: 3 * second)
+        try sampler.sample(now: .zero + .seconds(2))
+        try sampler.sample(now: .zero + .seconds(3))
         try write("two\n", to: log)
-        try sampler.sample(now: 4 * second)
+        try sampler.sample(now: .zero + .seconds(4))
         #expect(try lengths(log) == [4, 8])
         try write("3\n", to: log)
         try sampler.end(attempt)
         #expect(try lengths(log) == [4, 8, 10])
-        try sampler.sample(now: 5 * second)
+        try sampler.sample(now: .zero + .seconds(5))
         #expect(sampler.dueAt == nil)
     }
 
     @Test func `a log that was emptied begins again`() throws {
         let log = try log()
         var sampler = LogSampler()
-        sampler.add(attempt, [log], now: 0)
+        sampler.add(attempt, [log], now: .zero)
         try write("a long line\n", to: log)
         try sampler.sample(now: second)
         #expect(truncate(log.path, 0) == 0)
-        try sampler.sample(now: 2 * second)
+        try sampler.sample(now: .zero + .seconds(2))
         try write("b\n", to: log)
-        try sampler.sample(now: 3 * second)
+        try sampler.sample(now: .zero + .seconds(3))
         #expect(try lengths(log) == [2])
     }
 
     @Test func `the next program goes on behind the notes that are there`() throws {
         let log = try log()
         var sampler = LogSampler()
-        sampler.add(attempt, [log], now: 0)
+        sampler.add(attempt, [log], now: .zero)
         try write("one\n", to: log)
         try sampler.sample(now: second)
         var next = try LogSampler(resuming: [(attempt: attempt, files: [log])])
         try next.sample(now: second)
         try write("two\n", to: log)
-        try next.sample(now: 2 * second)
+        try next.sample(now: .zero + .seconds(2))
         #expect(try lengths(log) == [4, 8])
     }
 
     @Test func `a log is looked at again after its time could not be noted`() throws {
         let log = try log()
         var sampler = LogSampler()
-        sampler.add(attempt, [log], now: 0)
+        sampler.add(attempt, [log], now: .zero)
         try write("one\n", to: log)
         // A directory with the same name prevents the write.
         #expect(mkdir(LogTimes.path(of: log.path), 0o700) == 0)
         #expect(throws: SystemError.self) { try sampler.sample(now: second) }
-        try sampler.sample(now: 2 * second)
+        try sampler.sample(now: .zero + .seconds(2))
         #expect(rmdir(LogTimes.path(of: log.path)) == 0)
-        try sampler.sample(now: 62 * second)
+        try sampler.sample(now: .zero + .seconds(62))
         #expect(try lengths(log) == [4])
     }
 }

@@ -43,7 +43,7 @@ import Testing
             told
                 == OperationUpdate(
                     status: "half way", progressDone: 42, progressTotal: 100, result: "ok", finished: 3,
-                    extendTimeout: 5000))
+                    extendTimeout: .nanoseconds(5000)))
         #expect(try runner.awaitExit(request.attempt).exit.status == .code(0))
     }
 

@@ -22,7 +22,7 @@ final class RunnerProcess {
     let version: UInt16
     var usesControlGroups: Bool
 
-    static let patience: Int64 = 20_000_000_000
+    static let patience = TimeSpan.seconds(20)
 
     private let user: Spawn.User?
     private let script: String
@@ -50,7 +50,7 @@ final class RunnerProcess {
             // After a failed test there may be no connection. SIGTERM ends the runner too, only later.
             if let last = try? UnixSocket.connect(to: state + "/runner.sock") {
                 var bytes: [UInt8] = []
-                ExecutorCommand.stop(grace: 0).append(to: &bytes, for: version)
+                ExecutorCommand.stop(grace: .zero).append(to: &bytes, for: version)
                 _ = try? last.writeAll(bytes)
             }
             disconnect()
@@ -177,8 +177,8 @@ final class RunnerProcess {
         #expect(sent)
     }
 
-    private func receive(until end: Int64) throws {
-        let left = (end - Clock.read().monotonic) / 1_000_000
+    private func receive(until end: MonotonicInstant) throws {
+        let left = (end - Clock.read().monotonic).milliseconds
         try #require(left > 0, "no answer; waiting: \(reports); runner says: \(complaints)")
         let descriptor = Descriptor(owning: dup(socket))
         guard try descriptor.waitUntil(.readable, milliseconds: Int32(left)) else { return }
@@ -197,7 +197,7 @@ final class RunnerProcess {
         let descriptor = Descriptor(owning: dup(socket))
         var bytes: [UInt8] = []
         repeat {
-            let isReady = try descriptor.waitUntil(.readable, milliseconds: Int32(RunnerProcess.patience / 1_000_000))
+            let isReady = try descriptor.waitUntil(.readable, milliseconds: Int32(RunnerProcess.patience.milliseconds))
             try #require(isReady, "the runner does not hang up")
         } while try descriptor.read(atMost: 65_536, onto: &bytes) != .ended
     }

@@ -69,7 +69,7 @@ import Testing
         let request = runner.request(1, "setsid sleep 1000 & echo ready > $DIR/ready; exec sleep 1000")
         try runner.send([.launch(request)])
         _ = try runner.awaitFile("ready")
-        try runner.send([.terminate(request.attempt, grace: 20_000_000_000)])
+        try runner.send([.terminate(request.attempt, grace: .seconds(20))])
         let (exit, treeIsGone) = try runner.awaitExit(request.attempt)
         #expect(exit.status == .signal(SIGTERM))
         if !treeIsGone { try runner.awaitGone(request.attempt) }

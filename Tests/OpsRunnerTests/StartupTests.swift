@@ -117,7 +117,7 @@ import Testing
         let slow = request(1, [program.path])
         try runner.send([.launch(slow)])
         _ = try child()
-        try runner.send([.terminate(slow.attempt, grace: 0)])
+        try runner.send([.terminate(slow.attempt, grace: .zero)])
         #expect(try runner.awaitExit(slow.attempt).exit.status == .signal(SIGKILL))
         program.drop()
     }

@@ -83,7 +83,7 @@ import Testing
         let request = runner.request(1, "trap '' TERM; echo ready > $DIR/ready; while :; do sleep 0.01; done")
         try runner.send([.launch(request)])
         _ = try runner.awaitFile("ready")
-        try runner.send([.terminate(request.attempt, grace: 50_000_000)])
+        try runner.send([.terminate(request.attempt, grace: .milliseconds(50))])
         try runner.settle()
         runner.disconnect()
         try runner.until("it was never killed") { try runner.survivors().isEmpty }
@@ -160,7 +160,7 @@ import Testing
         let halfExit = try runner.awaitExit(waits.attempt).exit
         _ = try runner.awaitFile("ready")
         // The deadline of the operation that ignores SIGTERM must survive.
-        try runner.send([.terminate(stubborn.attempt, grace: 300_000_000), .reexecute])
+        try runner.send([.terminate(stubborn.attempt, grace: .milliseconds(300)), .reexecute])
         try runner.awaitHangUp()
         try runner.connect()
         #expect(runner.greeting?.instance == instance)
@@ -229,7 +229,7 @@ import Testing
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         let obedient = runner.request(1, "exec sleep 1000")
         var stubborn = runner.request(2, "trap '' TERM; echo ready > $DIR/ready; while :; do sleep 0.01; done")
-        stubborn.grace = 100_000_000
+        stubborn.grace = .milliseconds(100)
         try runner.send([.launch(obedient), .launch(stubborn)])
         _ = try runner.awaitLaunched(obedient.attempt)
         _ = try runner.awaitFile("ready")
@@ -267,7 +267,7 @@ import Testing
         #expect(runner.greeting?.instance != instance)
         #expect(try ProcessRecord.read(pid)?.session != getsid(0))
         let request = runner.request(1, "sleep 1000")
-        try runner.send([.launch(request), .stop(grace: 1_000_000_000)])
+        try runner.send([.launch(request), .stop(grace: .seconds(1))])
         #expect(try runner.awaitExit(request.attempt).exit.status == .signal(SIGTERM))
         try runner.send([.acknowledge(request.attempt)])
         try runner.until("it did not stop") { try !isAlive(pid) }

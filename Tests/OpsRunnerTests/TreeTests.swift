@@ -6,10 +6,8 @@ import Testing
 
 /// Whole process trees are ended, however their processes hide; each test runs with and without control groups.
 @Suite struct TreeTests {
-    static let second: Int64 = 1_000_000_000
-
     /// Starts a script, waits until it is ready, terminates it, and waits for the end of its tree.
-    func end(_ script: String, grace: Int64 = 0, usesControlGroups: Bool) throws -> ProcessExit {
+    func end(_ script: String, grace: TimeSpan = .zero, usesControlGroups: Bool) throws -> ProcessExit {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         let request = runner.request(1, script)
         try runner.send([.launch(request)])
@@ -39,14 +37,14 @@ import Testing
             echo ready > $DIR/ready
             wait
             """
-        let status = try end(script, grace: Self.second / 10, usesControlGroups: usesControlGroups).status
+        let status = try end(script, grace: .milliseconds(100), usesControlGroups: usesControlGroups).status
         #expect(status == .signal(SIGKILL))
     }
 
     @Test(arguments: treeKinds)
     func `a process that handles SIGTERM gets its grace`(usesControlGroups: Bool) throws {
         let script = "trap 'exit 5' TERM; echo ready > $DIR/ready; while :; do sleep 0.01; done"
-        #expect(try end(script, grace: 100 * Self.second, usesControlGroups: usesControlGroups).status == .code(5))
+        #expect(try end(script, grace: .seconds(100), usesControlGroups: usesControlGroups).status == .code(5))
     }
 
     @Test(arguments: treeKinds)
@@ -69,7 +67,7 @@ import Testing
             trap 'echo termed > $DIR/termed; exit 6' TERM
             sleep 1000 & echo ready > $DIR/ready; kill -STOP $! ; kill -STOP $$; wait
             """
-        let exit = try end(script, grace: 100 * Self.second, usesControlGroups: usesControlGroups)
+        let exit = try end(script, grace: .seconds(100), usesControlGroups: usesControlGroups)
         #expect(exit.status == .code(6))
     }
 
@@ -89,7 +87,7 @@ import Testing
             while ! [ -s $DIR/ready ]; do sleep 0.01; done
             exit 4
             """)
-        request.grace = 100 * Self.second
+        request.grace = .seconds(100)
         try runner.send([.launch(request)])
         let (exit, treeIsGone) = try runner.awaitExit(request.attempt)
         #expect(exit.status == .code(4))
@@ -204,7 +202,7 @@ import Testing
         try runner.send([.launch(killed)])
         if !byItself {
             _ = try runner.awaitFile("up")
-            try runner.send([.terminate(killed.attempt, grace: 0)])
+            try runner.send([.terminate(killed.attempt, grace: .zero)])
         }
         #expect(try runner.awaitExit(killed.attempt).exit.status == .signal(SIGKILL))
         let next = runner.request(2, "exit 3")
@@ -233,7 +231,7 @@ import Testing
         #expect(creat(runner.path("go"), 0o600) >= 0)
         try runner.until("nobody adopted it") { try ProcessRecord.read(left)?.parent == runner.pid }
         try runner.settle()
-        try runner.send([.terminate(only.attempt, grace: 0)])
+        try runner.send([.terminate(only.attempt, grace: .zero)])
         let (_, treeIsGone) = try runner.awaitExit(only.attempt)
         if !treeIsGone { try runner.awaitGone(only.attempt) }
         #expect(try isAlive(left))
@@ -265,7 +263,7 @@ import Testing
         try runner.send([.thaw(request.attempt)])
         try runner.until("it did not go on") { try runner.text("beat") != before }
         // A frozen tree can be terminated.
-        try runner.send([.freeze(request.attempt), .terminate(request.attempt, grace: 100 * Self.second)])
+        try runner.send([.freeze(request.attempt), .terminate(request.attempt, grace: .seconds(100))])
         let (exit, treeIsGone) = try runner.awaitExit(request.attempt)
         if !treeIsGone { try runner.awaitGone(request.attempt) }
         #expect(exit.status == .signal(SIGTERM))

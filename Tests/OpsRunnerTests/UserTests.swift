@@ -111,11 +111,11 @@ import Testing
         #expect(try !runner.awaitExit(forger.attempt).treeIsGone)
         let orphan = try #require(Int32(try runner.awaitFile("log.2.1").dropLast()))
         defer { kill(orphan, SIGKILL) }
-        try runner.send([.terminate(victim.attempt, grace: 0)])
+        try runner.send([.terminate(victim.attempt, grace: .zero)])
         let (_, treeIsGone) = try runner.awaitExit(victim.attempt)
         #expect(treeIsGone)
         #expect(try isAlive(orphan))
-        try runner.send([.terminate(forger.attempt, grace: 0)])
+        try runner.send([.terminate(forger.attempt, grace: .zero)])
         try runner.awaitGone(forger.attempt)
         #expect(try !isAlive(orphan))
     }
@@ -191,7 +191,7 @@ import Testing
         let request = runner.request(1, "setsid sh -c 'id -u > $DIR/who; sleep 1000' & sleep 1000")
         try runner.send([.launch(request)])
         #expect(try runner.awaitFile("who") == "65534\n")
-        try runner.send([.terminate(request.attempt, grace: 0)])
+        try runner.send([.terminate(request.attempt, grace: .zero)])
         if try !runner.awaitExit(request.attempt).treeIsGone { try runner.awaitGone(request.attempt) }
         #expect(try runner.survivors() == [])
         // It can start no process of another user, and set no limits for trees.

@@ -74,7 +74,7 @@ import Testing
 
     @Test func `the time limit of an array's task covers all attempts of the task`() {
         var request = JobRequest()
-        request.timeLimit = 60_000_000_000
+        request.timeLimit = .seconds(60)
         request.pack = 4
         let comment = JobComment(instance: "i", batch: Batch(Self.attempts(1...9), pack: 4))
         let words = request.submission(comment, output: "/dev/null", script: ["/s"])
@@ -93,10 +93,10 @@ import Testing
     @Test func `a request to the node is read as it was written`() {
         var request = StepRequest()
         #expect(StepRequest(request.bytes) == request)
-        request.grace = 5
+        request.grace = .nanoseconds(5)
         request.isFrozen = true
         request.signal = 10
-        request.signalledAt = 7
+        request.signalledAt = .zero + .nanoseconds(7)
         #expect(StepRequest(request.bytes) == request)
     }
 }

@@ -20,7 +20,7 @@ import Testing
             """
         let rows = try #require(JobListing(text, instance: "ab12")).rows
         #expect(rows.map(\.job) == ["4711", "4712", "4716"])
-        #expect(rows.map(\.expectedStart) == [nil, nil, 1_795_495_320_000_000_000])
+        #expect(rows.map(\.expectedStart) == [nil, nil, .zero + .seconds(1_795_495_320)])
         #expect(rows[0].isHeld)
         #expect(rows[0].text == "PENDING (JobHeldUser)")
         #expect(rows[1].batch.attempts == [AttemptID(OperationID(13), 2)])
@@ -83,7 +83,7 @@ import Testing
         request.memory = 8 << 30
         request.partition = "long"
         request.further = ["--gres=gpu:1"]
-        request.timeLimit = 90_000_000_000
+        request.timeLimit = .seconds(90)
         request.niceness = 3
         let words = request.submission(
             JobComment(instance: "i", batch: Batch([AttemptID(OperationID(12), 1)])), output: "/s/50%/log",
@@ -100,10 +100,10 @@ import Testing
 
     @Test func `records are read as they were written`() throws {
         let usage = ProcessUsage(userMicroseconds: 1, systemMicroseconds: 2, maxResidentBytes: 3)
-        let exit = ExitRecord(status: .signal(11), usage: usage, at: 5)
+        let exit = ExitRecord(status: .signal(11), usage: usage, at: .zero + .nanoseconds(5))
         #expect(ExitRecord(exit.bytes) == exit)
         #expect(ExitRecord([]) == nil)
-        let start = StartRecord(node: "n1", job: "4711", at: 5)
+        let start = StartRecord(node: "n1", job: "4711", at: .zero + .nanoseconds(5))
         #expect(StartRecord(start.bytes) == start)
         var record = AttemptRecord()
         record.mayBeSubmitted = true

@@ -6,9 +6,8 @@ import Testing
 /// The states of one attempt from submission to end, with listings and replies made up by the tests.
 @Suite struct JobTrackerTests {
     private static let attempt = AttemptID(OperationID(12), 1)
-    private static let second: Int64 = 1_000_000_000
     private static func at(_ seconds: Int64) -> Moment {
-        Moment(monotonic: 1000 * second + seconds * second, wall: 5000 * second + seconds * second)
+        Moment(monotonic: .zero + .seconds(1000 + seconds), wall: .zero + .seconds(5000 + seconds))
     }
 
     private static func tracker(_ record: AttemptRecord? = nil, job: String = "", at seconds: Int64 = 0) -> JobTracker {
@@ -141,7 +140,7 @@ import Testing
         // The record says released. Slurm may never have received the release, or may have lost it in a crash. The job is
         // released again, because the fence prevents a second start.
         #expect(Self.list(&tracker, [Self.held("4711")], at: 1) == [.release(job: "4711")])
-        _ = tracker.found(start: StartRecord(node: "n1", job: "4711", at: 0), exit: nil, now: Self.at(2))
+        _ = tracker.found(start: StartRecord(node: "n1", job: "4711", at: .zero), exit: nil, now: Self.at(2))
         #expect(Self.list(&tracker, [Self.held("4711")], at: 3).isEmpty, "it has started")
     }
 
@@ -214,7 +213,7 @@ import Testing
     @Test(arguments: [("NODE_FAIL", 0), ("NODE_FAIL", 9), ("CANCELLED", 0), (nil, 0)])
     func `an attempt whose cancelled command may still run does not end before lost-after`(state: String?, wait: Int) {
         var tracker = Self.started()
-        _ = tracker.terminate(grace: 0, now: Self.at(5))
+        _ = tracker.terminate(grace: .zero, now: Self.at(5))
         let rows = state.map { [Self.row("4711", $0, wait: wait)] } ?? []
         #expect(Self.reports(Self.list(&tracker, rows, at: 10)).isEmpty)
         #expect(Self.reports(Self.list(&tracker, rows, at: 609)).isEmpty)
@@ -235,7 +234,7 @@ import Testing
 
     @Test func `a running command gets SIGTERM, and its job is cancelled after the grace period`() {
         var tracker = Self.started()
-        #expect(tracker.terminate(grace: 5 * Self.second, now: Self.at(10)).contains(.terminate(job: "4711")))
+        #expect(tracker.terminate(grace: .seconds(5), now: Self.at(10)).contains(.terminate(job: "4711")))
         #expect(tracker.timePassed(now: Self.at(14)).isEmpty)
         #expect(tracker.timePassed(now: Self.at(15)) == [.cancel(jobs: ["4711"]), .list])
         _ = Self.list(&tracker, [Self.row("4711", "CANCELLED", wait: 15)], at: 20)
@@ -246,7 +245,7 @@ import Testing
     @Test func `cancelling an attempt before the reply of sbatch cancels the job that appears`() {
         var tracker = Self.tracker()
         _ = Self.list(&tracker, [], at: 0)
-        _ = tracker.terminate(grace: 0, now: Self.at(1))
+        _ = tracker.terminate(grace: .zero, now: Self.at(1))
         #expect(tracker.submitted(.accepted(job: "4711"), now: Self.at(2)).contains(.cancel(jobs: ["4711"])))
         let effects = Self.list(&tracker, [Self.row("4711", "CANCELLED", "JobHeldUser")], at: 3)
         #expect(

@@ -6,9 +6,8 @@ import Testing
 /// The states of attempts that share a job or an array, and the fence that prevents an attempt from starting any more.
 @Suite struct SharedJobTests {
     private static let attempt = AttemptID(OperationID(12), 1)
-    private static let second: Int64 = 1_000_000_000
     private static func at(_ seconds: Int64) -> Moment {
-        Moment(monotonic: 1000 * second + seconds * second, wall: 5000 * second + seconds * second)
+        Moment(monotonic: .zero + .seconds(1000 + seconds), wall: .zero + .seconds(5000 + seconds))
     }
 
     private static func row(
@@ -107,7 +106,7 @@ import Testing
 
     @Test func `cancelling one attempt does not cancel a shared job`() {
         var tracker = Self.released()
-        let effects = tracker.terminate(grace: 5 * Self.second, now: Self.at(5))
+        let effects = tracker.terminate(grace: .seconds(5), now: Self.at(5))
         #expect(effects.last == .close(fence: 0))
         #expect(!effects.contains { if case .cancel = $0 { true } else { false } })
         #expect(Self.reports(tracker.fenceClosed(true, now: Self.at(5))).count == 1)
@@ -115,9 +114,9 @@ import Testing
         var running = Self.released()
         let start = StartRecord(node: "n1", job: "4711", at: Self.at(2).wall)
         _ = running.found(start: start, exit: nil, now: Self.at(3))
-        let requests = running.terminate(grace: 5 * Self.second, now: Self.at(5))
+        let requests = running.terminate(grace: .seconds(5), now: Self.at(5))
         #expect(requests.last == .request)
-        #expect(StepRequest(running.record).grace == 5 * Self.second)
+        #expect(StepRequest(running.record).grace == .seconds(5))
         #expect(running.timePassed(now: Self.at(100)).isEmpty)
     }
 

@@ -15,7 +15,7 @@ import Testing
 
         init(
             _ arguments: [String], environment: [String] = [], leftovers: Leftovers = .kill,
-            grace: Int64 = 5_000_000_000
+            grace: TimeSpan = .seconds(5)
         ) throws {
             directory = NSTemporaryDirectory() + "step-\(UUID().uuidString)"
             paths = SpoolPaths(directory: directory)
@@ -114,7 +114,7 @@ import Testing
     @Test func `leftover processes are killed before the exit is recorded`() throws {
         let attempt = try Attempt(
             ["sh", "-c", "(trap '' TERM; echo > ready; sleep 600) & read x < ready; kill -KILL $$"],
-            grace: 100_000_000)
+            grace: .milliseconds(100))
         attempt.makePipe("ready")
         #expect(try attempt.run() == 128 + 9)
         #expect(try attempt.exit() == .signal(9))

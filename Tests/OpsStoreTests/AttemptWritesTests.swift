@@ -17,17 +17,17 @@ import Testing
             let cause: Cause = number == 1 ? .outOfMemory : .exitStatus(3)
             return [
                 .started(build, attempt: number, run: 1, slot: number, runner: "runner-1", at: at),
-                .timeoutMoved(id, remaining: 8),
+                .timeoutMoved(id, remaining: .nanoseconds(8)),
                 .launched(id, LaunchedProcess(pid: 70 + number, startTicks: 1 << 63, at: at)),
                 .updated(id, OperationUpdate(status: "half", progressDone: 1, progressTotal: 2)), .exited(id, exit),
-                .attemptEnded(id, .failed, cause, at: at.wall + 7),
+                .attemptEnded(id, .failed, cause, at: at.wall + .nanoseconds(7)),
             ]
         }
         return [
-            attempt(1) + [.retrying(build, notBefore: 0, counts: true)],
+            attempt(1) + [.retrying(build, notBefore: .zero, counts: true)],
             attempt(2) + [
-                .finished(build, .failed, .exitStatus(3), at: at.wall + 7),
-                .finished(test, .skipped, .dependency(root: build, .failed), at: at.wall + 8),
+                .finished(build, .failed, .exitStatus(3), at: at.wall + .nanoseconds(7)),
+                .finished(test, .skipped, .dependency(root: build, .failed), at: at.wall + .nanoseconds(8)),
             ],
             [.reopened(build, run: 2, .ready), .reopened(test, run: 2, .pending)],
         ]

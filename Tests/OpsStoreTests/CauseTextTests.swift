@@ -16,7 +16,7 @@ import Testing
         (.signal(40), "killed by signal 40"),
         (.outOfMemory, "out of memory"),
         (.cannotStart(step: "/no/such", errno: 2), "cannot start: /no/such: no such file or directory"),
-        (.ranLongerThan(nanoseconds: 30_000_000_000), "ran longer than 30s"),
+        (.ranLongerThan(.seconds(30)), "ran longer than 30s"),
         (.deadlinePassed, "its deadline passed"),
         (.cancelledBy("root", reason: "wrong branch"), "cancelled by root: wrong branch"),
         (.cancelledBy("root", reason: nil), "cancelled by root"),
@@ -52,13 +52,13 @@ import Testing
             (3_600_000_000_000, "1h"), (5_400_500_000_000, "1h30m500ms"),
         ] as [(Int64, String)])
     func `durations are written as opsctl reads them`(_ nanoseconds: Int64, _ text: String) {
-        #expect(durationText(nanoseconds) == text)
+        #expect(durationText(.nanoseconds(nanoseconds)) == text)
     }
 
     @Test func `causes are read back from their rows`() {
         let causes: [Cause] = [
             .exitStatus(2), .signal(9), .outOfMemory, .cannotStart(step: "exec", errno: 13),
-            .ranLongerThan(nanoseconds: 1), .deadlinePassed, .cancelledBy("a", reason: nil),
+            .ranLongerThan(.nanoseconds(1)), .deadlinePassed, .cancelledBy("a", reason: nil),
             .cancelledBy("a", reason: "b"), .groupCancelled(OperationID(1)), .groupTimedOut(OperationID(2)),
             .dependency(root: OperationID(3), .skipped), .neverStarted(root: OperationID(4)),
             .conditionFalse(index: 1, detail: "d"), .children(first: OperationID(5), count: 6),

@@ -7,7 +7,7 @@ import Testing
     /// Returns three operations: `build`, `test` after it, and `lint` in a category with a policy of its own.
     static func graph() -> SubmissionTexts {
         var policy = Policy()
-        policy.timeout = 30_000_000_000
+        policy.timeout = .seconds(30)
         var scale = RetryScale()
         scale[.timeout] = 1500
         scale[.memory] = 2000
@@ -15,7 +15,9 @@ import Testing
         policy.successCodes = [0, 4]
         policy.completion = .notify
         policy.leftovers = .leave
-        policy.conditions = [ConditionPolicy(otherwise: .wait, every: 5), ConditionPolicy(otherwise: .skip)]
+        policy.conditions = [
+            ConditionPolicy(otherwise: .wait, every: .nanoseconds(5)), ConditionPolicy(otherwise: .skip),
+        ]
         policy.observers = [.start, .finish]
         var submission = Submission()
         submission.user = 1000
@@ -78,9 +80,9 @@ import Testing
         #expect(snapshot.operations.map(\.priority) == [4, 0, -100])
         #expect(snapshot.operations.map { snapshot.queues[Int($0.queue)].name } == ["default", "main", "default"])
         #expect(snapshot.operations[2].flags == [.held, .barrier])
-        #expect(snapshot.operations[0].submittedAt == 1_700_000_000_000_000_000)
-        #expect(snapshot.operations[0].readyAt == 1_700_000_000_000_000_000)
-        #expect(snapshot.operations[1].readyAt == 0)
+        #expect(snapshot.operations[0].submittedAt == .zero + .seconds(1_700_000_000))
+        #expect(snapshot.operations[0].readyAt == .zero + .seconds(1_700_000_000))
+        #expect(snapshot.operations[1].readyAt == .zero)
         let lint = snapshot.operations[2]
         #expect(lint.policy.map { snapshot.policies[Int($0)] } == Self.graph().submission.policies[0])
         #expect(lint.categories.map { snapshot.categorySets[Int($0)] } == Self.graph().submission.categorySets[0])
@@ -139,8 +141,8 @@ import Testing
             status: .signal(9), outOfMemory: true,
             usage: ProcessUsage(userMicroseconds: 1, systemMicroseconds: 2, maxResidentBytes: 3), at: world.moment)
         world.change(
-            .launched(attempt, process), .timeoutMoved(attempt, remaining: 5), .exited(attempt, exit),
-            .cancelling(first, by: "root", reason: "x", outcome: .timedOut, .ranLongerThan(nanoseconds: 7)))
+            .launched(attempt, process), .timeoutMoved(attempt, remaining: .nanoseconds(5)), .exited(attempt, exit),
+            .cancelling(first, by: "root", reason: "x", outcome: .timedOut, .ranLongerThan(.nanoseconds(7))))
         try world.commit()
         try world.reopen(boot: "boot-2")
         let running = try #require(try world.store.load().running.first)
@@ -151,9 +153,9 @@ import Testing
         #expect(running.startedAt == started)
         #expect(running.process == process)
         #expect(running.exit == exit)
-        #expect(running.timeoutRemaining == 5)
+        #expect(running.timeoutRemaining == .nanoseconds(5))
         #expect(running.resolution?.outcome == .timedOut)
-        #expect(running.resolution?.cause == .ranLongerThan(nanoseconds: 7))
+        #expect(running.resolution?.cause == .ranLongerThan(.nanoseconds(7)))
         #expect(!running.isOver)
     }
 
@@ -176,14 +178,16 @@ import Testing
         world.turn.reports.append(
             Report(
                 sequence: 4, kind: .finished, operation: first, graph: GraphID(1), old: .executing, new: .finished,
-                product: OperationID(9), outcome: .skipped, at: 12, detail: "d"))
+                product: OperationID(9), outcome: .skipped, at: .zero + .nanoseconds(12), detail: "d"))
         try world.commit()
         let history = try world.history()
         #expect(try history.events(after: 0, limit: 10).map(\.sequence) == [1, 2, 3, 4])
         #expect(try history.events(after: 1, limit: 2).map(\.sequence) == [2, 3])
         let last = try #require(try history.events(after: 3, limit: 10).first)
         #expect(last.kind == .finished && last.old == .executing && last.new == .finished)
-        #expect(last.product == OperationID(9) && last.outcome == .skipped && last.at == 12 && last.detail == "d")
+        #expect(
+            last.product == OperationID(9) && last.outcome == .skipped && last.at == .zero + .nanoseconds(12)
+                && last.detail == "d")
     }
 
     @Test func `a second store on the same directory is refused`() throws {

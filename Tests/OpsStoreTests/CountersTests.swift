@@ -18,9 +18,9 @@ import Testing
         submission.operations = [Draft()]
         let id = world.submit(SubmissionTexts(submission, particulars: [.init(command: "[\"x\"]")]))
         world.change(.becameReady(id, at: world.now))
-        world.now += waiting
+        world.now += .nanoseconds(waiting)
         world.start(id)
-        world.now += running
+        world.now += .nanoseconds(running)
         world.end(id, code: code)
         world.sequence += 1
         world.turn.reports.append(
@@ -70,7 +70,7 @@ import Testing
         _ = try counters(world)
         run(world, waiting: 0, running: second)
         try world.commit()
-        let pruning = world.store.prune(olderThan: .max)
+        let pruning = world.store.prune(olderThan: .distantFuture)
         for _ in 0..<1000 where !pruning.isComplete { _ = try pruning.step() }
         #expect(pruning.removed == 2)
         #expect(try counters(world).of(queue: 1)[.succeeded] == 2)
@@ -80,17 +80,17 @@ import Testing
         let world = try World()
         run(world, waiting: 0, running: second)
         try world.commit()
-        let pruning = world.store.prune(olderThan: .max)
+        let pruning = world.store.prune(olderThan: .distantFuture)
         for _ in 0..<1000 where !pruning.isComplete { _ = try pruning.step() }
         #expect(try Raw(world.store.path).integer("SELECT count(*) FROM counter") == 0)
     }
 
     @Test func `durations of commits are kept across a restart`() throws {
         let world = try World()
-        world.store.commitTimes.add(second / 1000)
-        world.store.commitTimes.add(20 * second)
+        world.store.commitTimes.add(.milliseconds(1))
+        world.store.commitTimes.add(.seconds(20))
         _ = try counters(world)
-        world.store.commitTimes.add(second)
+        world.store.commitTimes.add(.seconds(1))
         let commits = try counters(world).commits
         #expect(commits.counts.reduce(0, +) == 3)
         #expect(commits.sum == 21 * second + second / 1000)

@@ -66,7 +66,7 @@ import Testing
     ) throws {
         let backup = try copy(of: store, to: directory)
         while try backup.step(pages: 4) {}
-        let pruning = store.prune(olderThan: .max)
+        let pruning = store.prune(olderThan: .distantFuture)
         for _ in 0..<100 where !pruning.isComplete {
             _ = try pruning.step(limit: 1000)
             try done()
@@ -105,7 +105,7 @@ import Testing
             #expect(error.kind == .full || error.kind == .ioError, "\(error)")
             #expect(!directory.names.contains { $0.hasSuffix(".part") }, "half a copy was left")
             try opened.probe()
-            let again = opened.prune(olderThan: .max)
+            let again = opened.prune(olderThan: .distantFuture)
             for _ in 0..<100 where !again.isComplete { _ = try again.step(limit: 1000) }
             let backup = try copy(of: opened, to: directory)
             while try backup.step() {}

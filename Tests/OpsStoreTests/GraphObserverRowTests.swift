@@ -33,12 +33,12 @@ import Testing
         #expect(observed.observers == GraphObservers(finish: #"["a"]"#, failure: #"["b"]"#))
         #expect(observed.name == "g" && observed.count == 2 && observed.ran == [])
         try finish(world, 1, code: 2)
-        let progress = try history.progress(of: graph, since: 0)
+        let progress = try history.progress(of: graph, since: .zero)
         #expect(progress.unfinished == 1 && progress.failed == OperationID(1) && progress.outcome == nil)
         try world.store.setRan([.failure], of: graph)
         #expect(try history.graphsWithOwedObservers() == [graph])
         try finish(world, 2)
-        let end = try history.progress(of: graph, since: 0)
+        let end = try history.progress(of: graph, since: .zero)
         #expect(end.unfinished == 0 && end.unsuccessful == 1 && end.outcome == .failed)
         try world.store.setRan([.finish], of: graph)
         #expect(try history.graphsWithOwedObservers() == [])
@@ -71,7 +71,7 @@ import Testing
         try finish(world, 1)
         try finish(world, 2)
         func prune() throws -> Int {
-            let pruning = world.store.prune(olderThan: .max)
+            let pruning = world.store.prune(olderThan: .distantFuture)
             for _ in 0..<100 where !pruning.isComplete { _ = try pruning.step(limit: 10) }
             return pruning.removed
         }

@@ -139,7 +139,8 @@ import Testing
         world.end(root, code: 1)
         let cause = Cause.dependency(root: root, .failed)
         world.change(
-            .finished(OperationID(2), .skipped, cause, at: 1), .finished(OperationID(3), .skipped, cause, at: 1))
+            .finished(OperationID(2), .skipped, cause, at: .zero + .nanoseconds(1)),
+            .finished(OperationID(3), .skipped, cause, at: .zero + .nanoseconds(1)))
         world.start(OperationID(4))
         world.end(OperationID(4), code: 1)
         try world.commit()

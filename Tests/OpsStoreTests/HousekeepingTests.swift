@@ -52,7 +52,7 @@ import Testing
         let world = try World()
         finish(world, world.submit(one("[1]", environment: #"{"A":"1"}"#)))
         try world.commit()
-        _ = try run(world.store.prune(olderThan: .max))
+        _ = try run(world.store.prune(olderThan: .distantFuture))
         let again = world.submit(one("[1]", environment: #"{"A":"1"}"#))
         try world.commit()
         #expect(try world.history().environment(of: again) == #"{"A":"1"}"#)
@@ -67,7 +67,7 @@ import Testing
         after.submission.edges = [DraftEdge(from: 0, on: .existing(first))]
         world.submit(after)
         try world.commit()
-        #expect(try run(world.store.prune(olderThan: .max)).isEmpty)
+        #expect(try run(world.store.prune(olderThan: .distantFuture)).isEmpty)
         #expect(try world.history().check() == [])
     }
 
@@ -75,7 +75,7 @@ import Testing
         let world = try World()
         for _ in 1...3 { finish(world, world.submit(one("[1]"))) }
         try world.commit()
-        _ = try run(world.store.prune(olderThan: .max))
+        _ = try run(world.store.prune(olderThan: .distantFuture))
         try world.reopen()
         let snapshot = try world.store.load()
         #expect(snapshot.nextOperation == 4 && snapshot.nextGraph == 4 && snapshot.lastSequence == 3)
@@ -98,7 +98,7 @@ import Testing
         let first = world.submit(SubmissionTexts(submission, particulars: particulars))
         for place in 0..<10 { finish(world, OperationID(first.rawValue + Int64(place))) }
         try world.commit()
-        let pruning = world.store.prune(olderThan: .max)
+        let pruning = world.store.prune(olderThan: .distantFuture)
         #expect(try pruning.step(limit: 4).count == 3)
         #expect(try world.history().check() == [])
         #expect(try run(pruning, limit: 4).count == 7)
@@ -115,7 +115,7 @@ import Testing
         for place in 0..<99 { finish(world, OperationID(first.rawValue + Int64(place))) }
         finish(world, world.submit(one("[2]")))
         try world.commit()
-        let pruning = world.store.prune(olderThan: .max)
+        let pruning = world.store.prune(olderThan: .distantFuture)
         var steps = 0
         while pruning.removed == 0, steps < 100 {
             _ = try pruning.step(limit: 2)
@@ -135,7 +135,7 @@ import Testing
         let first = world.submit(SubmissionTexts(submission, particulars: particulars))
         for place in 0..<40 { finish(world, OperationID(first.rawValue + Int64(place))) }
         try world.commit()
-        let pruning = world.store.prune(olderThan: .max)
+        let pruning = world.store.prune(olderThan: .distantFuture)
         _ = try pruning.step(limit: 2)
         var after = one("[2]")
         after.submission.edges = [DraftEdge(from: 0, on: .existing(OperationID(first.rawValue + 39)))]
@@ -151,14 +151,14 @@ import Testing
         for number in 1...20 {
             var timed = one("[\(number)]")
             var policy = Policy()
-            policy.timeout = Int64(number)
+            policy.timeout = .nanoseconds(Int64(number))
             timed.submission.policies = [policy]
             timed.submission.operations[0].policy = 0
             let id = world.submit(timed)
             if number != 7 { finish(world, id) }
         }
         try world.commit()
-        _ = try run(world.store.prune(olderThan: .max), limit: 3)
+        _ = try run(world.store.prune(olderThan: .distantFuture), limit: 3)
         #expect(try Raw(world.store.path).integer("SELECT count(*) FROM policy") == 1)
         #expect(try world.history().check() == [])
     }
@@ -194,7 +194,7 @@ import Testing
             finish(world, world.submit(one("[\(number)]", environment: String(repeating: "\(number)", count: 2000))))
         }
         try world.commit()
-        _ = try run(world.store.prune(olderThan: .max), limit: 1000)
+        _ = try run(world.store.prune(olderThan: .distantFuture), limit: 1000)
         let before = try Raw(world.store.path).integer("PRAGMA page_count")
         #expect(world.store.wantsTidying)
         #expect(try tidy(world.store) > 2, "a piece at a time")

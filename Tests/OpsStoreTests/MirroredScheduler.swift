@@ -116,7 +116,7 @@ final class Mirror {
             "suspended \(snapshot.isSuspended) \(snapshot.suspendedGraphs.map(\.rawValue).sorted())",
         ]
         lines += snapshot.queues.map {
-            "queue \($0.name) \($0.limit ?? -1) \($0.aging ?? -1) \($0.isSuspended) \($0.order)"
+            "queue \($0.name) \($0.limit ?? -1) \($0.aging ?? .zero) \($0.isSuspended) \($0.order)"
         }
         lines += snapshot.categorySettings.map { "\($0)" }
         lines += snapshot.assigned.map { "units \($0.key) \($0.value)" }.sorted()
@@ -127,7 +127,7 @@ final class Mirror {
             return """
                 running \(running.attempt) \(running.slot ?? -1) \(running.runner) \(running.boot) \(running.startedAt) \
                 \(String(describing: running.process)) \(String(describing: running.exit)) \(ending) \
-                \(running.timeoutRemaining ?? -1) \(running.isOver)
+                \(running.timeoutRemaining ?? .nanoseconds(-1)) \(running.isOver)
                 """
         }
         lines += snapshot.staged.map { "staged \($0.attempt) \($0.runner) \($0.boot) \($0.hasStarted)" }
@@ -143,7 +143,7 @@ final class Mirror {
             operation \(row.id.rawValue) \(row.graph.rawValue) \(row.user) \(row.parent.rawValue) \
             \(snapshot.queues[Int(row.queue)].name) \(uses) \(policy) \(row.priority) \(row.state) \
             \(row.flags.rawValue) \(row.isFrozen) \(row.attempt) \(row.run) \(row.attemptsInRun) \(row.hasStarted) \(row.submittedAt) \
-            \(row.state == .pending ? 0 : row.readyAt) \(row.notBefore)
+            \(row.state == .pending ? .zero : row.readyAt) \(row.notBefore)
             """
     }
 }

@@ -48,7 +48,7 @@ struct Script {
                 transition: builder.turn, submissions: builder.submissions, checkpointsAfter: checkpointsAfter))
         builder.turn = Transition()
         builder.submissions = []
-        builder.now += 1_000_000_000
+        builder.now += .seconds(1)
     }
 
     /// Adds an operation that is retried, and then cancelled while it executes, so that all of its graph is finished
@@ -62,7 +62,7 @@ struct Script {
         builder.change(
             .exited(AttemptID(doomed, 1), ProcessExit(status: .signal(9), at: builder.moment)),
             .attemptEnded(AttemptID(doomed, 1), .failed, .signal(9), at: builder.now),
-            .retrying(doomed, notBefore: 0, counts: true))
+            .retrying(doomed, notBefore: .zero, counts: true))
         builder.start(doomed, attempt: 2)
         builder.change(
             .cancelling(
@@ -80,14 +80,14 @@ struct Script {
         builder.change(
             .queueSet("wide", limit: 9, aging: nil, suspended: true, order: .longestPath),
             .queueFairnessSet("wide", isFair: true),
-            .slotTimeUsed(queue: "wide", user: 1001, used: 5, at: 7),
-            .slotTimeUsed(queue: "wide", user: 1001, used: 90_000_000_000, at: 1_000),
+            .slotTimeUsed(queue: "wide", user: 1001, used: .nanoseconds(5), at: .zero + .nanoseconds(7)),
+            .slotTimeUsed(queue: "wide", user: 1001, used: .seconds(90), at: .zero + .nanoseconds(1_000)),
             .categorySet(CategorySettings(name: "gpu", capacity: 3)),
             .categorySet(
                 CategorySettings(
-                    name: "api", capacity: Limits.noCapacity, rate: Rate(count: 60, interval: 60_000_000_000))),
-            .rateStarted("api", at: 70_000_000_000, expired: 10_000_000_000),
-            .rateStarted("api", at: 70_000_000_000, expired: 10_000_000_000),
+                    name: "api", capacity: Limits.noCapacity, rate: Rate(count: 60, interval: .seconds(60)))),
+            .rateStarted("api", at: .zero + .seconds(70), expired: .zero + .seconds(10)),
+            .rateStarted("api", at: .zero + .seconds(70), expired: .zero + .seconds(10)),
             .categorySet(CategorySettings(name: "card", capacity: 4, units: ["0", "1"], share: 2, export: "CARDS")),
             .graphSuspended(GraphID(1), isSuspended: true), .daemonSuspended(isSuspended: true),
             .workersSet(7, insteadOf: 4),

@@ -175,7 +175,7 @@ import Testing
         try world.commit()
         let labels = "SELECT name || '=' || value FROM label ORDER BY 1"
         #expect(try Raw(world.store.path).texts(labels) == ["os=bsd", "os=linux"])
-        let pruning = world.store.prune(olderThan: .max)
+        let pruning = world.store.prune(olderThan: .distantFuture)
         for _ in 0..<100 where !pruning.isComplete { _ = try pruning.step() }
         #expect(try Raw(world.store.path).texts(labels) == ["os=linux"])
         var selection = Selection()

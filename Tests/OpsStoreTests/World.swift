@@ -9,9 +9,9 @@ class TurnBuilder {
     var nextOperation: Int64 = 1
     var nextGraph: Int64 = 1
     var sequence: Int64 = 0
-    var now: Int64 = 1_700_000_000_000_000_000
+    var now = WallInstant.zero + .seconds(1_700_000_000)
 
-    var moment: Moment { Moment(monotonic: now - 1_699_000_000_000_000_000, wall: now) }
+    var moment: Moment { Moment(monotonic: .zero + (now - .zero - .seconds(1_699_000_000)), wall: now) }
 
     /// Adds a submission to the turn; its operations are ready unless they have an edge or a group.
     @discardableResult
@@ -84,7 +84,7 @@ final class World: TurnBuilder {
             submissions = []
         }
         try store.commit(turn, submissions: submissions)
-        now += 1_000_000_000
+        now += .seconds(1)
     }
 
     /// Ends the daemon and starts it again.

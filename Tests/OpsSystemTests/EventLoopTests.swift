@@ -52,19 +52,22 @@ import Testing
         #expect(ends == 1)
     }
 
-    @Test(arguments: [EventLoop.TimerClock.monotonic, .wall])
-    func `a timer fires once and never early`(clock: EventLoop.TimerClock) throws {
+    @Test func `a timer fires once and never early`() throws {
+        try check(.monotonic) { Clock.read().monotonic }
+        try check(.wall) { Clock.read().wall }
+    }
+
+    private func check<Instant>(_ clock: TimerClock<Instant>, now: @escaping () -> Instant) throws {
         let loop = try EventLoop()
-        func now() -> Int64 { clock == .monotonic ? Clock.read().monotonic : Clock.read().wall }
-        var firedAt: [Int64] = []
+        var firedAt: [Instant] = []
         let timer = try loop.timer(clock) { firedAt.append(now()) }
-        let due = now() + 5_000_001
+        let due = now() + .nanoseconds(5_000_001)
         try timer.arm(at: due)
         try turn(loop) { !firedAt.isEmpty }
         #expect(firedAt.count == 1)
         #expect(firedAt[0] >= due)
         #expect(timer.deadline == nil)
-        try timer.arm(at: 0)
+        try timer.arm(at: .zero)
         try turn(loop) { firedAt.count == 2 }
     }
 
@@ -72,7 +75,7 @@ import Testing
         let loop = try EventLoop()
         var fired = false
         let timer = try loop.timer(.monotonic) { fired = true }
-        try timer.arm(at: 0)
+        try timer.arm(at: .zero)
         try timer.arm(at: nil)
         #expect(try loop.turn(timeout: 0) == false)
         #expect(!fired)

@@ -5,7 +5,7 @@ import Testing
 
 /// Runs turns until `condition` holds, for at most ten seconds.
 func turn(_ loop: EventLoop, until condition: () -> Bool) throws {
-    let end = Clock.read().monotonic + 10_000_000_000
+    let end = Clock.read().monotonic + .seconds(10)
     while !condition() {
         try #require(Clock.read().monotonic < end, "what was waited for did not happen")
         try loop.turn(timeout: 100_000)

@@ -10,7 +10,7 @@ public struct ExecutorSimulation {
     private var store = FakeStore()
     private var engine: FakeEngine
     private var core: Scheduler
-    private var now = Moment(monotonic: 1_000_000_000_000, wall: 1_700_000_000_000_000_000)
+    private var now = Moment.firstOfSimulations
     private let seed: UInt64
     public private(set) var turns = 0
     public private(set) var successes = 0
@@ -53,8 +53,7 @@ public struct ExecutorSimulation {
 
     /// Lets time pass and the engine work, and delivers a few reports.
     private mutating func step() throws(Violation) {
-        now.monotonic += 500_000_000
-        now.wall += 500_000_000
+        now += .milliseconds(500)
         try engine.advance(at: now, using: &random)
         var events: [Event] = []
         while !engine.reports.isEmpty, random.chance(70) {
@@ -85,9 +84,9 @@ public struct ExecutorSimulation {
         for place in 0..<count {
             var policy = Policy()
             policy.executor = Self.name
-            if random.chance(30) { policy.timeout = 20_000_000_000 }
+            if random.chance(30) { policy.timeout = .seconds(20) }
             if random.chance(50) {
-                policy.retry = RetryPolicy(limit: 2, backoff: 1_000_000_000, onInterrupted: random.chance(50))
+                policy.retry = RetryPolicy(limit: 2, backoff: .seconds(1), onInterrupted: random.chance(50))
             }
             submission.add(
                 categories: random.chance(30) ? [.units("db")] : [], policy: policy,

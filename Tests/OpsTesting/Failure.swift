@@ -49,7 +49,8 @@ public struct History: Sendable, CustomStringConvertible {
     public var description: String {
         entries.map { entry in
             switch entry {
-            case .turn(let turn, let now, let fate): "turn \(turn) at \(now.wall % 1_000_000_000_000_000) \(fate)"
+            case .turn(let turn, let now, let fate):
+                "turn \(turn) at \(now.wall.nanoseconds % 1_000_000_000_000_000) \(fate)"
             case .event(let event, let refusal): "  \(brief(event))" + (refusal.map { " REFUSED \($0)" } ?? "")
             case .note(let text): brief(text)
             case .transition(let transition):

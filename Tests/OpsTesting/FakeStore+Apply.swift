@@ -137,7 +137,7 @@ extension FakeStore {
         }
     }
 
-    private mutating func setSlotTime(_ queue: String, _ user: UInt32, _ used: Int64, at instant: Int64) {
+    private mutating func setSlotTime(_ queue: String, _ user: UInt32, _ used: TimeSpan, at instant: WallInstant) {
         slotTimes.removeAll { $0.queue == queue && $0.user == user }
         slotTimes.append(Snapshot.SlotTime(queue: queue, user: user, used: used, at: instant))
     }
@@ -189,7 +189,7 @@ extension FakeStore {
         try require(run == self[id].run, .lawfulSteps, "run \(run) of \(id), which is in \(self[id].run)")
         // After a back-off, the time of waiting counts from the end of the back-off.
         self[id].readyAt = max(self[id].readyAt, self[id].backoffUntil)
-        self[id].backoffUntil = 0
+        self[id].backoffUntil = .zero
         self[id].startedAt = at.wall
         // The job of an executor starts later.
         if slot != nil || self[id].isGroup {
@@ -252,7 +252,7 @@ extension FakeStore {
         self[id].hasStarted = state == .executing
         self[id].outcome = nil
         self[id].cause = nil
-        self[id].backoffUntil = 0
+        self[id].backoffUntil = .zero
         if state == .ready { self[id].readyAt = now.wall }
         for edge in self[id].edges.indices { self[id].edges[edge].isSettled = false }
         justReopened.append(id)

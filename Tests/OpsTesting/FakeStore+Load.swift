@@ -19,7 +19,7 @@ extension FakeStore {
         }
         snapshot.slotTimes = slotTimes
         snapshot.categorySettings = categorySettings.values.sorted { $0.name < $1.name }
-        snapshot.rateStarts = rateStarts.mapValues { $0.map { $0.boot == boot ? $0.at : 0 }.sorted() }
+        snapshot.rateStarts = rateStarts.mapValues { $0.map { $0.boot == boot ? $0.at : .zero }.sorted() }
         for record in unfinished where record.state == .executing && !record.assigned.isEmpty {
             snapshot.assigned[record.id] = record.assigned
         }
@@ -52,7 +52,7 @@ extension FakeStore {
         else { return nil }
         return Record.Running(
             attempt: AttemptID(record.id, 0), slot: nil, runner: "", boot: "",
-            startedAt: Moment(monotonic: 0, wall: record.startedAt))
+            startedAt: Moment(monotonic: .zero, wall: record.startedAt))
     }
 
     private func restated(_ running: Record.Running, _ resolution: Record.Resolution?) -> Snapshot.Running {

@@ -5,14 +5,14 @@ extension FakeStore {
     /// A start that the scheduler has counted.
     struct CountedStart: Sendable {
         var boot: String
-        var at: Int64
+        var at: MonotonicInstant
     }
 
     /// Starts of an earlier boot happened at the latest when the current boot began.
     mutating func notice(boot: String) {
         guard boot != latestBoot else { return }
         latestBoot = boot
-        processStarts = processStarts.mapValues { $0.map { _ in 0 } }
+        processStarts = processStarts.mapValues { $0.map { _ in .zero } }
     }
 
     mutating func setCategory(_ settings: CategorySettings) {
@@ -29,7 +29,7 @@ extension FakeStore {
     }
 
     /// Checks the rates for a process, or a group, that has started at this instant.
-    mutating func judgeRates(of id: OperationID, at instant: Int64) throws(Violation) {
+    mutating func judgeRates(of id: OperationID, at instant: MonotonicInstant) throws(Violation) {
         for name in self[id].rated.sorted() {
             guard let rate = categorySettings[name]?.rate else { continue }
             var starts = processStarts[name, default: []]
@@ -51,7 +51,7 @@ extension FakeStore {
         Set(record.categories.map(\.name)).sorted().filter { name in
             guard let rate = categorySettings[name]?.rate else { return false }
             let counted = rateStarts[name, default: []].filter {
-                ($0.boot == latestBoot ? $0.at : 0) + rate.interval > now.monotonic
+                ($0.boot == latestBoot ? $0.at : .zero) + rate.interval > now.monotonic
             }
             let unconfirmed = records.filter {
                 $0.state == .executing && !$0.isGroup && $0.running?.process == nil

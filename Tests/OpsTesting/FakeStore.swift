@@ -6,7 +6,7 @@ public struct FakeStore: Sendable {
     public struct Queue: Sendable {
         public var name: String
         public var limit: Int32?
-        public var aging: Int64?
+        public var aging: TimeSpan?
         public var isSuspended = false
         public var executor: String?
         public var order = QueueOrder.submission
@@ -19,7 +19,7 @@ public struct FakeStore: Sendable {
     public internal(set) var categorySettings: [String: CategorySettings] = [:]
     /// Starts of categories with a rate, as counted by the scheduler and as made by processes.
     var rateStarts: [String: [CountedStart]] = [:]
-    var processStarts: [String: [Int64]] = [:]
+    var processStarts: [String: [MonotonicInstant]] = [:]
     var latestBoot = "boot1"
     var slotTimes: [Snapshot.SlotTime] = []
     public internal(set) var suspendedGraphs: Set<GraphID> = []

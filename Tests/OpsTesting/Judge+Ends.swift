@@ -89,20 +89,21 @@ extension Judge {
     }
 
     /// Checks that the back-off grows by its factor up to its maximum, and that jitter changes it by at most its share.
-    func judgeRetry(_ id: OperationID, _ notBefore: Int64, _ counts: Bool, _ rules: Rules) throws(Violation) {
+    func judgeRetry(_ id: OperationID, _ notBefore: WallInstant, _ counts: Bool, _ rules: Rules) throws(Violation) {
         let record = rules.store[id]
         // An attempt that no runner accepted does not count.
         if !counts { return try require(record.running?.process == nil, .oneOutcome, "\(id) begun, and not counted") }
         guard let retry = record.policy.retry else { throw Violation(.oneOutcome, "\(id) retried without a policy") }
         try require(record.attemptsInRun <= retry.limit, .oneOutcome, "\(id) retried beyond \(retry.limit)")
-        var delay = Double(retry.backoff)
+        var delay = Double(retry.backoff.nanoseconds)
         for _ in 1..<max(1, Int(record.attemptsInRun)) {
-            delay = min(delay * Double(retry.factor) / 1000, Double(retry.max))
+            delay = min(delay * Double(retry.factor) / 1000, Double(retry.max.nanoseconds))
         }
-        delay = min(delay, Double(retry.max)) * Double(1000 - retry.jitter) / 1000
+        delay = min(delay, Double(retry.max.nanoseconds)) * Double(1000 - retry.jitter) / 1000
         let end = min(rules.now.wall, record.running?.exit?.at.wall ?? rules.now.wall)
         try require(
-            notBefore >= end + Int64(delay) - 1, .noEarlyStart, "\(id) retried after \(notBefore - end) of \(delay)")
+            notBefore >= end + .nanoseconds(Int64(delay) - 1), .noEarlyStart,
+            "\(id) retried after \(notBefore - end) of \(delay)")
     }
 
     /// Checks the rules that hold between turns.

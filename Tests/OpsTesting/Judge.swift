@@ -8,7 +8,7 @@ public struct Judge {
     /// evaluated.
     private(set) var perhapsOvertaken: [OperationID: Int] = [:]
     /// Operations whose conditions are true, with the time until which that counts.
-    private var confirmed: [OperationID: Int64] = [:]
+    private var confirmed: [OperationID: MonotonicInstant] = [:]
     private var asked: [OperationID: Int64] = [:]
     /// Operations whose `notBefore` has passed while this core knew them. It stays passed if the clock is set back.
     private var due: Set<OperationID> = []
@@ -16,10 +16,10 @@ public struct Judge {
     private var settled: Setting?
     /// Ends of back-offs on the clock that is never set. They are unknown if a new core had to use the other clock and
     /// that was set since.
-    private var restsUntil: [OperationID: Int64] = [:]
+    private var restsUntil: [OperationID: MonotonicInstant] = [:]
 
     /// Difference of the two clocks when a back-off began.
-    private var clocks: [OperationID: Int64] = [:]
+    private var clocks: [OperationID: TimeSpan] = [:]
 
     public init() {}
 
@@ -29,14 +29,14 @@ public struct Judge {
         perhapsOvertaken.removeAll()
         confirmed.removeAll()
         asked.removeAll()
-        due = Set(store.unfinished.filter { ($0.policy.notBefore ?? 0) <= now.wall }.map(\.id))
-        for id in restsUntil.keys where clocks[id] != now.wall - now.monotonic { restsUntil[id] = nil }
+        due = Set(store.unfinished.filter { ($0.policy.notBefore ?? .zero) <= now.wall }.map(\.id))
+        for id in restsUntil.keys where clocks[id] != now.clockDifference { restsUntil[id] = nil }
     }
 
     public mutating func heard(_ event: Event, _ store: FakeStore, at now: Moment) {
         if case .conditionsAnswered(let id, let token, let answer) = event, asked[id] == token {
             asked[id] = nil
-            let stands = store[id].policy.conditions.map(\.every).min() ?? 0
+            let stands = store[id].policy.conditions.map(\.every).min() ?? .zero
             if answer == .allTrue { confirmed[id] = now.monotonic + stands }
         }
     }
@@ -85,8 +85,8 @@ public struct Judge {
             case .startConfirmed(let attempt, let begun): try judgeSlot(begun.slot, of: attempt, store)
             case .retrying(let id, let notBefore, let counts):
                 try judgeRetry(id, notBefore, counts, rules)
-                restsUntil[id] = setting.now.monotonic + notBefore - setting.now.wall
-                clocks[id] = setting.now.wall - setting.now.monotonic
+                restsUntil[id] = setting.now.monotonic + (notBefore - setting.now.wall)
+                clocks[id] = setting.now.clockDifference
             case .finished(let id, let outcome, let cause, _): try judgeEnd(id, outcome, cause, rules)
             default: noteEdit(change, store)
             }
@@ -102,7 +102,7 @@ public struct Judge {
         }
         confirmed = confirmed.filter { store[$0.key].state == .ready }
         due = Set(
-            store.unfinished.filter { ($0.policy.notBefore ?? 0) <= setting.now.wall || due.contains($0.id) }
+            store.unfinished.filter { ($0.policy.notBefore ?? .zero) <= setting.now.wall || due.contains($0.id) }
                 .map(\.id))
         ordered(transition.effects)
         settled = setting

@@ -18,7 +18,7 @@ public struct Record: Sendable {
         public var process: LaunchedProcess?
         public var exit: ProcessExit?
         public var job: String?
-        public var timeoutRemaining: Int64?
+        public var timeoutRemaining: TimeSpan?
         /// True if the attempt has ended and its children have not.
         public var isOver = false
     }
@@ -44,7 +44,7 @@ public struct Record: Sendable {
     public let user: UInt32
     public let parent: OperationID?
     public let producer: OperationID?
-    public let submittedAt: Int64
+    public let submittedAt: WallInstant
     public let path: EstimatedPath?
     public var queue: String
     public var categories: [CategoryUse]
@@ -60,10 +60,10 @@ public struct Record: Sendable {
     public var attemptsInRun: Int32 = 0
     /// True if a group has started in this run. A group has no attempt.
     public var hasStarted = false
-    public var readyAt: Int64 = 0
+    public var readyAt = WallInstant.zero
     /// Wall instant of its latest start.
-    public var startedAt: Int64 = 0
-    public var backoffUntil: Int64 = 0
+    public var startedAt = WallInstant.zero
+    public var backoffUntil = WallInstant.zero
     public var running: Running?
     /// Named units of its latest start, and the categories whose units it has not been assigned yet.
     public var assigned: [AssignedUnits] = []

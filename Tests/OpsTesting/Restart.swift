@@ -69,7 +69,7 @@ struct Restart {
         // of an operation that has become ready again since. Neither decides anything.
         let hasRates = live.categoryStandings.contains { $0.settings.rate != nil }
         if !hasRates, !live.queueStandings.contains(where: { $0.aging != nil }) {
-            try compare("next deadline") { [$0.nextDeadline.monotonic, $0.nextDeadline.wall] }
+            try compare("next deadline") { $0.nextDeadline }
         }
         try compare("next ids") { [$0.nextOperationID.rawValue, $0.nextGraphID.rawValue] }
         for id in policies.keys.sorted() {
@@ -103,8 +103,7 @@ extension Restart {
         let waits = [next.monotonic.map { $0 - now.monotonic }, next.wall.map { $0 - now.wall }].compactMap { $0 }
         if evaluations[0].isEmpty {
             guard let shortest = waits.min() else { return false }
-            now.monotonic += max(1, shortest)
-            now.wall += max(1, shortest)
+            now += max(.nanoseconds(1), shortest)
         }
         try turn([.tick])
         return true

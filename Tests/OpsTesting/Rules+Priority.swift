@@ -2,10 +2,10 @@ import OpsCore
 
 extension Rules {
     func ownPriority(_ record: Record) -> Int {
-        guard record.state == .ready, let aging = store.queue(record.queue)?.aging, aging > 0 else {
+        guard record.state == .ready, let aging = store.queue(record.queue)?.aging, aging > .zero else {
             return Int(record.priority)
         }
-        let steps = max(0, now.wall - record.readyAt) / aging
+        let steps = max(.zero, now.wall - record.readyAt) / aging
         return min(127, Int(record.priority) + Int(min(steps, Int64(Limits.agingSteps))))
     }
 
@@ -65,7 +65,8 @@ extension Rules {
     /// passed has passed, even when set back.
     func isInLine(_ record: Record) -> Bool {
         record.state == .ready && !record.isHeld && !store.suspendedGraphs.contains(record.graph)
-            && (record.hasStarted || (record.policy.notBefore ?? 0) <= now.wall || due.contains(record.id))
-            && (restsUntil[record.id].map { $0 <= now.monotonic } ?? (record.backoffUntil == 0 || unknownRestsAreOver))
+            && (record.hasStarted || (record.policy.notBefore ?? .zero) <= now.wall || due.contains(record.id))
+            && (restsUntil[record.id].map { $0 <= now.monotonic }
+                ?? (record.backoffUntil == .zero || unknownRestsAreOver))
     }
 }

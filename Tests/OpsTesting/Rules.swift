@@ -16,11 +16,11 @@ struct Rules {
     /// The same while, for all that the core could know, they did.
     let perhapsOvertaken: [OperationID: Int]
     /// Ends of back-offs, by the monotonic clock.
-    let restsUntil: [OperationID: Int64]
+    let restsUntil: [OperationID: MonotonicInstant]
     /// Value to assume for back-offs whose ends are not known: the clocks were set while opsd was away.
     var unknownRestsAreOver = true
     /// Until when the true answers to conditions stand.
-    let confirmed: [OperationID: Int64]
+    let confirmed: [OperationID: MonotonicInstant]
 
     // MARK: Dependencies
 
@@ -55,13 +55,13 @@ struct Rules {
 
     /// Everything of rule 1; a condition counts as true once it was answered so, for a while.
     func isEligible(_ record: Record) -> Bool {
-        let isRested = record.backoffUntil == 0 || restsUntil[record.id].map { $0 <= now.monotonic } ?? false
-        return isRested && (record.policy.notBefore ?? 0) <= now.wall && mayBeEligible(record)
+        let isRested = record.backoffUntil == .zero || restsUntil[record.id].map { $0 <= now.monotonic } ?? false
+        return isRested && (record.policy.notBefore ?? .zero) <= now.wall && mayBeEligible(record)
     }
 
     func mayBeEligible(_ record: Record) -> Bool {
         isInLine(record) && mayStart && !isSuspended(record)
-            && (record.policy.conditions.isEmpty || confirmed[record.id, default: .min] >= now.monotonic)
+            && (record.policy.conditions.isEmpty || confirmed[record.id, default: .distantPast] >= now.monotonic)
     }
 
     func isSuspended(_ record: Record) -> Bool {

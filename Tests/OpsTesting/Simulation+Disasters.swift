@@ -1,13 +1,11 @@
 import OpsCore
 
 extension Simulation {
-    static var second: Int64 { 1_000_000_000 }
-
     /// Disturbs the world between two turns: time passes, processes act, and sometimes there is a disaster.
     mutating func disturb() throws(Violation) {
         pass(
             random.chance(habits.isPlain ? 10 : 30)
-                ? Int64(random.below(6)) * Self.second : Int64(1 + random.below(1_000_000)))
+                ? .seconds(Int64(random.below(6))) : .nanoseconds(Int64(1 + random.below(1_000_000))))
         for _ in 0..<random.below(3) {
             let restless = world.restless
             if !restless.isEmpty { try world.advance(random.pick(restless), store, at: now, using: &random) }
@@ -15,7 +13,7 @@ extension Simulation {
         if random.chance(30) { answerSomeone() }
         if random.chance(habits.clockJumps) {
             isClockSet = true
-            now.wall += Int64(random.below(7200) - 3600) * Self.second
+            now.wall += .seconds(Int64(random.below(7200) - 3600))
         }
         if !world.isRunnerAlive {
             if random.chance(50) { world.startRunner() }
@@ -27,14 +25,11 @@ extension Simulation {
         if random.chance(habits.reboots) { reboot() }
     }
 
-    mutating func pass(_ nanoseconds: Int64) {
-        now.monotonic += nanoseconds
-        now.wall += nanoseconds
-    }
+    mutating func pass(_ span: TimeSpan) { now += span }
 
     private mutating func reboot() {
-        pass(30 * Self.second)
-        now.monotonic = 5 * Self.second
+        pass(.seconds(30))
+        now.monotonic = .seconds(5)
         world.reboot()
         rebuild()
     }

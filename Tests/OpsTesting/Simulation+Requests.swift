@@ -33,7 +33,9 @@ extension Simulation {
             edit.rate = .clear
         } else if rateRandom.chance(70) {
             edit.rate = .set(
-                Rate(count: Int32(1 + rateRandom.below(3)), interval: Int64(1 + rateRandom.below(60)) * Self.second / 2)
+                Rate(
+                    count: Int32(1 + rateRandom.below(3)),
+                    interval: .milliseconds(500 * Int64(1 + rateRandom.below(60))))
             )
         }
         if rateRandom.chance(20) { edit.capacity = Limits.noCapacity }
@@ -112,7 +114,7 @@ extension Simulation {
     private mutating func setQueue() -> Event {
         var edit = QueueEdit()
         if random.chance(70) { edit.limit = random.chance(30) ? .clear : .set(Int32(random.below(4))) }
-        if habits.aging, random.chance(50) { edit.aging = random.chance(30) ? .clear : .set(2 * Self.second) }
+        if habits.aging, random.chance(50) { edit.aging = random.chance(30) ? .clear : .set(.seconds(2)) }
         if habits.hasFairQueues { edit.isFair = random.chance(70) }
         return .setQueue(random.pick(["default", "q1", "q2", "main"]), edit)
     }

@@ -53,7 +53,7 @@ extension Simulation {
             let next = core.nextDeadline
             let waits = [next.monotonic.map { $0 - now.monotonic }, next.wall.map { $0 - now.wall }]
             if let shortest = waits.compactMap({ $0 }).min() {
-                pass(max(1, shortest))
+                pass(max(.nanoseconds(1), shortest))
                 events = [.tick]
             } else {
                 throw stuck()

@@ -76,9 +76,9 @@ extension Simulation {
 
     mutating func policy(isGroup: Bool) -> Policy {
         var policy = Policy()
-        if random.chance(20) { policy.timeout = Int64(1 + random.below(20)) * Self.second }
-        if random.chance(15) { policy.deadline = now.wall + Int64(random.below(60)) * Self.second }
-        if random.chance(20) { policy.notBefore = now.wall + Int64(random.below(20)) * Self.second }
+        if random.chance(20) { policy.timeout = .seconds(Int64(1 + random.below(20))) }
+        if random.chance(15) { policy.deadline = now.wall + .seconds(Int64(random.below(60))) }
+        if random.chance(20) { policy.notBefore = now.wall + .seconds(Int64(random.below(20))) }
         if random.chance(10) { policy.observers = .finish }
         if isGroup {
             if random.chance(50) { policy.childLimit = Int32(random.below(3)) + 1 }
@@ -87,14 +87,14 @@ extension Simulation {
         if random.chance(15) { policy.observers.insert(.start) }
         if random.chance(40) {
             policy.retry = RetryPolicy(
-                limit: Int32(random.below(3)), backoff: Int64(1 + random.below(4)) * Self.second,
+                limit: Int32(random.below(3)), backoff: .seconds(Int64(1 + random.below(4))),
                 onInterrupted: random.chance(50))
         }
         if random.chance(20) { policy.leftovers = random.pick([.wait, .leave]) }
         if random.chance(15) { policy.completion = .notify }
         if random.chance(20) {
             policy.conditions = [
-                ConditionPolicy(otherwise: random.pick([.fail, .skip, .wait, .succeed]), every: 3 * Self.second)
+                ConditionPolicy(otherwise: random.pick([.fail, .skip, .wait, .succeed]), every: .seconds(3))
             ]
         }
         return policy

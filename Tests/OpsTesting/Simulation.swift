@@ -14,7 +14,7 @@ public struct Simulation<Tested: TestedScheduler> {
     var world: FakeWorld
     var judge = Judge()
     var core: Tested
-    var now = Moment(monotonic: 1_000_000_000_000, wall: 1_700_000_000_000_000_000)
+    var now = Moment.firstOfSimulations
     var workers: Int32
     var isDraining = false
     /// True once the wall clock was set.

@@ -4,7 +4,7 @@ public import OpsCore
 public struct Stage<Tested: TestedScheduler> {
     public private(set) var core: Tested
     public private(set) var store = FakeStore()
-    public private(set) var now = Moment(monotonic: 1_000_000_000, wall: 1_700_000_000_000_000_000)
+    public private(set) var now = Moment(monotonic: .seconds(1), wall: .seconds(1_700_000_000))
     /// Attempts that were launched and have not ended, in the order of their starts.
     public private(set) var running: [AttemptID] = []
     /// All effects so far.
@@ -53,7 +53,7 @@ public struct Stage<Tested: TestedScheduler> {
         guard let attempt = running.first(where: { $0.operation == id }) else {
             throw Violation(.settles, "\(id) does not execute")
         }
-        pass(1_000_000)
+        pass(.milliseconds(1))
         try perform(exit(of: attempt, code))
     }
 
@@ -75,9 +75,8 @@ public struct Stage<Tested: TestedScheduler> {
         return ended
     }
 
-    public mutating func pass(_ nanoseconds: Int64) {
-        now.monotonic += nanoseconds
-        now.wall += nanoseconds
+    public mutating func pass(_ span: TimeSpan) {
+        now += span
     }
 
     /// Kills opsd and starts it again from the disk; the runner is not affected.

@@ -1,4 +1,5 @@
 import Foundation
+import OpsSystem
 import TestSupport
 import Testing
 
@@ -97,7 +98,7 @@ import Testing
             try engine.step()
         }
         download.cancel()
-        try engine.finishFileWork(milliseconds: 60_000)
+        try engine.finishFileWork(within: .seconds(60))
         #expect(events == 0 && engine.count == 0)
         #expect(try fetch.names == [".file.part", ".file.part.state"])
     }
@@ -112,7 +113,7 @@ import Testing
             try engine.wait(milliseconds: 1000)
             try engine.step()
             download.cancel()
-            try engine.finishFileWork(milliseconds: 60_000)
+            try engine.finishFileWork(within: .seconds(60))
         }
         #expect(throws: Never.self) { try PartialFile(target: fetch.target) }
     }

@@ -97,7 +97,7 @@ import Testing
         try executor.connect()
         try executor.launch(1, fetch.address("stalls"), to: fetch.target)
         try executor.progress(of: 1, atLeast: 1000)
-        try executor.send(.terminate(attempt(1), grace: 0))
+        try executor.send(.terminate(attempt(1), grace: .zero))
         #expect(try executor.ends(of: 1).exits == [1: .signal(15)])
         #expect(try fetch.names == [".file.part", ".file.part.state"])
     }
@@ -108,7 +108,7 @@ import Testing
         try executor.connect()
         try executor.launch(1, fetch.address("stalls"), to: fetch.target)
         try executor.progress(of: 1, atLeast: 1000)
-        try executor.send(.terminate(attempt(1), grace: 0, isCancelled: true))
+        try executor.send(.terminate(attempt(1), grace: .zero, isCancelled: true))
         #expect(try executor.ends(of: 1).exits == [1: .signal(15)])
         #expect(try fetch.names == [])
 
@@ -121,7 +121,7 @@ import Testing
         while true {
             if case .updated(attempt(3), let update) = try executor.next(), update.status != nil { break }
         }
-        try executor.send(.terminate(attempt(3), grace: 0, isCancelled: true))
+        try executor.send(.terminate(attempt(3), grace: .zero, isCancelled: true))
         #expect(try executor.ends(of: 3).exits == [3: .signal(15)])
         #expect(try other.names == [])
     }
@@ -129,7 +129,7 @@ import Testing
     @Test func `an unknown attempt can be cancelled`() throws {
         let executor = try RunningExecutor()
         try executor.connect()
-        try executor.send(.terminate(attempt(3), grace: 0))
+        try executor.send(.terminate(attempt(3), grace: .zero))
         guard case .ended(attempt(3), let end) = try executor.next() else {
             throw SetUpError(description: "no end of the attempt")
         }
@@ -183,7 +183,7 @@ import Testing
         try executor.launch(1, fetch.address("busy", "retry=\(asked)"), to: fetch.target) { $0.retriesFailure = true }
         let reports = try executor.ends(of: 1).reports
         guard case .exited(_, let exit, _)? = reports.last else { throw SetUpError(description: "\(reports)") }
-        #expect(exit.status == .code(75) && exit.retryAfter == wait * 1_000_000_000)
+        #expect(exit.status == .code(75) && exit.retryAfter == .seconds(wait))
         #expect(try fetch.ranges.count == 1)
     }
 
@@ -204,7 +204,7 @@ import Testing
             if case .updated(attempt(1), let update) = try executor.next(), update.status != nil { break }
         }
         #expect(try fetch.names == [])
-        try executor.send(.terminate(attempt(1), grace: 0))
+        try executor.send(.terminate(attempt(1), grace: .zero))
         #expect(try executor.ends(of: 1).exits == [1: .signal(15)])
     }
 
@@ -261,7 +261,7 @@ import Testing
         try executor.connect()
         try executor.launch(1, fetch.address("stalls"), to: fetch.target)
         try executor.progress(of: 1, atLeast: 1000)
-        try executor.send(.stop(grace: 0))
+        try executor.send(.stop(grace: .zero))
         #expect(executor.exitStatus() == 0)
         #expect(try fetch.names == [".file.part", ".file.part.state"])
     }

@@ -94,7 +94,7 @@ struct StalledFileSystemTests {
         try executor.connect()
         try stall(executor, fetch, disk)
         for operation in 1...6 {
-            try executor.send(.terminate(AttemptID(OperationID(Int64(operation)), 1), grace: 0, isCancelled: true))
+            try executor.send(.terminate(AttemptID(OperationID(Int64(operation)), 1), grace: .zero, isCancelled: true))
         }
         let exits = try executor.ends(of: Array(1...6)).exits
         #expect(exits.values.allSatisfy { $0 == .signal(15) })

@@ -106,7 +106,7 @@ import Testing
 
     @discardableResult
     private func decode(_ operations: [UInt8], _ defaults: [UInt8]?, slice: Int = .max) -> GraphInput? {
-        var decoder = GraphDecoder(defaults: defaults, now: 0)
+        var decoder = GraphDecoder(defaults: defaults, now: .zero)
         decoder.add(operations)
         while decoder.step(maxOperations: slice) {}
         do throws(GraphRefusal) {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct GraphDecoderTests {
     private func decode(_ operations: String, defaults: String? = nil) throws -> GraphInput {
-        var decoder = GraphDecoder(defaults: defaults.map { Array($0.utf8) }, now: 0)
+        var decoder = GraphDecoder(defaults: defaults.map { Array($0.utf8) }, now: .zero)
         decoder.add(Array(operations.utf8))
         return try decoder.finish()
     }
@@ -26,7 +26,7 @@ import Testing
         #expect(graph.categorySets == [[CategoryUse(name: "net")]])
         #expect(graph.operations[1].flags == [.held])
         #expect(graph.operations[0].policy == -1)
-        #expect(graph.policies[Int(graph.operations[1].policy)].timeout == 3_600_000_000_000)
+        #expect(graph.policies[Int(graph.operations[1].policy)].timeout == .seconds(3600))
         #expect(graph.edges.map(\.target) == [.local(0), .external(0), .external(1)])
         #expect(graph.edges.map(\.when) == [.succeeded, .finished, .succeeded])
         #expect(graph.externals == ["12", "old@g3"])
@@ -56,7 +56,7 @@ import Testing
         #expect(graph.policies[Int(graph.operations[0].policy)].timeout == nil)
         #expect(graph.policies[Int(graph.operations[0].policy)].childLimit == 2)
         #expect(graph.operations[2].policy == -1)
-        #expect(graph.policies[Int(graph.operations[1].policy)].timeout == 5_000_000_000)
+        #expect(graph.policies[Int(graph.operations[1].policy)].timeout == .seconds(5))
         #expect(graph.operations[0].details == -1)
         #expect(graph.details[graph.operations[1].details] == #"{"umask":"027"}"#)
         #expect(graph.edges == [GraphInput.Edge(from: 4, on: 5, when: .succeeded)])
@@ -78,21 +78,21 @@ import Testing
             ])
         let policy = graph.policies[Int(graph.operations[0].policy)]
         #expect(policy.conditions.map(\.otherwise) == [.skip, .fail])
-        #expect(policy.conditions.map(\.every) == [10_000_000_000, 60_000_000_000])
+        #expect(policy.conditions.map(\.every) == [.seconds(10), .seconds(60)])
         let details = try OperationDetails(json: graph.details.utf8(graph.operations[0].details))
         #expect(
             details.conditions.map(\.test) == [
-                .pathExists("/x"), .not(.exec(["test"], timeout: 5_000_000_000)),
+                .pathExists("/x"), .not(.exec(["test"], timeout: .seconds(5))),
             ])
     }
 
     @Test func `a graph decoded in parts and in steps equals one decoded at once`() throws {
-        var whole = GraphDecoder(now: 0)
+        var whole = GraphDecoder(now: .zero)
         whole.add(Array(#"[{"command":["1"],"after":["c"]},{"command":["2"]},{"name":"c","command":["3"]}]"#.utf8))
         let hasMore = whole.step()
         #expect(!hasMore)
         let expected = try whole.finish()
-        var parts = GraphDecoder(now: 0)
+        var parts = GraphDecoder(now: .zero)
         parts.add(Array(#"[{"command":["1"],"after":["c"]}]"#.utf8))
         parts.add(Array(#"[{"command":["2"]},{"name":"c","command":["3"]}]"#.utf8))
         var steps = 0
@@ -112,7 +112,7 @@ import Testing
         }
         let inner = "{\"operations\":[\(children("d"))]}"
         let text = "[{\"operations\":[\(children("c")),\(inner)],\"queue\":\"main\"}]"
-        var decoder = GraphDecoder(now: 0)
+        var decoder = GraphDecoder(now: .zero)
         decoder.add(Array(text.utf8))
         var before = 0
         while decoder.step(maxOperations: 7) {

@@ -4,7 +4,7 @@ import Testing
 
 /// Returns the problems of these operations of a graph.
 func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
-    var decoder = GraphDecoder(defaults: defaults.map { Array($0.utf8) }, now: 0)
+    var decoder = GraphDecoder(defaults: defaults.map { Array($0.utf8) }, now: .zero)
     decoder.add(Array(operations.utf8))
     do throws(GraphRefusal) {
         _ = try decoder.finish()
@@ -73,7 +73,7 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
     @Test func `an empty graph is refused`() { #expect(said("[]") == ["- - -: there are no operations"]) }
 
     @Test func `unknown queues are reported with the other problems`() {
-        var decoder = GraphDecoder(now: 0)
+        var decoder = GraphDecoder(now: .zero)
         decoder.add(
             Array(
                 #"""
@@ -95,7 +95,7 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
         let refs = (0..<40).flatMap {
             ["\"o\($0)\"", "{\"op\":\"o\($0)\"}", "{\"op\":\"o\($0)\",\"when\":\"finished\"}"]
         }
-        var decoder = GraphDecoder(now: 0)
+        var decoder = GraphDecoder(now: .zero)
         decoder.add(Array("[{\"command\":[\"y\"],\"after\":[\(refs.joined(separator: ","))]},\(others)]".utf8))
         let graph = try decoder.finish()
         #expect(graph.edges.count == 80)
@@ -103,7 +103,7 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
     }
 
     @Test func `a name that no operation of the graph has refers to an earlier operation`() throws {
-        var decoder = GraphDecoder(now: 0)
+        var decoder = GraphDecoder(now: .zero)
         decoder.add(Array(#"[{"name": "x", "command": ["y"], "after": ["build"]}]"#.utf8))
         let graph = try decoder.finish()
         #expect(graph.externals == ["build"])
@@ -111,7 +111,7 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
     }
 
     @Test func `an operation does not wait for itself because of after in defaults`() throws {
-        var decoder = GraphDecoder(defaults: Array(#"{"after": ["setup"], "command": ["x"]}"#.utf8), now: 0)
+        var decoder = GraphDecoder(defaults: Array(#"{"after": ["setup"], "command": ["x"]}"#.utf8), now: .zero)
         decoder.add(Array(#"[{"name": "a"}, {"name": "setup"}, {"name": "b", "after": []}]"#.utf8))
         #expect(try decoder.finish().edges == [GraphInput.Edge(from: 0, on: 1, when: .succeeded)])
     }
@@ -127,7 +127,7 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
     }
 
     @Test func `the environment in defaults is stored once, apart from the operations`() throws {
-        var decoder = GraphDecoder(defaults: Array(#"{"environment": {"A": "1"}, "directory": "/d"}"#.utf8), now: 0)
+        var decoder = GraphDecoder(defaults: Array(#"{"environment": {"A": "1"}, "directory": "/d"}"#.utf8), now: .zero)
         decoder.add(Array(#"[{"command": ["x"], "environment": {"B": "2"}}, {"command": ["y"]}]"#.utf8))
         let graph = try decoder.finish()
         #expect(graph.environment == ["A": "1"])
@@ -142,17 +142,17 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
             JSONObject([
                 .init("priority", "high"), .init("queue", "slow"), .init("timeout", "5m"), .init("deadline", nil),
                 .init("categories", []), .init("notBefore", "10s"),
-            ]), now: 100)
+            ]), now: .zero + .nanoseconds(100))
         #expect(edit.priority == 4)
         #expect(edit.queue == "slow")
         #expect(edit.categories == [])
         var stored = Policy()
-        stored.deadline = 5
-        stored.grace = 7
-        stored.timeout = 9
+        stored.deadline = .zero + .nanoseconds(5)
+        stored.grace = .nanoseconds(7)
+        stored.timeout = .nanoseconds(9)
         let policy = edit.applied(to: stored)
-        #expect(policy.deadline == nil && policy.grace == 7 && policy.timeout == 300_000_000_000)
-        #expect(policy.notBefore == 10_000_000_100)
+        #expect(policy.deadline == nil && policy.grace == .nanoseconds(7) && policy.timeout == .seconds(300))
+        #expect(policy.notBefore == .zero + .nanoseconds(10_000_000_100))
         #expect(
             throws: GraphRefusal(problems: [
                 GraphProblem(key: "directory", message: "cannot be changed any more"),
@@ -161,8 +161,8 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
             ])
         ) {
             try OperationEdit(
-                JSONObject([.init("directory", "/x"), .init("prioriti", 1), .init("timeout", 0)]), now: 0)
+                JSONObject([.init("directory", "/x"), .init("prioriti", 1), .init("timeout", 0)]), now: .zero)
         }
-        #expect(throws: GraphRefusal.self) { try OperationEdit(JSONObject(), now: 0) }
+        #expect(throws: GraphRefusal.self) { try OperationEdit(JSONObject(), now: .zero) }
     }
 }

@@ -346,7 +346,7 @@ import Testing
 
     @Test(arguments: keys) func `stored details are read back as they were written`(key: String) throws {
         for value in try form(of: key).taken {
-            var decoder = GraphDecoder(now: 0)
+            var decoder = GraphDecoder(now: .zero)
             decoder.add(Array(operation(key, value).utf8))
             let graph = try decoder.finish()
             guard let index = graph.operations.first?.details, index >= 0 else { continue }

@@ -47,7 +47,7 @@ import Testing
         guard case .control(let error) = failure else { return #expect(Bool(false), "\(text)") }
         #expect(String(decoding: Reply.frame(error).dropLast(), as: UTF8.self) == text)
         guard case .invalidOperation = error, case .submit(let submit) = request else { return }
-        var decoder = GraphDecoder(now: 0)
+        var decoder = GraphDecoder(now: .zero)
         decoder.add(submit.operations.bytes)
         do throws(GraphRefusal) {
             _ = try decoder.finish()

@@ -25,8 +25,8 @@ import Testing
             $0.id = id
             $0.state = state
             $0.command = [command]
-            $0.startedAt = start.map { InstantText.format($0 * 1_000_000_000) }
-            $0.finishedAt = end.map { InstantText.format($0 * 1_000_000_000) }
+            $0.startedAt = start.map { InstantText.format(.zero + .seconds($0)) }
+            $0.finishedAt = end.map { InstantText.format(.zero + .seconds($0)) }
             $0.outcome = end == nil ? nil : .succeeded
         }
     }

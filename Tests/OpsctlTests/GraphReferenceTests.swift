@@ -24,7 +24,7 @@ import Testing
     @Test(arguments: OperationKey.allCases.filter { !$0.isOfFiles }) func `the example of each key is accepted`(
         key: OperationKey
     ) throws {
-        var decoder = GraphDecoder(now: 0)
+        var decoder = GraphDecoder(now: .zero)
         let command = [.command, .shell, .operations, .limit, .http].contains(key) ? "" : #", "command": ["true"]"#
         let group = key == .limit ? #", "operations": [{"command": ["true"]}]"# : ""
         let others =

@@ -145,7 +145,7 @@ struct LaunchesBeforeCommit: Perturbation {
 struct ForgetsBackoff: Perturbation {
     mutating func hears(_ event: Event, _ core: inout Scheduler, at now: Moment) -> Event {
         guard case .submit(var submission) = event else { return event }
-        for place in submission.policies.indices { submission.policies[place].retry?.backoff = 0 }
+        for place in submission.policies.indices { submission.policies[place].retry?.backoff = .zero }
         return .submit(submission)
     }
 }
@@ -373,7 +373,7 @@ struct KeepsAnotherRate: Perturbation {
         var altered = transition
         altered.changes = transition.changes.map { change in
             guard case .categorySet(var settings) = change, let rate = settings.rate else { return change }
-            settings.rate = Rate(count: rate.count, interval: rate.interval + 500_000_000)
+            settings.rate = Rate(count: rate.count, interval: rate.interval + .milliseconds(500))
             return .categorySet(settings)
         }
         return altered

@@ -29,7 +29,7 @@ struct StoreWriter {
     /// Returns three operations in a row, the first of which has run.
     private static func turn(graph: Int64, first: Int64, after sequence: Int64) -> (Transition, SubmissionTexts) {
         let id = OperationID(first)
-        let at = Moment(monotonic: graph, wall: 1_700_000_000_000_000_000 + graph)
+        let at = Moment(monotonic: .zero, wall: .zero + .seconds(1_700_000_000)) + .nanoseconds(graph)
         var submission = Submission()
         submission.operations = [Draft(), Draft(), Draft()]
         submission.edges = [DraftEdge(from: 1, on: .local(0)), DraftEdge(from: 2, on: .local(1))]

@@ -39,7 +39,7 @@ public struct OpsOperationKeys: Sendable {
     /// Returns a duration in the format of graph files; nil for an infinite one.
     static func milliseconds(_ seconds: Double) -> String? {
         guard seconds.isFinite else { return nil }
-        let longest = Double(Limits.duration / 1_000_000)
+        let longest = Double(Limits.duration.milliseconds)
         return "\(Int64(min(max(seconds * 1000, -longest), longest).rounded(.up)))ms"
     }
 

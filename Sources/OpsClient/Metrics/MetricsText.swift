@@ -26,7 +26,7 @@ public struct MetricsText {
 
     public var text: String { writer.finished }
 
-    public init(_ status: StatusReply, _ metrics: MetricsReply, now: Int64) {
+    public init(_ status: StatusReply, _ metrics: MetricsReply, now: WallInstant) {
         let queues = Self.bounded(metrics.queues)
         addDaemon(status, metrics)
         addOperations(status, metrics.queues, now: now)
@@ -42,7 +42,7 @@ public struct MetricsText {
         }
         if let start = InstantText.parse(status.startedAt) {
             writer.family("opsd_start_time_seconds", .gauge, unit: "seconds", "Start of the daemon, as a Unix time.") {
-                $0.sample(Double(start / 1_000_000) / 1000)
+                $0.sample((start - .zero).inSeconds)
             }
         }
         writer.family("opsd_state", .gauge, "State of the daemon: 1 for the current state.") {
@@ -75,7 +75,7 @@ public struct MetricsText {
         }
     }
 
-    private mutating func addOperations(_ status: StatusReply, _ queues: [QueueMetricsRow], now: Int64) {
+    private mutating func addOperations(_ status: StatusReply, _ queues: [QueueMetricsRow], now: WallInstant) {
         let counts = status.counts
         writer.family("opsd_operations", .gauge, "Stored operations by state.") {
             let states = [
@@ -90,7 +90,7 @@ public struct MetricsText {
         ) { $0.sample(queues.map { $0.readyAge(now: now) }.max() ?? 0) }
     }
 
-    private mutating func addQueues(_ queues: [QueueMetricsRow], now: Int64) {
+    private mutating func addQueues(_ queues: [QueueMetricsRow], now: WallInstant) {
         writer.family("opsd_operations_finished", .counter, "Finished operations by queue and outcome.") {
             for queue in queues {
                 for (outcome, count) in queue.finished.byName {
@@ -146,7 +146,7 @@ public struct MetricsText {
             for schedule in schedules {
                 guard let instant = schedule.lastSuccess.flatMap({ InstantText.parse($0) }) else { continue }
                 $0.sample(
-                    Double(instant / 1_000_000) / 1000, ["schedule": schedule.name, "user": schedule.user])
+                    (instant - .zero).inSeconds, ["schedule": schedule.name, "user": schedule.user])
             }
         }
         writer.family("opsd_schedule_missed", .gauge, "Instants of a schedule that were missed, as far as recorded.") {
@@ -194,8 +194,8 @@ public struct MetricsText {
 }
 
 extension QueueMetricsRow {
-    fileprivate func readyAge(now: Int64) -> Double {
-        readySince.flatMap { InstantText.parse($0) }.map { Double(max(0, now - $0) / 1_000_000) / 1000 } ?? 0
+    fileprivate func readyAge(now: WallInstant) -> Double {
+        readySince.flatMap { InstantText.parse($0) }.map { max(.zero, now - $0).inSeconds } ?? 0
     }
 
     fileprivate mutating func add(_ other: QueueMetricsRow) {
@@ -234,4 +234,9 @@ extension OutcomeCountsRow {
         skipped += other.skipped
         interrupted += other.interrupted
     }
+}
+
+extension TimeSpan {
+    /// Seconds, in full milliseconds.
+    fileprivate var inSeconds: Double { Double(milliseconds) / 1000 }
 }

@@ -198,7 +198,7 @@ extension Scheduler {
     }
 
     /// Ends an attempt of which no process is left; an outcome that was decided before remains.
-    private mutating func end(_ index: ExecutionIndex, _ end: Resolution, at instant: Int64) {
+    private mutating func end(_ index: ExecutionIndex, _ end: Resolution, at instant: WallInstant) {
         if executions[index].resolution == nil {
             executions[index].resolution = end
             executions[index].endedAt = instant

@@ -30,8 +30,8 @@ struct Execution: Codable {
     var unconfirmed: [CategoryIndex] = []
     var process: LaunchedProcess?
     var exit: ProcessExit?
-    /// Wall instant at which its last process ended, as reported by the runner: opsd may have been away.
-    var endedAt: Int64?
+    /// Instant at which its last process ended, as reported by the runner: opsd may have been away.
+    var endedAt: WallInstant?
     /// Resolution that was decided first. It never changes.
     var resolution: Resolution?
     /// True if no process of its tree is alive.
@@ -50,11 +50,11 @@ struct Execution: Codable {
     var isAssumed = false
     /// A dependency that failed in the meantime. It counts only if this attempt turns out not to have started.
     var missed: Missed?
-    /// Monotonic instant of its timeout; while frozen, the rest of the time is in `timeoutLeft`.
-    var timeoutAt: Int64?
-    var timeoutLeft: Int64?
+    /// Instant of its timeout; while frozen, the rest of the time is in `timeoutLeft`.
+    var timeoutAt: MonotonicInstant?
+    var timeoutLeft: TimeSpan?
     /// Timeout as stored, until the runner has confirmed the attempt.
-    var timeoutDue: Int64?
+    var timeoutDue: MonotonicInstant?
 
     /// True if it counts for the limits of its queue and its group.
     var countsForLimits: Bool { slot != nil || hasFreedSlot || isInFlight }
@@ -73,10 +73,10 @@ struct Inquiry: Codable {
     /// Number of the evaluation; a result with an earlier number is ignored.
     var token: Int64
     var isEvaluating: Bool
-    /// Monotonic instant until which a true result is valid.
-    var validUntil: Int64?
-    /// Monotonic instant at which conditions that were false are evaluated again.
-    var nextEvaluationAt: Int64?
+    /// Instant until which a true result is valid.
+    var validUntil: MonotonicInstant?
+    /// Instant at which conditions that were false are evaluated again.
+    var nextEvaluationAt: MonotonicInstant?
     var falseIndex: Int32 = 0
 }
 
@@ -104,6 +104,6 @@ struct FinishedOperation: Equatable, Codable {
 struct Run: Codable {
     var number: Int32
     var attempts: Int32
-    /// End of its back-off on both clocks; 0 if there is none.
-    var restsUntil = Moment(monotonic: 0, wall: 0)
+    /// End of its back-off on both clocks; zero if there is none.
+    var restsUntil = Moment.zero
 }

@@ -4,8 +4,8 @@ struct OperationRow: Codable {
     /// that a longer one gives a lower number. Without an estimate it is the id, so an estimate never overtakes others.
     private var rank: UInt64
     var origin: OperationOrigin
-    /// Wall instant at which it became ready. Ageing counts from it.
-    var readyAt: Int64 = 0
+    /// Instant at which it became ready. Ageing counts from it.
+    var readyAt = WallInstant.zero
     /// The group or producer around it.
     @Packed var parent: OperationIndex? = nil
     /// Its `Group`; nil for an operation that has no children and is no group.

@@ -24,7 +24,7 @@ public enum Cause: Hashable, Sendable, Codable {
     case outOfMemory
     /// The process could not be made: the step that failed and its errno.
     case cannotStart(step: String, errno: Int32)
-    case ranLongerThan(nanoseconds: Int64)
+    case ranLongerThan(TimeSpan)
     case deadlinePassed
     /// `by` is the name of a user, `reason` the text that this user gave.
     case cancelledBy(String, reason: String?)
@@ -55,6 +55,9 @@ public enum Cause: Hashable, Sendable, Codable {
     case engine(String)
     /// Succeeded without an attempt, because a condition with `succeed` was false.
     case upToDate
+
+    /// Records of turns contain the time of `ranLongerThan` under this name.
+    private enum RanLongerThanCodingKeys: String, CodingKey { case _0 = "nanoseconds" }
 
     /// The operation at which a cascade of skips began, and its outcome.
     public struct Root: Hashable, Sendable, Codable {

@@ -73,15 +73,15 @@ struct ConditionQueue: Codable {
         return true
     }
 
-    /// Keeps a true result until an instant of the monotonic clock.
-    mutating func setValid(_ operation: OperationIndex, until instant: Int64) {
+    /// Keeps a true result until an instant.
+    mutating func setValid(_ operation: OperationIndex, until instant: MonotonicInstant) {
         inquiries[operation]?.validUntil = instant
     }
 
     mutating func setFalse(_ operation: OperationIndex, index: Int32) { inquiries[operation]?.falseIndex = index }
 
-    /// Has conditions that were false evaluated again at an instant of the monotonic clock.
-    mutating func repeatEvaluation(of operation: OperationIndex, at instant: Int64) {
+    /// Has conditions that were false evaluated again at an instant.
+    mutating func repeatEvaluation(of operation: OperationIndex, at instant: MonotonicInstant) {
         inquiries[operation]?.nextEvaluationAt = instant
     }
 

@@ -11,30 +11,30 @@ struct SlotTimes: Codable {
 
     private struct Account: Codable {
         let key: Key
-        /// Nanoseconds, as they counted at the monotonic instant `at`.
-        var used: Int64 = 0
-        var at: Int64
+        /// Slot time as it counted at the instant `at`.
+        var used = TimeSpan.zero
+        var at: MonotonicInstant
         /// Number of processes that use slot time now.
         var running: Int32 = 0
 
-        mutating func advance(to now: Int64) {
+        mutating func advance(to now: MonotonicInstant) {
             guard now > at else { return }
             if (now - at) / SlotTimes.minute > SlotTimes.minutesRemembered {
                 // All earlier time is forgotten. The running processes have used as much as was forgotten since.
                 at = SlotTimes.endOfMinute(now) - SlotTimes.minute
-                used = Int64(running) * SlotTimes.minute * (SlotTimes.divisor - 1)
+                used = SlotTimes.minute * (Int64(running) * (SlotTimes.divisor - 1))
             }
             while case let end = SlotTimes.endOfMinute(at), end <= now {
-                used += Int64(running) * (end - at)
-                used -= (used + SlotTimes.divisor - 1) / SlotTimes.divisor
+                used += (end - at) * Int64(running)
+                used -= (used + .nanoseconds(SlotTimes.divisor - 1)) / SlotTimes.divisor
                 at = end
             }
-            used += Int64(running) * (now - at)
+            used += (now - at) * Int64(running)
             at = now
         }
     }
 
-    private static let minute: Int64 = 60_000_000_000
+    private static let minute = TimeSpan.minutes(1)
     private static let divisor: Int64 = 32
     /// Number of minutes after which less than a millionth is left.
     private static let minutesRemembered: Int64 = 440
@@ -42,13 +42,13 @@ struct SlotTimes: Codable {
     private var accounts = Pool<Account, AccountIndex>()
     private var index: [Key: AccountIndex] = [:]
 
-    private static func endOfMinute(_ instant: Int64) -> Int64 {
-        let past = instant % minute
-        return instant - (past < 0 ? past + minute : past) + minute
+    private static func endOfMinute(_ instant: MonotonicInstant) -> MonotonicInstant {
+        let past = TimeSpan(nanoseconds: instant.nanoseconds % minute.nanoseconds)
+        return instant - (past < .zero ? past + minute : past) + minute
     }
 
     /// Returns the account of a user in a fair queue, which begins at an instant if there is none yet.
-    mutating func account(_ queue: QueueIndex, _ user: UInt32?, at instant: Int64) -> AccountIndex {
+    mutating func account(_ queue: QueueIndex, _ user: UInt32?, at instant: MonotonicInstant) -> AccountIndex {
         let key = Key(queue: queue, user: user)
         if let known = index[key] { return known }
         let account = accounts.insert(Account(key: key, at: instant))
@@ -58,30 +58,30 @@ struct SlotTimes: Codable {
 
     func find(_ queue: QueueIndex, _ user: UInt32?) -> AccountIndex? { index[Key(queue: queue, user: user)] }
 
-    /// Returns the slot time of an account in nanoseconds, as it counts now.
-    mutating func used(_ account: AccountIndex, at now: Int64) -> Int64 {
+    /// Returns the slot time of an account as it counts now.
+    mutating func used(_ account: AccountIndex, at now: MonotonicInstant) -> TimeSpan {
         accounts[account].advance(to: now)
         return accounts[account].used
     }
 
     /// Returns the slot time of an account without changing anything.
-    func reading(_ account: AccountIndex, at now: Int64) -> Int64 {
+    func reading(_ account: AccountIndex, at now: MonotonicInstant) -> TimeSpan {
         var copy = accounts[account]
         copy.advance(to: now)
         return copy.used
     }
 
     /// Counts a process that starts or ends; returns the slot time until then.
-    mutating func count(_ account: AccountIndex, _ step: Int32, at now: Int64) -> Int64 {
+    mutating func count(_ account: AccountIndex, _ step: Int32, at now: MonotonicInstant) -> TimeSpan {
         accounts[account].advance(to: now)
         accounts[account].running += step
         return accounts[account].used
     }
 
     /// Restores stored slot time.
-    mutating func restore(_ queue: QueueIndex, _ user: UInt32?, used: Int64, at instant: Int64) {
+    mutating func restore(_ queue: QueueIndex, _ user: UInt32?, used: TimeSpan, at instant: MonotonicInstant) {
         let account = account(queue, user, at: instant)
-        accounts[account].used = max(0, used)
+        accounts[account].used = max(.zero, used)
         accounts[account].at = instant
     }
 
@@ -106,7 +106,7 @@ struct SlotTimes: Codable {
         for key in running.keys where index[key] == nil {
             broken.append("16: user \(key.user ?? 0) has no slot time in queue \(key.queue.rawValue)")
         }
-        for account in accounts.indices where accounts[account].used < 0 {
+        for account in accounts.indices where accounts[account].used < .zero {
             broken.append("16: slot time of account \(account.rawValue) is negative")
         }
         return broken

@@ -1,8 +1,28 @@
+/// A kind of timer. All timers of its type run on one clock.
+protocol TimerKind: RawRepresentable<UInt8>, Hashable, Sendable, Codable {
+    associatedtype Instant: ClockInstant
+}
+
+/// Timers that count from a start. Records of turns contain their numbers.
+enum MonotonicTimer: UInt8, TimerKind {
+    typealias Instant = MonotonicInstant
+    case timeout = 0
+    case backoff = 1
+    case recheck = 2
+}
+
+/// Timers at instants that users name, and of ageing. Records of turns contain their numbers.
+enum WallTimer: UInt8, TimerKind {
+    typealias Instant = WallInstant
+    case deadline = 3
+    case notBefore = 4
+    case aging = 5
+}
+
 /// The timers of one clock, soonest first.
-struct TimerHeap: Sendable, Codable {
-    enum Kind: UInt8, Sendable, Codable { case timeout, backoff, recheck, deadline, notBefore, aging }
-    struct Entry: HeapEntry, Sendable {
-        var at: Int64
+struct TimerHeap<Kind: TimerKind>: Sendable, Codable {
+    struct Entry: HeapEntry, Hashable, Sendable {
+        var at: Kind.Instant
         var id: Int64
         var kind: Kind
 
@@ -33,5 +53,10 @@ struct TimerHeap: Sendable, Codable {
     mutating func sweep(keeping isLive: (Entry) -> Bool) {
         heap.sweep(keeping: isLive)
         stale = 0
+    }
+
+    /// Removes stale entries that are first.
+    mutating func dropStaleFirst(keeping isLive: (Entry) -> Bool) {
+        while let first, !isLive(first) { removeFirst() }
     }
 }

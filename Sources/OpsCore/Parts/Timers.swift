@@ -3,8 +3,30 @@
 /// Entries are not removed when they become stale. A stale entry stays until it is first, or until most entries are
 /// stale and are swept out.
 struct Timers: Sendable, Codable {
-    private var monotonic = TimerHeap()
-    private var wall = TimerHeap()
+    /// A timer of either clock.
+    enum Entry: Equatable {
+        case monotonic(TimerHeap<MonotonicTimer>.Entry)
+        case wall(TimerHeap<WallTimer>.Entry)
+
+        /// Id of the operation.
+        var id: Int64 {
+            switch self {
+            case .monotonic(let entry): entry.id
+            case .wall(let entry): entry.id
+            }
+        }
+
+        /// True if the operation ends when the timer is due.
+        var endsOperation: Bool {
+            switch self {
+            case .monotonic(let entry): entry.kind == .timeout
+            case .wall(let entry): entry.kind == .deadline
+            }
+        }
+    }
+
+    private var monotonic = TimerHeap<MonotonicTimer>()
+    private var wall = TimerHeap<WallTimer>()
 
     var isEmpty: Bool { monotonic.first == nil && wall.first == nil }
 
@@ -17,56 +39,50 @@ struct Timers: Sendable, Codable {
         return false
     }
 
-    /// Sets a timer, on the clock of its kind.
-    mutating func set(_ kind: TimerHeap.Kind, of operation: Int64, at instant: Int64) {
-        let entry = TimerHeap.Entry(at: instant, id: operation, kind: kind)
-        if kind.isMonotonic { monotonic.add(entry) } else { wall.add(entry) }
+    mutating func set(_ kind: MonotonicTimer, of operation: Int64, at instant: MonotonicInstant) {
+        monotonic.add(TimerHeap.Entry(at: instant, id: operation, kind: kind))
     }
 
-    /// The next entry whose instant has come, the monotonic clock's first.
-    func firstDue(at now: Moment) -> TimerHeap.Entry? {
-        if let first = monotonic.first, first.at <= now.monotonic { return first }
-        return wall.first.flatMap { $0.at <= now.wall ? $0 : nil }
+    mutating func set(_ kind: WallTimer, of operation: Int64, at instant: WallInstant) {
+        wall.add(TimerHeap.Entry(at: instant, id: operation, kind: kind))
     }
 
-    /// Removes the first entry of the clock of `kind`.
-    mutating func removeFirst(_ kind: TimerHeap.Kind) {
-        if kind.isMonotonic { monotonic.removeFirst() } else { wall.removeFirst() }
+    /// Returns the next timer that is due, those of the monotonic clock first.
+    func firstDue(at now: Moment) -> Entry? {
+        if let first = monotonic.first, first.at <= now.monotonic { return .monotonic(first) }
+        return wall.first.flatMap { $0.at <= now.wall ? .wall($0) : nil }
     }
 
-    /// Counts one entry of the clock of `kind` as stale; true when it is time to `sweep` that clock.
-    mutating func noteStale(_ kind: TimerHeap.Kind) -> Bool {
-        kind.isMonotonic ? monotonic.markStale() : wall.markStale()
+    /// Removes the first timer of the clock of an entry.
+    mutating func removeFirst(_ entry: Entry) {
+        switch entry {
+        case .monotonic: monotonic.removeFirst()
+        case .wall: wall.removeFirst()
+        }
     }
 
-    /// Forgets the stale entries of the clock of `kind`.
-    mutating func sweep(_ kind: TimerHeap.Kind, keeping isLive: (TimerHeap.Entry) -> Bool) {
-        if kind.isMonotonic { monotonic.sweep(keeping: isLive) } else { wall.sweep(keeping: isLive) }
+    /// Counts one timer of the monotonic clock as stale; returns true when it is time to sweep that clock.
+    mutating func noteStale(_: MonotonicTimer) -> Bool { monotonic.markStale() }
+
+    /// Counts one timer of the wall clock as stale; returns true when it is time to sweep that clock.
+    mutating func noteStale(_: WallTimer) -> Bool { wall.markStale() }
+
+    /// Forgets the stale timers of the monotonic clock.
+    mutating func sweepMonotonic(keeping isLive: (Entry) -> Bool) { monotonic.sweep { isLive(.monotonic($0)) } }
+
+    /// Forgets the stale timers of the wall clock.
+    mutating func sweepWall(keeping isLive: (Entry) -> Bool) { wall.sweep { isLive(.wall($0)) } }
+
+    /// Removes stale timers that are first on their clock, so that none of them wakes the daemon.
+    mutating func dropStaleFirst(keeping isLive: (Entry) -> Bool) {
+        monotonic.dropStaleFirst { isLive(.monotonic($0)) }
+        wall.dropStaleFirst { isLive(.wall($0)) }
     }
 
-    /// Removes stale entries that are first on their clock, so that none of them wakes the daemon.
-    mutating func dropStaleFirst(keeping isLive: (TimerHeap.Entry) -> Bool) {
-        while let first = monotonic.first, !isLive(first) { monotonic.removeFirst() }
-        while let first = wall.first, !isLive(first) { wall.removeFirst() }
-    }
-
-    var entries: [TimerHeap.Entry] { monotonic.entries + wall.entries }
+    var monotonicEntries: [TimerHeap<MonotonicTimer>.Entry] { monotonic.entries }
+    var wallEntries: [TimerHeap<WallTimer>.Entry] { wall.entries }
 
     func checkInvariants() -> [String] {
-        let misplaced =
-            monotonic.entries.contains { !$0.kind.isMonotonic } || wall.entries.contains { $0.kind.isMonotonic }
-        let isSorted = monotonic.isSorted && wall.isSorted
-        return (misplaced ? ["timers: an entry is on the other clock"] : [])
-            + (isSorted ? [] : ["timers: a heap is out of order"])
-    }
-}
-
-extension TimerHeap.Kind {
-    /// Timers that count from a start run on the monotonic clock, instants that users name on the wall clock.
-    var isMonotonic: Bool {
-        switch self {
-        case .timeout, .backoff, .recheck: true
-        case .deadline, .notBefore, .aging: false
-        }
+        monotonic.isSorted && wall.isSorted ? [] : ["timers: a heap is out of order"]
     }
 }

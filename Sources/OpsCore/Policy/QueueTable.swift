@@ -2,7 +2,7 @@
 struct Queue: Codable {
     var name: String
     var limit: Int32?
-    var aging: Int64?
+    var aging: TimeSpan?
     var isSuspended = false
     /// Executor of operations that name none; nil: the runner.
     var executor: String?

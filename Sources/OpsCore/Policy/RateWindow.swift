@@ -1,9 +1,8 @@
 /// A limit of starts: at most `count` in any interval of this length.
 public struct Rate: Hashable, Sendable, Codable {
     public var count: Int32
-    /// Length in nanoseconds of elapsed time.
-    public var interval: Int64
-    public init(count: Int32, interval: Int64) {
+    public var interval: TimeSpan
+    public init(count: Int32, interval: TimeSpan) {
         self.count = count
         self.interval = interval
     }
@@ -16,7 +15,7 @@ public struct Rate: Hashable, Sendable, Codable {
 struct RateWindow: Codable {
     private(set) var rate: Rate
     /// Instants of confirmed starts, the oldest at `first`: at most `rate.count`.
-    private var starts: [Int64] = []
+    private var starts: [MonotonicInstant] = []
     private var first = 0
     /// Number of starts whose process has not been reported.
     private(set) var unconfirmed: Int32 = 0
@@ -26,10 +25,10 @@ struct RateWindow: Codable {
     private var count: Int { starts.count - first }
 
     /// Earliest instant at which one more may start; nil while that is unknown, since too many are unconfirmed.
-    var nextStart: Int64? {
+    var nextStart: MonotonicInstant? {
         // As many of the confirmed starts must be older than the interval.
         let excess = count + Int(unconfirmed) - Int(rate.count) + 1
-        guard excess > 0 else { return .min }
+        guard excess > 0 else { return .distantPast }
         return excess <= count ? starts[first + excess - 1] + rate.interval : nil
     }
 
@@ -42,13 +41,13 @@ struct RateWindow: Codable {
     mutating func begin() { unconfirmed += 1 }
 
     /// Counts a start at this instant.
-    mutating func add(_ instant: Int64) {
+    mutating func add(_ instant: MonotonicInstant) {
         starts.append(max(instant, starts.last ?? instant))
         trim()
     }
 
     /// Counts an unconfirmed start at this instant. A start that began before the rate was set counts too.
-    mutating func confirm(_ instant: Int64) {
+    mutating func confirm(_ instant: MonotonicInstant) {
         unconfirmed = max(0, unconfirmed - 1)
         add(instant)
     }

@@ -17,8 +17,8 @@ struct Staging: Equatable, Codable {
         case unsupported
         /// The runner holds nothing and can be given launches.
         case empty
-        /// Monotonic instant at which the launches are revoked if none of them has started until then.
-        case staged(until: Int64)
+        /// Instant at which the launches are revoked if none of them has started until then.
+        case staged(until: MonotonicInstant)
         /// An attempt did not succeed: the runner starts nothing more, and some staged launches can never start.
         case spoiled
         /// The launches are revoked, and the runner has not confirmed it.
@@ -43,7 +43,7 @@ struct Staging: Equatable, Codable {
     }
 
     /// The instant at which the staged launches must be revoked.
-    var deadline: Int64? { if case .staged(let until) = state { until } else { nil } }
+    var deadline: MonotonicInstant? { if case .staged(let until) = state { until } else { nil } }
 
     /// Returns whether the staged launches must be revoked before a turn ends.
     func mustRevoke(at now: Moment) -> Bool {
@@ -69,13 +69,13 @@ struct Staging: Equatable, Codable {
 
     // MARK: Launches
 
-    mutating func stage(_ operation: OperationIndex, until: Int64) {
+    mutating func stage(_ operation: OperationIndex, until: MonotonicInstant) {
         launches.append(operation)
         state = .staged(until: until)
     }
 
     /// Removes a launch that the runner has started. The others stay staged until the new instant.
-    mutating func start(_ operation: OperationIndex, until: Int64) {
+    mutating func start(_ operation: OperationIndex, until: MonotonicInstant) {
         launches.removeAll { $0 == operation }
         if launches.isEmpty {
             state = .empty

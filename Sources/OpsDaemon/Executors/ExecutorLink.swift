@@ -27,11 +27,11 @@ final class ExecutorLink {
 
     /// True if the executor has greeted and takes attempts.
     private(set) var isConnected = false
-    /// Wall instant of the last change of the connection.
-    private(set) var since: Int64
+    /// Instant of the last change of the connection.
+    private(set) var since: WallInstant
 
-    private static let firstDelay: Int64 = 20_000_000
-    private static let longestDelay: Int64 = 10_000_000_000
+    private static let firstDelay = TimeSpan.milliseconds(20)
+    private static let longestDelay = TimeSpan.seconds(10)
 
     var name: String { configuration.name }
     var isBuiltIn: Bool { configuration.isBuiltIn }
@@ -134,7 +134,7 @@ final class ExecutorLink {
     /// Ends the program if opsd has started it.
     func stopOwn() {
         guard isConnected, !starter.isStartedByOthers else { return }
-        send(.stop(grace: 0))
+        send(.stop(grace: .zero))
         flush()
     }
 

@@ -7,14 +7,14 @@ internal import OpsSystemd
 final class ExecutorLinks {
     private let state: String
     private let configurationPath: String
-    private let startedAt: Int64
+    private let startedAt: WallInstant
     private let turns: Turns
     private let loop: EventLoop
     private let log: DaemonLog
     private var links: [String: ExecutorLink] = [:]
 
     init(
-        state: String, configurationPath: String, startedAt: Int64, turns: Turns, loop: EventLoop, log: DaemonLog
+        state: String, configurationPath: String, startedAt: WallInstant, turns: Turns, loop: EventLoop, log: DaemonLog
     ) {
         self.state = state
         self.configurationPath = configurationPath
@@ -59,8 +59,8 @@ final class ExecutorLinks {
 
     func isConnected(_ name: String) -> Bool { links[name]?.isConnected ?? false }
 
-    /// Wall instant of the last change of a connection.
-    func since(_ name: String) -> Int64 { links[name]?.since ?? startedAt }
+    /// Instant of the last change of a connection.
+    func since(_ name: String) -> WallInstant { links[name]?.since ?? startedAt }
 
     /// Sends a launch; throws the cause of failure of an attempt that is larger than a frame.
     func send(_ request: LaunchRequest, to name: String) throws(SystemError) { try links[name]?.send(launch: request) }

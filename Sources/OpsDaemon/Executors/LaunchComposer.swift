@@ -60,7 +60,7 @@ final class LaunchComposer {
         // One of the leftover processes may still report the result; opsd ends them once it is decided.
         request.leftovers = policy.completion == .notify ? .wait : policy.leftovers
         request.grace = policy.grace
-        request.timeLimit = policy.timeout(inAttempt: attemptInRun) ?? 0
+        request.timeLimit = policy.timeout(inAttempt: attemptInRun) ?? .zero
         details.apply(to: &request) { value, key in
             guard let scale = policy.retry?.scale else { return value }
             let scaled = scale.value(value, of: key, inAttempt: attemptInRun)
@@ -93,7 +93,7 @@ final class LaunchComposer {
         var request = LaunchRequest(
             attempt: attempt, slot: -1, arguments: arguments, environment: try environment(texts, details),
             directory: details.directory, umask: details.umask, user: try launchUser(texts, details),
-            grace: 1_000_000_000)
+            grace: .seconds(1))
         for variable in own(attempt, texts) + extra { request.environment.append(variable) }
         try requireRoom(for: request)
         return request

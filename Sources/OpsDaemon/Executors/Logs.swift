@@ -57,7 +57,7 @@ final class Logs {
 
     private func setAside(from next: OperationID, in all: String) throws(SystemError) -> String? {
         guard Files.isDirectory(all) else { return nil }
-        let aside = "\(all)/aside-\(Clock.read().wall / 1_000_000_000)"
+        let aside = "\(all)/aside-\(Clock.read().wall.nanoseconds / 1_000_000_000)"
         var strangers: [String] = []
         for thousand in try Files.list(all) {
             guard let number = Int64(thousand), number >= next.rawValue / 1000 else { continue }

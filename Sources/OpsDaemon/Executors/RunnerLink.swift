@@ -63,8 +63,8 @@ final class RunnerLink {
     /// Pid of the runner that greeted the daemon last.
     private(set) var lastPid: Int32?
 
-    private static let firstDelay: Int64 = 2_000_000
-    private static let longestDelay: Int64 = 1_000_000_000
+    private static let firstDelay = TimeSpan.milliseconds(2)
+    private static let longestDelay = TimeSpan.seconds(1)
 
     /// `greeted` is called when a runner has greeted that starts operations.
     init(
@@ -169,7 +169,7 @@ final class RunnerLink {
     /// Ends the runner if opsd has started it and it has no operations left.
     func stopOwn() {
         guard isConnected, !starter.isStartedByOthers else { return }
-        send(.stop(grace: 0))
+        send(.stop(grace: .zero))
         flush()
     }
 
@@ -290,7 +290,7 @@ final class RunnerLink {
         do {
             try handleReceivedReports()
             while staged.count > takenBack {
-                let left = (end - Clock.read().monotonic) / 1_000_000
+                let left = (end - Clock.read().monotonic).milliseconds
                 guard left > 0 else {
                     throw SystemError("read the launches that the runner has started", errno: SystemError.timedOut)
                 }

@@ -11,12 +11,12 @@ final class RunnerPulse {
     private let isNeeded: () -> Bool
     private let ping: () -> Void
     private let giveUp: () -> Void
-    private let alarm: Alarm
-    private var lastReportAt: Int64 = 0
+    private let alarm: Alarm<MonotonicInstant>
+    private var lastReportAt = MonotonicInstant.zero
     /// Instant of the first question that has no answer.
-    private var askedAt: Int64?
-    /// Monotonic instant of the first question that had no answer in time.
-    private var silentSince: Int64?
+    private var askedAt: MonotonicInstant?
+    /// Instant of the first question that had no answer in time.
+    private var silentSince: MonotonicInstant?
     private var waiting: [() -> Void] = []
 
     /// `isNeeded`: returns whether the runner has processes. `giveUp` is called once for each silence.
@@ -35,8 +35,8 @@ final class RunnerPulse {
 
     private var isSilent: Bool { silentSince != nil }
 
-    /// Nanoseconds since the first unanswered question; nil if the runner answers.
-    var silence: Int64? { silentSince.map { Clock.read().monotonic - $0 } }
+    /// Time since the first unanswered question; nil if the runner answers.
+    var silence: TimeSpan? { silentSince.map { Clock.read().monotonic - $0 } }
 
     /// Records that the runner has to answer: a connection waits for its greeting, or a ping was sent.
     func recordQuestion() {
@@ -84,7 +84,7 @@ final class RunnerPulse {
         }
     }
 
-    private func fallSilent(since instant: Int64) {
+    private func fallSilent(since instant: MonotonicInstant) {
         silentSince = instant
         log.write(
             .error, "opsd-runner does not answer: nothing starts, ends or is cancelled until it does",

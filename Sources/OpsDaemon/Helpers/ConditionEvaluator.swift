@@ -15,7 +15,7 @@ final class ConditionEvaluator {
         let operation: OperationID
         let token: Int64
         let conditions: [Condition]
-        /// Monotonic instant at which conditions without a result count as false.
+        /// Instant at which conditions without a result count as false.
         let deadline = Clock.read().monotonic + Limits.evaluation
         var index = 0
         var helper: AttemptID?
@@ -187,7 +187,7 @@ final class ConditionEvaluator {
         proceed(evaluation)
     }
 
-    private static let usualTimeout: Int64 = 10_000_000_000
+    private static let usualTimeout = TimeSpan.seconds(10)
     /// Script that exits with 0 if a file is missing or an output is older than an input, and else with 1. IFS is
     /// empty, so that an unquoted variable is only expanded as a pattern. A pattern of inputs may match nothing.
     private static let newer = """
@@ -212,12 +212,13 @@ final class ConditionEvaluator {
         """
 
     private func send(
-        _ arguments: [String], _ timeout: Int64, _ detail: String, _ evaluation: Evaluation, falseStatus: Int32? = nil
+        _ arguments: [String], _ timeout: TimeSpan, _ detail: String, _ evaluation: Evaluation,
+        falseStatus: Int32? = nil
     ) throws -> Finding {
         guard let request = try composer.helper(of: evaluation.operation, arguments) else {
             return .known(isTrue: false, detail: "the operation is not in the store")
         }
-        let left = max(evaluation.deadline - Clock.read().monotonic, 0)
+        let left = max(evaluation.deadline - Clock.read().monotonic, .zero)
         let helper = try helpers.start(request, timeout: min(timeout, left)) {
             [unowned self, unowned evaluation] result in
             self.ended(evaluation, result, detail, falseStatus: falseStatus)

@@ -33,8 +33,8 @@ final class GraphObservation {
         }
     }
 
-    /// Nanoseconds until the next attempt while the storage is unavailable.
-    private static let patience: Int64 = 1_000_000_000
+    /// Time until the next attempt while the storage is unavailable.
+    private static let patience = TimeSpan.seconds(1)
 
     init(
         turns: Turns, store: Store, history: History, observers: ObserverRunner, loop: EventLoop, log: DaemonLog
@@ -59,7 +59,7 @@ final class GraphObservation {
     private func watch(_ graph: GraphID) throws(StoreError) {
         guard let row = try history.observedGraph(graph), !row.ran.contains(.finish) else { return }
         // After a retry the operations that are left are counted at the next end.
-        watched[graph] = Watched(graph: row, left: row.since == 0 ? row.count : 0)
+        watched[graph] = Watched(graph: row, left: row.since == .zero ? row.count : 0)
     }
 
     /// Handles finishes of operations, after their commit.
@@ -130,7 +130,7 @@ final class GraphObservation {
     }
 
     private func recordRun(of moments: Set<GraphObservers.Moment>, of graph: GraphID) throws(StoreError) {
-        if moments.contains(.finish), try history.progress(of: graph, since: 0).unfinished > 0 {
+        if moments.contains(.finish), try history.progress(of: graph, since: .zero).unfinished > 0 {
             // The graph was retried while the observer of its end waited or ran.
             try store.restartObservers(of: graph, at: Moment.now().wall)
             try watch(graph)

@@ -12,7 +12,7 @@ final class HelperProcesses {
         var uid: UInt32?
         var result: HelperResult?
         /// Instant at which the helper is terminated; nil if it was terminated already.
-        var deadline: Int64?
+        var deadline: MonotonicInstant?
         let end: (HelperResult) -> Void
     }
 
@@ -41,7 +41,7 @@ final class HelperProcesses {
     /// Starts a helper. `end` is called once, unless the helper is stopped or this throws. Returns nil if there is no
     /// runner.
     func start(
-        _ request: LaunchRequest, timeout: Int64, end: @escaping (HelperResult) -> Void
+        _ request: LaunchRequest, timeout: TimeSpan, end: @escaping (HelperResult) -> Void
     ) throws(SystemError) -> AttemptID? {
         guard runner.isConnected else { return nil }
         lastNumber -= 1
@@ -83,7 +83,7 @@ final class HelperProcesses {
     /// Returns whether a helper was terminated.
     func isEnding(_ attempt: AttemptID) -> Bool { running[attempt].map { $0.deadline == nil } ?? false }
 
-    private static let grace: Int64 = 1_000_000_000
+    private static let grace = TimeSpan.seconds(1)
 
     // MARK: Reports of the runner
 

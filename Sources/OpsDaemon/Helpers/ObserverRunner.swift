@@ -124,7 +124,7 @@ final class ObserverRunner {
     }
 
     private func run(_ request: LaunchRequest, _ order: Order, of user: UInt32) throws {
-        let attempt = try runner.helpers.start(request, timeout: DaemonLimits.observerSeconds * 1_000_000_000) {
+        let attempt = try runner.helpers.start(request, timeout: DaemonLimits.observer) {
             [unowned self] result in
             self.orders.end(of: user)
             self.ended(order, of: user, result)

@@ -8,29 +8,29 @@ internal import OpsSystem
 /// children. So an operation that waits for a group waits for the slowest child.
 struct CriticalPath {
     private var ids: [OperationID] = []
-    private var runs: [Int64] = []
+    private var runs: [TimeSpan] = []
     private var groups: [OperationID?] = []
     private var edges: [Snapshot.Edge] = []
 
     mutating func add(_ node: GraphNode) {
         ids.append(node.id)
         groups.append(node.group)
-        var run: Int64 = 0
+        var run = TimeSpan.zero
         if !node.isGroup, let started = node.startedAt, let finished = node.finishedAt {
-            run = max(0, finished - started)
+            run = max(.zero, finished - started)
         }
         runs.append(run)
     }
 
     mutating func add(_ edge: Snapshot.Edge) { edges.append(edge) }
 
-    /// Returns the operations of the chain without groups, in order, and its length in nanoseconds.
-    func longest() -> ([OperationID], Int64) {
+    /// Returns the operations of the chain without groups, in order, and its length.
+    func longest() -> ([OperationID], TimeSpan) {
         let steps = points()
         var missing = [Int32](repeating: 0, count: steps.count)
         for list in steps { for next in list { missing[next] += 1 } }
         var free = steps.indices.filter { missing[$0] == 0 }
-        var best = [Int64](repeating: 0, count: steps.count)
+        var best = [TimeSpan](repeating: .zero, count: steps.count)
         var before = [Int](repeating: -1, count: steps.count)
         var last = -1
         var taken = 0
@@ -50,10 +50,10 @@ struct CriticalPath {
         var path: [OperationID] = []
         var point = last
         while point >= 0 {
-            if point % 2 == 1, runs[point / 2] > 0 { path.append(ids[point / 2]) }
+            if point % 2 == 1, runs[point / 2] > .zero { path.append(ids[point / 2]) }
             point = before[point]
         }
-        return (path.reversed(), last < 0 ? 0 : best[last])
+        return (path.reversed(), last < 0 ? .zero : best[last])
     }
 
     /// Returns the successors of each point: `2 * place` is the start of an operation, `2 * place + 1` its end.

@@ -25,21 +25,21 @@ struct SingleStep<Answer: Sendable>: Query {
     func proceed(_ history: History) throws -> Answer? { try read(history) }
 }
 
-/// Time limits of one query, in nanoseconds.
+/// Time limits of one query.
 struct QueryLimits: Sendable {
     /// Maximum length of one slice, after which queries of other users have their turn.
-    var slice: Int64 = 10_000_000
+    var slice = TimeSpan.milliseconds(10)
     /// Maximum time of a query in all; a longer one is refused.
-    var total: Int64 = 10_000_000_000
+    var total = TimeSpan.seconds(10)
     /// Maximum time of all queries in one turn of the loop; further ones are answered outside it.
-    var inLoop: Int64 = 4_000_000
+    var inLoop = TimeSpan.milliseconds(4)
 }
 
 /// A query took longer than its limit.
 struct QueryTooLong: Error {
-    let limit: Int64
+    let limit: TimeSpan
 
     var message: String {
-        "this query takes more than \(limit / 1_000_000_000) s; name fewer operations: a graph, a state, a range of ids"
+        "this query takes more than \(limit.seconds) s; name fewer operations: a graph, a state, a range of ids"
     }
 }

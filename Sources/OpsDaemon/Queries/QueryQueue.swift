@@ -16,8 +16,8 @@ final class QueryQueue {
     private var waiting = FairBacklog<Entry>(slots: 1)
     private var users: [UInt32: Int] = [:]
     private var isStarting = false
-    /// Nanoseconds that queries have taken in this turn of the loop.
-    private var spent: Int64 = 0
+    /// Time that queries have taken in this turn of the loop.
+    private var spent = TimeSpan.zero
 
     private struct Entry {
         let exchange: Exchange
@@ -38,7 +38,7 @@ final class QueryQueue {
     }
 
     /// Lets the next turn answer queries again.
-    func turnEnded() { spent = 0 }
+    func turnEnded() { spent = .zero }
 
     /// Answers a query now or later. The next call of the client waits for it.
     func ask<Q: Query>(
@@ -48,7 +48,7 @@ final class QueryQueue {
         let start = Clock.read().monotonic
         let before = spent
         // An answer may make further queries: their time is part of this.
-        defer { spent = before + Clock.read().monotonic - start }
+        defer { spent = before + (Clock.read().monotonic - start) }
         if let result = answerInLoop(&query, exchange.caller.user, from: start) { return answer(result) }
         begin(query, of: exchange, then: answer)
     }
@@ -78,12 +78,12 @@ final class QueryQueue {
     ) {
         exchange.pauseReading()
         users[exchange.caller.user, default: 0] += 1
-        add(Transferred(query), used: 0, charged: exchange.share.bytes, exchange, answer)
+        add(Transferred(query), used: .zero, charged: exchange.share.bytes, exchange, answer)
     }
 
     /// Returns nil if the query takes longer than this turn has time for. `query` keeps its progress.
     private func answerInLoop<Q: Query>(
-        _ query: inout Q, _ user: UInt32, from start: Int64
+        _ query: inout Q, _ user: UInt32, from start: MonotonicInstant
     ) -> Result<Q.Answer, any Error>? {
         // Queries of one user are answered roughly in order.
         guard spent < limits.inLoop, users[user] == nil else { return nil }
@@ -110,7 +110,7 @@ final class QueryQueue {
 
     /// `charged`: bytes that the user's budget is charged with for the call itself.
     private func add<Q: Query>(
-        _ query: Transferred<Q>, used: Int64, charged: Int, _ exchange: Exchange,
+        _ query: Transferred<Q>, used: TimeSpan, charged: Int, _ exchange: Exchange,
         _ answer: @escaping (Result<Q.Answer, any Error>) -> Void
     ) {
         let entry = Entry(
@@ -181,14 +181,14 @@ private final class QueryReader: @unchecked Sendable {
     init(_ limits: QueryLimits) { self.limits = limits }
 
     enum Slice<Q: Query>: Sendable {
-        case more(Transferred<Q>, used: Int64, held: Int)
+        case more(Transferred<Q>, used: TimeSpan, held: Int)
         case over(Result<Q.Answer, any Error>)
     }
 
-    func readSlice<Q: Query>(of moved: Transferred<Q>, used: Int64, _ path: String) -> Slice<Q> {
+    func readSlice<Q: Query>(of moved: Transferred<Q>, used: TimeSpan, _ path: String) -> Slice<Q> {
         var query = moved.consume()
         let start = Clock.read().monotonic
-        func elapsed() -> Int64 { Clock.read().monotonic - start }
+        func elapsed() -> TimeSpan { Clock.read().monotonic - start }
         do {
             let history = try history ?? History.open(path: path)
             self.history = history

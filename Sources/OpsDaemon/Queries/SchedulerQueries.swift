@@ -15,8 +15,8 @@ final class SchedulerQueries {
     /// Continues with the waiting questions in the next turn.
     private lazy var work = DeferredWork(loop) { [unowned self] in self.proceed() }
     private var isAnswering = false
-    /// Nanoseconds that questions have taken in this turn.
-    private var spent: Int64 = 0
+    /// Time that questions have taken in this turn.
+    private var spent = TimeSpan.zero
 
     private struct Question {
         let exchange: Exchange
@@ -24,11 +24,11 @@ final class SchedulerQueries {
         let answer: (_ done: @escaping () -> Void) -> Void
     }
 
-    /// Nanoseconds of a turn in which questions are answered after the first one.
-    private let inATurn: Int64
+    /// Time of a turn in which questions are answered after the first one.
+    private let inATurn: TimeSpan
 
     init(
-        turns: Turns, loop: EventLoop, log: DaemonLog, inATurn: Int64 = 4_000_000,
+        turns: Turns, loop: EventLoop, log: DaemonLog, inATurn: TimeSpan = .milliseconds(4),
         fail: @escaping (Exchange, any Error) -> Void
     ) {
         self.turns = turns
@@ -75,7 +75,7 @@ final class SchedulerQueries {
 
     /// Lets the next turn answer questions again.
     func turnEnded() {
-        spent = 0
+        spent = .zero
         guard !waiting.isEmpty, waiting.running == 0 else { return }
         work.schedule()
     }

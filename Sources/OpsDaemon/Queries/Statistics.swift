@@ -6,11 +6,11 @@ internal import OpsWire
 struct Statistics {
     private var states: [OperationState: Int] = [:]
     private var outcomes: [Outcome: Int] = [:]
-    /// Nanoseconds from ready to the start, and from the start to the end.
-    private var waits: [Int64] = []
-    private var runs: [Int64] = []
-    private var firstStart = Int64.max
-    private var lastEnd = Int64.min
+    /// Times from ready to the start, and from the start to the end.
+    private var waits: [TimeSpan] = []
+    private var runs: [TimeSpan] = []
+    private var firstStart = WallInstant.distantFuture
+    private var lastEnd = WallInstant.distantPast
     private var count = 0
     private var path = CriticalPath()
 
@@ -23,7 +23,7 @@ struct Statistics {
         count += 1
         path.add(node)
         guard let started = node.startedAt else { return }
-        waits.append(max(0, started - (node.readyAt ?? node.submittedAt)))
+        waits.append(max(.zero, started - (node.readyAt ?? node.submittedAt)))
         firstStart = min(firstStart, started)
         guard let finished = node.finishedAt, finished >= started, !node.isGroup else { return }
         runs.append(finished - started)
@@ -52,15 +52,15 @@ struct Statistics {
         let (longest, length) = path.longest()
         members.append(.init("criticalPath", .array(longest.map { .integer($0.rawValue) })))
         members.append(.init("criticalPathSeconds", .double(seconds(length))))
-        let span = lastEnd > firstStart ? lastEnd - firstStart : 0
+        let span = lastEnd > firstStart ? lastEnd - firstStart : .zero
         members.append(.init("spanSeconds", .double(seconds(span))))
-        let busy = runs.reduce(0) { $0 + Double($1) }
-        let utilisation = span > 0 && workers > 0 ? busy / (Double(span) * Double(workers)) : 0
+        let busy = runs.reduce(0) { $0 + Double($1.nanoseconds) }
+        let utilisation = span > .zero && workers > 0 ? busy / (Double(span.nanoseconds) * Double(workers)) : 0
         members.append(.init("utilisation", .double(min(1, utilisation))))
         return JSONObject(members)
     }
 
-    private func percentiles(_ values: [Int64]) -> JSONValue {
+    private func percentiles(_ values: [TimeSpan]) -> JSONValue {
         guard !values.isEmpty else { return .null }
         let sorted = values.sorted()
         // The smallest value that this share of all values does not exceed.
@@ -75,10 +75,11 @@ struct Statistics {
     }
 
     /// Returns the mean without computing the sum, which overflows after 110,000 days in nanoseconds.
-    private func mean(_ values: [Int64]) -> Int64 {
+    private func mean(_ values: [TimeSpan]) -> TimeSpan {
         let count = Int64(values.count)
-        return values.reduce(0) { $0 + $1 / count } + values.reduce(0) { $0 + $1 % count } / count
+        let rest = values.reduce(0) { $0 + $1.nanoseconds % count } / count
+        return values.reduce(.nanoseconds(rest)) { $0 + $1 / count }
     }
 
-    private func seconds(_ nanoseconds: Int64) -> Double { Double(nanoseconds / 1000) / 1e6 }
+    private func seconds(_ span: TimeSpan) -> Double { Double(span.nanoseconds / 1000) / 1e6 }
 }

@@ -165,6 +165,6 @@ enum RecordLimits {
     static let bytesInFile = 64 << 20
     /// Values that may wait for the writer.
     static let gathered = 500_000
-    /// Nanoseconds for which turns are gathered before they are written.
-    static let delay: Int64 = 10_000_000
+    /// Time for which turns are gathered before they are written.
+    static let delay = TimeSpan.milliseconds(10)
 }

@@ -21,7 +21,7 @@ extension Requests {
         try selection.checkBounds()
         let query = WholeGraphsQuery(TargetsQuery(selection, .all, authorization, exchange.caller))
         change(exchange, after: query) { [unowned self] graphs in
-            self.go(store.prune(olderThan: instant ?? .max, only: graphs), exchange)
+            self.go(store.prune(olderThan: instant ?? .distantFuture, only: graphs), exchange)
         }
     }
 

@@ -45,11 +45,11 @@ extension Requests {
 private struct StoredMetrics: Sendable {
     private let counters: Counters
     private let queues: [(row: Int64, name: String, isRemoved: Bool)]
-    private let readySince: [Int64: Int64]
+    private let readySince: [Int64: WallInstant]
     private let size: Int64
     private let schedules: [ScheduleMetricsRow]
 
-    init(_ history: History, _ schedules: [StoredSchedule], now: Int64) throws {
+    init(_ history: History, _ schedules: [StoredSchedule], now: WallInstant) throws {
         self.schedules = try schedules.map { schedule in
             let numbers = try history.numbers(of: schedule.id)
             return .with {

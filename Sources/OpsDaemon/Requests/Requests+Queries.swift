@@ -158,7 +158,7 @@ extension Requests {
         return reply
     }
 
-    private static func instant(of detail: Reason.Detail) -> Int64? {
+    private static func instant(of detail: Reason.Detail) -> WallInstant? {
         switch detail {
         case .rate(_, _, let next): next
         case .job(_, _, let state): state?.expectedStart

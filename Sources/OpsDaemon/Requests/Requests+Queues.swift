@@ -44,7 +44,7 @@ extension Requests {
                 edit.aging = .clear
                 return askForQueue(request.name, edit, request.create, exchange)
             }
-            guard let step = DurationText.parse(aging), step > 0 else {
+            guard let step = DurationText.parse(aging), step > .zero else {
                 throw invalid("aging", "must be a duration such as 10m, or off, not \"\(aging)\"")
             }
             edit.aging = .set(step)

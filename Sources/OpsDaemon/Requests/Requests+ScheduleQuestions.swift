@@ -14,7 +14,7 @@ extension Requests {
         let limit = min(max(request.limit ?? 10, 0), Self.mostInstants)
         let after = try request.after.map { try instant($0, "after") }
         let definition = schedule.definition
-        let instants = schedule.instants(after: after ?? UnixTime(flooringNanoseconds: Moment.now().wall), limit: limit)
+        let instants = schedule.instants(after: after ?? UnixTime(flooring: Moment.now().wall), limit: limit)
         let rows = instants.map { nominal in
             ScheduleNextRow.with {
                 $0.nominal = nominal.text
@@ -30,10 +30,10 @@ extension Requests {
     }
 
     private func instant(_ text: String, _ key: String) throws(ControlError) -> UnixTime {
-        guard let nanoseconds = InstantText.parse(text) else {
+        guard let instant = InstantText.parse(text) else {
             throw ScheduleDefinition.problem(key, "\"\(text)\" is not an instant such as 2027-01-31T06:00:00Z")
         }
-        return UnixTime(flooringNanoseconds: nanoseconds)
+        return UnixTime(flooring: instant)
     }
 
     func whySchedule(_ request: WhyScheduleRequest, _ exchange: Exchange) throws {
@@ -117,5 +117,5 @@ extension Requests {
 
 extension UnixTime {
     /// RFC 3339 in UTC, as on the wire.
-    var text: String { InstantText.format(nanoseconds ?? .max) }
+    var text: String { InstantText.format(wallInstant ?? .distantFuture) }
 }

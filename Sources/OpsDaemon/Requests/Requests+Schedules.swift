@@ -19,7 +19,7 @@ extension Requests {
         }
         let caller = exchange.caller
         let now = Moment.now().wall
-        let instant = UnixTime(flooringNanoseconds: now)
+        let instant = UnixTime(flooring: now)
         let definition = try ScheduleDefinition(request, start: instant)
         try definition.requireFuture(after: instant)
         let schedules = schedules
@@ -147,14 +147,14 @@ extension ScheduleRow {
         paused = schedule.isPaused
         overlap = "\(schedule.definition.policy.overlap)"
         catchUp = "\(schedule.definition.policy.catchUp)"
-        next = schedule.isPaused ? nil : schedule.nextStart?.nanoseconds.map(InstantText.format)
+        next = schedule.isPaused ? nil : schedule.nextStart?.wallInstant.map(InstantText.format)
         if let run { setLast(run) }
         self.missed = missed
     }
 
     mutating func setLast(_ run: ScheduleRun) {
         last = .with {
-            $0.nominal = InstantText.format(run.instant.nominal * 1_000_000_000)
+            $0.nominal = InstantText.format(.zero + .seconds(run.instant.nominal))
             $0.graph = run.instant.graph.map { GraphID($0).reference }
             $0.outcome = run.outcome.map { OutcomeName($0) }
         }
@@ -167,8 +167,8 @@ extension ScheduleRunRow {
         self.init()
         let instant = run.instant
         self.schedule = schedule
-        nominal = InstantText.format(instant.nominal * 1_000_000_000)
-        through = InstantText.format(instant.through * 1_000_000_000)
+        nominal = InstantText.format(.zero + .seconds(instant.nominal))
+        through = InstantText.format(.zero + .seconds(instant.through))
         count = instant.count
         result = "\(instant.result)"
         origin = "\(instant.origin)"

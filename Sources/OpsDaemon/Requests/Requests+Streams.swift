@@ -5,7 +5,7 @@ internal import OpsWire
 /// Verbs with several replies.
 extension Requests {
     func wait(_ request: WaitRequest, _ exchange: Exchange) throws {
-        var timeout: Int64?
+        var timeout: TimeSpan?
         if let text = request.timeout {
             guard let parsed = DurationText.parse(text) else {
                 throw invalid("timeout", "\"\(text)\" is not a duration such as 90s")
@@ -59,7 +59,7 @@ extension Requests {
         }
     }
 
-    private func instant(_ parameter: String, _ text: String?) throws -> Int64? {
+    private func instant(_ parameter: String, _ text: String?) throws -> WallInstant? {
         guard let text else { return nil }
         guard let instant = InstantText.parse(text) else {
             throw invalid(parameter, "\"\(text)\" is not an instant such as 2027-01-31T22:00:00Z")

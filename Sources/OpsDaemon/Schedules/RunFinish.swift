@@ -27,8 +27,8 @@ final class RunFinish {
         var left: Int
     }
 
-    /// Nanoseconds for which outcomes are collected before they are stored. After a crash they are determined again.
-    private static let gathering: Int64 = 200_000_000
+    /// Time for which outcomes are collected before they are stored. After a crash they are determined again.
+    private static let gathering = TimeSpan.milliseconds(200)
     /// Number of records after which the oldest are removed.
     static let recordsBetweenRemovals = 1000
 

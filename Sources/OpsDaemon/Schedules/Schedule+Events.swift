@@ -32,7 +32,7 @@ extension Schedule {
         var next: EventInstant?
         if let boot = events.boot { next = EventInstant(nominal: boot, isBoot: true) }
         if let pause = definition.afterFinish, unfinished.isEmpty {
-            let first = UnixTime(flooringNanoseconds: stored.addedAt)
+            let first = UnixTime(flooring: stored.addedAt)
             let nominal = events.base.map { UnixTime(seconds: $0.seconds + pause) } ?? first
             if next.map({ nominal < $0.nominal }) ?? true { next = EventInstant(nominal: nominal, isBoot: false) }
         }
@@ -55,10 +55,9 @@ extension Schedule {
     }
 
     /// Records the end of a run.
-    /// - Parameter end: Nanoseconds since 1970.
-    func ended(at end: Int64, now: UnixTime) {
-        let floor = UnixTime(flooringNanoseconds: end)
-        let ceiling = UnixTime(seconds: floor.seconds + (floor.nanoseconds == end ? 0 : 1))
+    func ended(at end: WallInstant, now: UnixTime) {
+        let floor = UnixTime(flooring: end)
+        let ceiling = UnixTime(seconds: floor.seconds + (floor.wallInstant == end ? 0 : 1))
         events.base = max(events.base ?? .earliest, min(ceiling, UnixTime(seconds: now.seconds + 1)))
     }
 

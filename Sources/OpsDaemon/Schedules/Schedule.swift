@@ -45,7 +45,7 @@ final class Schedule {
     ) throws {
         self.stored = stored
         self.currentBoot = currentBoot
-        let start = UnixTime(flooringNanoseconds: stored.addedAt)
+        let start = UnixTime(flooring: stored.addedAt)
         definition = try ScheduleDefinition(stored: stored.definition, start: start, zones)
         var position = InstantLedger.Position(accounted: UnixTime(seconds: stored.position.accounted))
         position.runs = stored.position.runs

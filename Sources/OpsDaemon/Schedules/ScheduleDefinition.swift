@@ -57,7 +57,7 @@ struct ScheduleDefinition {
         for text in request.at {
             let expression: CalendarExpression
             do throws(CalendarProblem) {
-                expression = try CalendarExpression(text, duration: DurationText.parse)
+                expression = try CalendarExpression(text, duration: { DurationText.parse($0)?.nanoseconds })
             } catch { throw Self.problem("at", "\(error)") }
             warnings += expression.warnings.map { "\($0)" }
             switch expression.timing {
@@ -133,8 +133,8 @@ struct ScheduleDefinition {
     }
 
     private static func trigger(_ request: AddScheduleRequest) throws -> Trigger? {
-        func duration(_ text: String?, _ key: String, _ fallback: Int64) throws -> Int64 {
-            try max(0, text.map { try seconds($0, key) } ?? fallback) * 1_000_000_000
+        func duration(_ text: String?, _ key: String, _ fallback: Int64) throws -> TimeSpan {
+            .seconds(try max(0, text.map { try seconds($0, key) } ?? fallback))
         }
         if let glob = request.onPath {
             if request.onExec != nil { throw problem("onExec", "there is also onPath; write only one of them") }
@@ -143,7 +143,7 @@ struct ScheduleDefinition {
             }
             return .path(
                 glob: glob, settle: try duration(request.settle, "settle", 5), isBatch: request.batch ?? false,
-                poll: max(1_000_000_000, try duration(request.poll, "poll", 600)))
+                poll: max(.seconds(1), try duration(request.poll, "poll", 600)))
         }
         for (key, isGiven) in [
             ("settle", request.settle != nil), ("batch", request.batch != nil), ("poll", request.poll != nil),
@@ -155,21 +155,21 @@ struct ScheduleDefinition {
         guard !command.isEmpty, command.utf8.count <= Limits.commandBytes, !command.utf8.contains(0) else {
             throw problem("onExec", "is not a command")
         }
-        return .exec(command: command, every: max(1_000_000_000, try duration(request.every, "every", 300)))
+        return .exec(command: command, every: max(.seconds(1), try duration(request.every, "every", 300)))
     }
 
     private static func seconds(_ text: String, _ key: String) throws -> Int64 {
-        guard let nanoseconds = DurationText.parse(text), nanoseconds >= 0 else {
+        guard let duration = DurationText.parse(text), duration >= .zero else {
             throw problem(key, "\"\(text)\" is not a duration such as 15m or 1d")
         }
-        return nanoseconds / 1_000_000_000
+        return duration.seconds
     }
 
     private static func instant(_ text: String, _ key: String) throws -> UnixTime {
-        guard let nanoseconds = InstantText.parse(text) else {
+        guard let instant = InstantText.parse(text) else {
             throw problem(key, "\"\(text)\" is not an instant such as 2027-01-31T06:00:00Z")
         }
-        return UnixTime(flooringNanoseconds: nanoseconds)
+        return UnixTime(flooring: instant)
     }
 
     static func problem(_ key: String, _ message: String) -> ControlError {
@@ -207,7 +207,7 @@ extension ScheduleDefinition {
     func local(_ instant: UnixTime) -> String {
         let offset = zone.offset(at: instant)
         let shown = UnixTime(seconds: instant.seconds + Int64(offset))
-        let text = InstantText.format((shown.nanoseconds ?? 0)).prefix(19)
+        let text = InstantText.format(shown.wallInstant ?? .zero).prefix(19)
         let minutes = abs(offset) / 60
         return text + (offset < 0 ? "-" : "+") + Self.padded(minutes / 60) + ":" + Self.padded(minutes % 60)
     }

@@ -1,3 +1,5 @@
+internal import OpsSystem
+
 /// Bounds on what the schedules of one user keep and start.
 enum ScheduleLimits {
     /// Maximum number of schedules of one ordinary user.
@@ -25,13 +27,12 @@ enum ScheduleLimits {
 struct RunAllowance {
     /// Maximum number of runs of a user in a minute.
     static let runsInAMinute = 1000
-    private static let minute: Int64 = 60_000_000_000
+    private static let minute = TimeSpan.seconds(60)
 
-    private var minutes: [UInt32: (start: Int64, runs: Int)] = [:]
+    private var minutes: [UInt32: (start: MonotonicInstant, runs: Int)] = [:]
 
     /// Counts a run of a user and returns true. Returns false if the user has had all runs of this minute.
-    /// - Parameter now: Monotonic instant, in nanoseconds.
-    mutating func consumeRun(of user: UInt32, at now: Int64) -> Bool {
+    mutating func consumeRun(of user: UInt32, at now: MonotonicInstant) -> Bool {
         guard let current = minutes[user], now - current.start < Self.minute else {
             minutes[user] = (now, 1)
             return true
@@ -41,8 +42,8 @@ struct RunAllowance {
         return true
     }
 
-    /// Returns the monotonic instant at which a user may start the next run; nil if it may start at once.
-    func rest(of user: UInt32, at now: Int64) -> Int64? {
+    /// Returns the instant at which a user may start the next run; nil if it may start at once.
+    func rest(of user: UInt32, at now: MonotonicInstant) -> MonotonicInstant? {
         guard let current = minutes[user], current.runs >= Self.runsInAMinute else { return nil }
         let end = current.start + Self.minute
         return end > now ? end : nil

@@ -16,13 +16,13 @@ struct ScheduleLoading {
 }
 
 extension Schedules {
-    /// Nanoseconds for which schedules are read in one turn.
-    private static let slice: Int64 = 5_000_000
+    /// Time for which schedules are read in one turn.
+    private static let slice = TimeSpan.milliseconds(5)
 
     /// Begins to load the stored schedules when the daemon starts.
     func load() throws {
         boot = try Boot.identifier()
-        let arrival = UnixTime(flooringNanoseconds: Moment.now().wall)
+        let arrival = UnixTime(flooring: Moment.now().wall)
         loading = ScheduleLoading(rest: try history.schedules().reversed(), arrival: arrival)
         try loadSome()
     }

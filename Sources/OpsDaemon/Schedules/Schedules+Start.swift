@@ -57,7 +57,7 @@ extension Schedules {
 
     /// Starts a run now, beside the calendar.
     func startNow(_ schedule: Schedule, then answer: @escaping (GraphID?) -> Void) throws {
-        let nominal = UnixTime(flooringNanoseconds: Moment.now().wall).seconds
+        let nominal = UnixTime(flooring: Moment.now().wall).seconds
         var instant = ScheduleInstant(schedule: schedule.id, nominal: nominal, through: nominal, count: 1, result: .run)
         instant.origin = .manual
         instant.number = try history.nextNumber(at: nominal, .manual, of: schedule.id)
@@ -159,7 +159,7 @@ extension Schedules {
         options.capture = definition.request.capture
         options.orderText = definition.request.order
         options.observers = definition.request.observers?.bytes
-        let now = definition.local(UnixTime(flooringNanoseconds: Moment.now().wall))
+        let now = definition.local(UnixTime(flooring: Moment.now().wall))
         let text = RunText(["scheduled": now, "scheduledBefore": now, "file": "/file", "event": "event"])
         let isSerial = definition.policy.overlap.isSerial
         let texts = try texts(of: definition, options, text, isSerial: isSerial, owner: caller)

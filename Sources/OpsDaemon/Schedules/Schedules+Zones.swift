@@ -7,8 +7,8 @@ internal import OpsWire
 
 /// Time zones of schedules, whose files an update of the system may change.
 extension Schedules {
-    /// Nanoseconds after which a changed file is read: an upgrade changes many.
-    private static let settling: Int64 = 1_000_000_000
+    /// Time after which a changed file is read: an upgrade changes many.
+    private static let settling = TimeSpan.seconds(1)
 
     func watchZones(of schedule: Schedule) {
         for name in schedule.definition.zoneNames where zoneWatches[name] == nil { watchZone(name) }
@@ -32,11 +32,11 @@ extension Schedules {
 
     /// Reads the files again, at most once a minute unless one has changed, and passes changed rules to the schedules.
     func rereadZones(_ now: Moment) throws {
-        guard zonesReadAt == .min || now.monotonic - zonesReadAt >= Self.absence else { return }
-        if zonesReadAt == .min { renewZoneWatches() }
+        guard zonesReadAt == .distantPast || now.monotonic - zonesReadAt >= Self.absence else { return }
+        if zonesReadAt == .distantPast { renewZoneWatches() }
         zonesReadAt = now.monotonic
         var read: [String: ZoneRules?] = [:]
-        let instant = UnixTime(flooringNanoseconds: now.wall)
+        let instant = UnixTime(flooring: now.wall)
         // Due instants are decided by the old rules, which made them due.
         for schedule in all where !schedule.isCommitting && schedule.nextStart ?? .latest > instant {
             let definition = schedule.definition
@@ -49,7 +49,7 @@ extension Schedules {
             }
             guard hasChanged else { continue }
             log.notice("schedule \(schedule.name): the rules of its time zone have changed")
-            let start = UnixTime(flooringNanoseconds: schedule.stored.addedAt)
+            let start = UnixTime(flooring: schedule.stored.addedAt)
             _ = try update(schedule, ScheduleDefinition(stored: definition.text, start: start))
         }
     }

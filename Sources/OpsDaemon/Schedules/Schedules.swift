@@ -43,16 +43,16 @@ final class Schedules {
         self.changes = []
         for change in changes { change() }
     }
-    /// Monotonic instant at which the time zone files were last read.
+    /// Instant at which the time zone files were last read.
     var zonesReadAt = Clock.read().monotonic
     /// Watches of the files of time zones, by name; nil for a file that cannot be watched.
     var zoneWatches: [String: FileWatch.Token?] = [:]
     private(set) lazy var zonesChanged = Alarm(loop, log) { [unowned self] in
-        self.zonesReadAt = .min
+        self.zonesReadAt = .distantPast
         self.startDue()
     }
-    /// Difference of the two clocks, in nanoseconds.
-    private var clockDifference: Int64
+    /// Difference of the two clocks.
+    private var clockDifference: TimeSpan
     /// True if the store was unavailable for a while: instants of that time are due, not missed.
     private var wasBlocked = false
 
@@ -60,12 +60,12 @@ final class Schedules {
     private static let startsInATurn = 100
     /// Maximum number of runs that are stored, one by one, in the turn of a changed definition.
     private static let settledInATurn = 20
-    /// Nanoseconds after which a turn leaves further decisions to the next.
-    private static let longestDeciding: Int64 = 20_000_000
-    /// Nanoseconds after which a late start counts as an absence.
-    static let absence: Int64 = 60_000_000_000
-    /// Largest adjustment of the clock, in nanoseconds, that does not count as a change.
-    private static let adjustment: Int64 = 2_000_000_000
+    /// Time after which a turn leaves further decisions to the next.
+    private static let longestDeciding = TimeSpan.milliseconds(20)
+    /// Time after which a late start counts as an absence.
+    static let absence = TimeSpan.seconds(60)
+    /// Largest adjustment of the clock that does not count as a change.
+    private static let adjustment = TimeSpan.seconds(2)
 
     /// `state`: the state directory. `removeGraphs` removes graphs of old runs soon.
     init(
@@ -86,7 +86,7 @@ final class Schedules {
         self.removeGraphs = removeGraphs
         self.builder = builder
         let now = Moment.now()
-        clockDifference = now.wall - now.monotonic
+        clockDifference = now.clockDifference
     }
 
     var isEmpty: Bool { all.isEmpty && loading == nil }
@@ -122,7 +122,7 @@ final class Schedules {
     /// Changes the definition of a schedule: a changed calendar applies from now on. Returns nil if instants of the old one are
     /// still undecided: then nothing has changed, and the next turn may try again.
     func update(_ schedule: Schedule, _ definition: ScheduleDefinition) throws -> Schedule? {
-        let now = UnixTime(flooringNanoseconds: Moment.now().wall)
+        let now = UnixTime(flooring: Moment.now().wall)
         guard try decideDue(schedule, at: now) else { return nil }
         var stored = schedule.stored
         stored.definition = definition.text
@@ -196,7 +196,7 @@ final class Schedules {
         if all.isEmpty, alarm.instant == nil { return }
         let isBlocked = turns.outage != nil || turns.longTurn != nil
         wasBlocked = wasBlocked || isBlocked
-        let instant = isBlocked ? nil : next?.nanoseconds
+        let instant = isBlocked ? nil : next?.wallInstant
         if instant != alarm.instant { alarm.set(at: instant) }
         watchClock()
     }
@@ -206,7 +206,7 @@ final class Schedules {
         guard let start = schedule.nextStart, !allowance.isEmpty else { return schedule.nextStart }
         let now = Moment.now()
         guard let rest = allowance.rest(of: schedule.stored.uid, at: now.monotonic) else { return start }
-        return max(start, UnixTime(flooringNanoseconds: now.wall + rest - now.monotonic + 999_999_999))
+        return max(start, UnixTime(flooring: now.wall(at: rest) + .nanoseconds(999_999_999)))
     }
 
     /// Counts a run that is about to start. Returns false if its user has had all runs of this minute; then the run
@@ -229,12 +229,12 @@ final class Schedules {
             try rereadZones(now)
             guard turns.longTurn == nil else { return refresh() }
             try compareClocks(now)
-            let instant = UnixTime(flooringNanoseconds: now.wall)
+            let instant = UnixTime(flooring: now.wall)
             var started = 0
             let end = now.monotonic + Self.longestDeciding
             for schedule in all where !schedule.isCommitting {
                 guard let due = nextLook(at: schedule), due <= instant else { continue }
-                let isLate = instant.seconds - due.seconds > Self.absence / 1_000_000_000
+                let isLate = instant.seconds - due.seconds > Self.absence.seconds
                 if isLate, !wasBlocked, !schedule.isBehind { schedule.returned(at: instant) }
                 try decide(schedule, at: instant)
                 if !schedule.isCommitting, turns.longTurn == nil { try decideEvents(schedule, at: instant) }
@@ -323,14 +323,14 @@ final class Schedules {
 
     /// Handles a change of the clock: no instant is repeated, and none waits until the old time is reached again.
     private func compareClocks(_ now: Moment) throws {
-        let difference = now.wall - now.monotonic
+        let difference = now.clockDifference
         let change = difference - clockDifference
-        guard abs(change) > Self.adjustment else { return }
+        guard abs(change.nanoseconds) > Self.adjustment.nanoseconds else { return }
         clockDifference = difference
-        let instant = UnixTime(flooringNanoseconds: now.wall)
-        log.notice("the clock was changed by \(change / 1_000_000_000) s: schedules continue from now")
+        let instant = UnixTime(flooring: now.wall)
+        log.notice("the clock was changed by \(change.seconds) s: schedules continue from now")
         for schedule in all where !schedule.isCommitting {
-            if change > 0 {
+            if change > .zero {
                 schedule.returned(at: instant)
             } else {
                 schedule.turnBackEvents(to: instant)
@@ -357,7 +357,7 @@ final class Schedules {
 
     func setPaused(_ schedule: Schedule, _ isPaused: Bool) throws(StoreError) {
         var ledger = schedule.ledger
-        let now = UnixTime(flooringNanoseconds: Moment.now().wall)
+        let now = UnixTime(flooring: Moment.now().wall)
         if isPaused { ledger.pause() } else { ledger.resume(at: now) }
         try store.move(schedule.id, to: schedule.position(ledger))
         schedule.adopt(ledger)
@@ -368,9 +368,9 @@ final class Schedules {
     // MARK: - Ends
 
     /// Handles the end of a run, which has been committed.
-    func runEnded(_ run: ScheduleInstant, of schedule: Schedule, at end: Int64?) {
+    func runEnded(_ run: ScheduleInstant, of schedule: Schedule, at end: WallInstant?) {
         let now = Moment.now().wall
-        schedule.ended(at: end ?? now, now: UnixTime(flooringNanoseconds: now))
+        schedule.ended(at: end ?? now, now: UnixTime(flooring: now))
         refresh()
     }
 }

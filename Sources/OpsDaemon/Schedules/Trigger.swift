@@ -5,11 +5,11 @@ internal import OpsWire
 enum Trigger: Equatable {
     /// Files of a pattern. A file counts as new when it has not changed for `settle`; `batch`: one run for all new
     /// files of a check.
-    case path(glob: String, settle: Int64, isBatch: Bool, poll: Int64)
-    case exec(command: String, every: Int64)
+    case path(glob: String, settle: TimeSpan, isBatch: Bool, poll: TimeSpan)
+    case exec(command: String, every: TimeSpan)
 
-    /// Nanoseconds between two checks.
-    var pause: Int64 {
+    /// Time between two checks.
+    var pause: TimeSpan {
         switch self {
         case .path(_, _, _, let poll): poll
         case .exec(_, let every): every

@@ -11,19 +11,19 @@ final class TriggerWatch {
     let trigger: Trigger
     private lazy var alarm = Alarm(triggers.loop, triggers.log) { [unowned self] in self.triggers.look(self) }
     private var token: FileWatch.Token?
-    /// New files, with the monotonic instant at which each was first seen in its present state.
-    private var seen: [String: (identity: String, since: Int64)] = [:]
+    /// New files, with the instant at which each was first seen in its present state.
+    private var seen: [String: (identity: String, since: MonotonicInstant)] = [:]
     /// New keys, which start runs in this order.
     var ready: [TriggerKey] = []
     var isLooking = false
     /// True if something may have changed since the last check began.
     private var isStale = false
-    private var lastLook: Int64 = 0
+    private var lastLook = MonotonicInstant.zero
     var helper: AttemptID?
 
-    /// Nanoseconds between an event of the file system and a check, and between two checks because of events.
-    private static let gathering: Int64 = 100_000_000
-    private static let betweenLooks: Int64 = 1_000_000_000
+    /// Time between an event of the file system and a check, and between two checks because of events.
+    private static let gathering = TimeSpan.milliseconds(100)
+    private static let betweenLooks = TimeSpan.seconds(1)
 
     init(_ triggers: Triggers, _ schedule: Schedule, _ trigger: Trigger) {
         self.triggers = triggers
@@ -34,7 +34,7 @@ final class TriggerWatch {
     /// Starts the checks.
     func begin() {
         watch()
-        alarm.set(after: 0)
+        alarm.set(after: .zero)
     }
 
     func end() {
@@ -56,7 +56,7 @@ final class TriggerWatch {
         }
     }
 
-    private func set(_ instant: Int64) {
+    private func set(_ instant: MonotonicInstant) {
         if alarm.instant.map({ instant < $0 || $0 <= Clock.read().monotonic }) ?? true { alarm.set(at: instant) }
     }
 
@@ -79,10 +79,10 @@ final class TriggerWatch {
         isLooking = false
         let now = Clock.read().monotonic
         var next = now + trigger.pause
-        if case .path(_, let settle, _, _) = trigger, settle > 0 {
+        if case .path(_, let settle, _, _) = trigger, settle > .zero {
             // The store has returned all keys without a run, also those of the last check.
             ready = []
-            var found: [String: (identity: String, since: Int64)] = [:]
+            var found: [String: (identity: String, since: MonotonicInstant)] = [:]
             for key in keys {
                 let since = seen[key.key].flatMap { $0.identity == key.identity ? $0.since : nil } ?? now
                 found[key.key] = (key.identity, since)
@@ -97,7 +97,7 @@ final class TriggerWatch {
     }
 
     /// Handles a failed check: the next one is after the usual pause.
-    func failed(after pause: Int64? = nil) {
+    func failed(after pause: TimeSpan? = nil) {
         isLooking = false
         alarm.set(after: pause ?? trigger.pause)
     }

@@ -26,13 +26,13 @@ final class Triggers {
     /// Number of runs that are being committed, by schedule.
     private var committing: [Int64: Int] = [:]
 
-    private static let longestLook: Int64 = 60_000_000_000
+    private static let longestLook = TimeSpan.seconds(60)
     private static let mostOutput: Int64 = 16 << 20
     /// Maximum number of new keys of one check, and of runs that one turn starts.
     private static let keysInALook = 1000
     private static let startsInATurn = 20
-    /// Nanoseconds after which runs that a limit has refused are tried again.
-    private static let retry: Int64 = 60_000_000_000
+    /// Time after which runs that a limit has refused are tried again.
+    private static let retry = TimeSpan.seconds(60)
 
     init(of schedules: Schedules, directory: String, helpers: HelperProcesses, fileWatch: FileWatch) {
         self.schedules = schedules
@@ -80,7 +80,7 @@ final class Triggers {
             do {
                 if try !list(watch, of: user) {
                     looks.end(of: user)
-                    watch.failed(after: 1_000_000_000)
+                    watch.failed(after: .seconds(1))
                 }
             } catch {
                 log.warning("schedule \(watch.schedule.name): cannot look for triggers: \(error)")
@@ -103,7 +103,7 @@ final class Triggers {
         let request = LaunchRequest(
             attempt: AttemptID(OperationID(0), 0), slot: -1, arguments: watch.trigger.arguments,
             environment: captured.words, directory: captured.details.directory,
-            output: .split(stdout: path, stderr: path + ".err"), user: launchUser, grace: 1_000_000_000,
+            output: .split(stdout: path, stderr: path + ".err"), user: launchUser, grace: .seconds(1),
             logCap: Self.mostOutput)
         watch.helper = try helpers.start(request, timeout: Self.longestLook) {
             [unowned self, weak watch] result in
@@ -202,7 +202,7 @@ final class Triggers {
         while turns.longTurn == nil, !watch.ready.isEmpty, left > 0,
             !isOneByOne || committing[schedule.id, default: 0] == 0
         {
-            let now = UnixTime(flooringNanoseconds: Moment.now().wall)
+            let now = UnixTime(flooring: Moment.now().wall)
             let isOver = policy.count.map { schedule.ledger.position.runs + committing[schedule.id, default: 0] >= $0 }
             guard isOver != true, now >= policy.from ?? .earliest, now <= policy.until ?? .latest else {
                 watch.ready = []

@@ -34,7 +34,7 @@ struct Configuration: Equatable, Sendable {
     /// Path of opsd-runner; empty: beside opsd, then in PATH.
     var runner = ""
     /// Time for which finished operations are kept; nil: without limit.
-    var keepFor: Int64? = 30 * 86_400 * 1_000_000_000
+    var keepFor: TimeSpan? = .days(30)
     /// Number of finished operations that are kept; nil: all.
     var keepAtMost: Int64?
     /// Maximum number of bytes of an attempt's log, beyond which its oldest part is dropped; 0: no limit.
@@ -47,7 +47,7 @@ struct Configuration: Equatable, Sendable {
     var onFailure = ""
     /// Time without clients and unfinished operations after which opsd exits, if systemd listens on the socket; nil:
     /// never.
-    var exitWhenIdle: Int64?
+    var exitWhenIdle: TimeSpan?
     var connections = 4096
     var connectionsPerUser = 512
     /// Maximum number of bytes that are buffered for the clients of one user.
@@ -163,11 +163,11 @@ extension Configuration {
 
     static func duration(
         _ value: String, _ refuse: (String) -> ConfigurationError
-    ) throws(ConfigurationError) -> Int64 {
-        guard let nanoseconds = DurationText.parse(value), nanoseconds > 0 else {
+    ) throws(ConfigurationError) -> TimeSpan {
+        guard let duration = DurationText.parse(value), duration > .zero else {
             throw refuse("must be a duration such as 30d or 12h, not \"\(value)\"")
         }
-        return nanoseconds
+        return duration
     }
 
     private func size(

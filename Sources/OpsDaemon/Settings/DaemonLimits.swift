@@ -1,3 +1,5 @@
+internal import OpsSystem
+
 /// Bounds of everything that a client can make large. Bounds of the rules are in `Limits` of OpsCore.
 enum DaemonLimits {
     /// Bytes that one read of a connection takes; a large message needs several. The number is below the size from
@@ -9,36 +11,35 @@ enum DaemonLimits {
     static let outputBytes = 256 << 10
     /// Maximum number of calls of one connection that wait for their answers.
     static let unanswered = 512
-    /// Nanoseconds within which a client must complete a message, continue to read waiting answers, and continue a
+    /// Time within which a client must complete a message, continue to read waiting answers, and continue a
     /// submission that it has begun.
-    static let idle: Int64 = 30_000_000_000
+    static let idle = TimeSpan.seconds(30)
     /// Largest message that is parsed in the loop, in bytes.
     static let bytesReadInTheLoop = 256 << 10
     /// Largest number of operations of a request that is processed in the loop.
     static let operationsInTheLoop = 2000
-    /// Nanoseconds for which the dependencies of one operation are read in the loop; very many are read outside it.
-    static let dependenciesInTheLoop: Int64 = 4_000_000
+    /// Time for which the dependencies of one operation are read in the loop; very many are read outside it.
+    static let dependenciesInTheLoop = TimeSpan.milliseconds(4)
     /// Number of rows in one reply of a stream.
     static let rowsInABatch = 256
     static let eventsInABatch = 256
     static let eventBytesInABatch = 64 << 10
-    /// Nanoseconds of a turn in which streams are served before other work has its turn.
-    static let streaming: Int64 = 5_000_000
+    /// Time of a turn in which streams are served before other work has its turn.
+    static let streaming = TimeSpan.milliseconds(5)
     /// Number of events that are kept as messages for watchers, and the bytes of all of them.
     static let eventsKept = 8192
     static let eventBytesKept = 8 << 20
     /// Number of events that a watcher may be behind before its stream ends.
     static let eventsBehind: Int64 = 1_000_000
-    /// Longest delay of a commit that no client is waiting for, in nanoseconds.
-    static let patience: Int64 = 20_000_000
-    /// Nanoseconds for which reports of the runner are gathered for one commit while it has enough staged launches.
-    static let gathering: Int64 = 10_000_000
-    /// Nanoseconds within which the runner has to report launches that it started before they were revoked. It sends
+    /// Longest delay of a commit that no client is waiting for.
+    static let patience = TimeSpan.milliseconds(20)
+    /// Time for which reports of the runner are gathered for one commit while it has enough staged launches.
+    static let gathering = TimeSpan.milliseconds(10)
+    /// Time within which the runner has to report launches that it started before they were revoked. It sends
     /// the report before it starts them.
-    static let revocationPatience: Int64 = 250_000_000
-    /// Nanoseconds without a report after which opsd pings the runner, and nanoseconds within which the runner then has
-    /// to answer.
-    static let runnerPatience: Int64 = 4_000_000_000
+    static let revocationPatience = TimeSpan.milliseconds(250)
+    /// Time without a report after which opsd pings the runner, and time within which the runner then has to answer.
+    static let runnerPatience = TimeSpan.seconds(4)
     /// Microseconds within which the service manager can expect the database to be open.
     static let openingMicroseconds = 600_000_000
     /// Bytes of the arguments and the environment of a process, each with its terminator and pointer: the most that
@@ -49,7 +50,7 @@ enum DaemonLimits {
     static let observersAtOnce = 4
     /// Number of descriptors that connections never use.
     static let descriptorsKept = 128
-    static let observerSeconds: Int64 = 30
+    static let observer = TimeSpan.seconds(30)
     /// Number of past events to search for the event of an observer.
     static let eventsSearched: Int64 = 10_000
     /// Maximum number of facts that are kept during an outage.

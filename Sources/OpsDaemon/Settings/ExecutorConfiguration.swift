@@ -15,7 +15,7 @@ struct ExecutorConfiguration: Equatable, Sendable {
     /// Maximum number of attempts in flight.
     var window = Limits.executorWindow
     /// Time between two questions about the states of all jobs.
-    var interval: Int64 = 15_000_000_000
+    var interval = TimeSpan.seconds(15)
     /// Directory that compute nodes see, too; empty: the default of the program.
     var spool = ""
     /// Arguments of each submission.
@@ -23,7 +23,7 @@ struct ExecutorConfiguration: Equatable, Sendable {
     /// Connections of transfers to one host at a time; its program reads it.
     var perHost: Int32 = 4
     /// Time after which an attempt that its engine lost counts as interrupted.
-    var lostAfter: Int64 = 600_000_000_000
+    var lostAfter = TimeSpan.seconds(600)
     /// Path of its program; empty: beside opsd, then in PATH.
     var program = ""
     /// True without a section of its own: its program starts with the first operation for it.

@@ -35,9 +35,9 @@ final class Connection {
         didSet { if parts != nil { server.watchIdle() } }
     }
     /// Arrival of an incomplete message, if there is one.
-    private var incompleteSince: Int64?
+    private var incompleteSince: MonotonicInstant?
     /// Instant at which the client last read some of the waiting answers, if there are any.
-    private var unreadSince: Int64?
+    private var unreadSince: MonotonicInstant?
 
     init(_ descriptor: consuming Descriptor, caller: Caller, user: ConnectedUsers.User, server: Server) {
         self.descriptor = descriptor
@@ -59,8 +59,8 @@ final class Connection {
     var hasRoom: Bool { output.count < DaemonLimits.outputBytes }
     var hasDrained: Bool { output.isEmpty }
     /// The oldest thing that the client has to continue, and the instant since which it has not.
-    var idle: (since: Int64, Idleness)? {
-        var owed: [(since: Int64, Idleness)] = []
+    var idle: (since: MonotonicInstant, Idleness)? {
+        var owed: [(since: MonotonicInstant, Idleness)] = []
         if let incompleteSince { owed.append((incompleteSince, .incompleteMessage)) }
         if let unreadSince { owed.append((unreadSince, .unreadAnswers)) }
         if let parts, holder == nil, unanswered == 0 { owed.append((parts.touchedAt, .unfinishedSubmission)) }

@@ -6,15 +6,15 @@ internal import OpsSystemd
 struct KnownAccounts {
     private struct Entry {
         var account: Account?
-        var until: Int64
+        var until: MonotonicInstant
     }
-    static let lifetime: Int64 = 1_000_000_000
+    static let lifetime = TimeSpan.seconds(1)
     private static let capacity = 256
     private var entries: [UInt32: Entry] = [:]
 
     /// Returns the account of a user; nil if the database does not have it.
     mutating func account(
-        of user: UInt32, now: Int64, _ ask: (UInt32) throws(SystemError) -> Account?
+        of user: UInt32, now: MonotonicInstant, _ ask: (UInt32) throws(SystemError) -> Account?
     ) throws(SystemError) -> Account? {
         if let entry = entries[user], entry.until > now { return entry.account }
         let account = try ask(user)

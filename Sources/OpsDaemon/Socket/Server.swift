@@ -72,7 +72,7 @@ final class Server {
         } catch {
             log.warning("\(error); no new connections for a second")
             setAccepting(false)
-            acceptAlarm.set(after: 1_000_000_000)
+            acceptAlarm.set(after: .seconds(1))
         }
     }
 
@@ -175,15 +175,15 @@ final class Server {
     }
 
     /// Closes the connections of clients that have been idle for too long.
-    func closeIdle(at now: Int64) {
-        var next: Int64?
+    func closeIdle(at now: MonotonicInstant) {
+        var next: MonotonicInstant?
         for connection in Array(connections.values) {
             guard let (since, idleness) = connection.idle else { continue }
             if now - since >= DaemonLimits.idle {
                 log.info("closed a connection of \(connection.caller.name): \(idleness.rawValue)")
                 connection.close(saying: idleness.refusal)
             } else {
-                next = min(next ?? .max, since)
+                next = min(next ?? since, since)
             }
         }
         if let next { idleAlarm.set(at: next + DaemonLimits.idle) }

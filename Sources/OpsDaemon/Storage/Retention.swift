@@ -21,7 +21,7 @@ final class Retention {
     private var removedAlone = 0
     private lazy var work = DeferredWork(loop) { [unowned self] in self.goOn() }
 
-    private static let hour: Int64 = 3_600_000_000_000
+    private static let hour = TimeSpan.seconds(3600)
     private static let removalsForATextSearch = 200
 
     /// `configuration`: the present one.
@@ -52,7 +52,7 @@ final class Retention {
         look(after: Self.hour / 60)
     }
 
-    private func look(after pause: Int64) {
+    private func look(after pause: TimeSpan) {
         if isWanted { alarm.set(after: pause) } else { alarm.set(at: nil) }
     }
 
@@ -77,7 +77,7 @@ final class Retention {
         // A search for unused texts reads every graph.
         let isThorough = removedAlone >= Self.removalsForATextSearch
         if isThorough { removedAlone = 0 }
-        pruning = store.prune(olderThan: .max, only: unwanted.sorted(), keepsTexts: !isThorough)
+        pruning = store.prune(olderThan: .distantFuture, only: unwanted.sorted(), keepsTexts: !isThorough)
         unwanted = []
     }
 

@@ -19,8 +19,8 @@ final class Upkeep {
     /// True while those blocks are being returned outside the loop.
     private(set) var isReturningMemory = false
 
-    /// Nanoseconds without a commit.
-    private static let quiet: Int64 = 100_000_000
+    /// Time without a commit.
+    private static let quiet = TimeSpan.milliseconds(100)
 
     init(turns: Turns, store: Store, loop: EventLoop, log: DaemonLog) {
         self.turns = turns
@@ -64,7 +64,7 @@ final class Upkeep {
             })
     }
 
-    private func goOn(after pause: Int64) {
+    private func goOn(after pause: TimeSpan) {
         commits = store.commits
         alarm.set(after: pause)
     }
@@ -83,7 +83,7 @@ final class Upkeep {
                 turns.writing.run(
                     { Program.returnFreeMemory() }, then: { [unowned self] in isReturningMemory = false })
             }
-            if try store.tidy() { goOn(after: 0) }
+            if try store.tidy() { goOn(after: .zero) }
         } catch {
             // The next commit shows if the disk works.
             log.warning("cannot release unused space: \(error)")

@@ -8,12 +8,12 @@ struct LogClock {
     /// Path of the log.
     let log: String
     /// Instant before which nothing was written. The kernel records the last write up to a few clock ticks too early.
-    let start: Int64
+    let start: WallInstant
     /// Maximum number of notes that are read for one reply.
     private static let longest = 512
 
     /// Returns the offset of the first byte that was written at or after an instant.
-    func firstByte(since: Int64, in file: borrowing ReadableFile) throws(SystemError) -> Int64 {
+    func firstByte(since: WallInstant, in file: borrowing ReadableFile) throws(SystemError) -> Int64 {
         guard let notes = try LogTimeReader.open(log: log) else {
             return try lastWrite(of: file) < since ? try file.size : 0
         }
@@ -23,13 +23,13 @@ struct LogClock {
     }
 
     /// Returns the offset at which the bytes end that were written at or before an instant; `nil`: all of the log was.
-    func end(until: Int64, in file: borrowing ReadableFile) throws(SystemError) -> Int64? {
+    func end(until: WallInstant, in file: borrowing ReadableFile) throws(SystemError) -> Int64? {
         if try lastWrite(of: file) <= until { return nil }
         guard let notes = try LogTimeReader.open(log: log) else { return 0 }
         return try notes.length(before: try notes.first { max(start, $0.at) > until })
     }
 
-    private func lastWrite(of file: borrowing ReadableFile) throws(SystemError) -> Int64 {
+    private func lastWrite(of file: borrowing ReadableFile) throws(SystemError) -> WallInstant {
         max(start, try file.lastWrite)
     }
 

@@ -4,10 +4,10 @@ internal import OpsSystem
 struct LogReader: ~Copyable {
     /// Limits of a log to read: lines that were written between two instants.
     struct Window {
-        var since: Int64?
-        var until: Int64?
+        var since: WallInstant?
+        var until: WallInstant?
         /// Nothing was written before this instant, at which the attempt has started.
-        var start: Int64 = 0
+        var start = WallInstant.zero
     }
 
     private let file: ReadableFile

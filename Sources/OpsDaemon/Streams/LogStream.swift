@@ -94,7 +94,7 @@ final class LogStream: ReplyStream, Follower {
         let isFirst = !hasReplied
         var window = request.window
         if window.since != nil || window.until != nil || request.wantsTimes {
-            window.start = try history.start(of: AttemptID(request.operation, current)) ?? 0
+            window.start = try history.start(of: AttemptID(request.operation, current)) ?? .zero
         }
         reader = try LogReader.open(
             path, offset: isFirst ? request.offset : 0, lines: isFirst ? request.lines : nil, window: window)

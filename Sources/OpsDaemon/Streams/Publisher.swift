@@ -26,8 +26,8 @@ final class Publisher {
     private lazy var work = DeferredWork(loop) { [unowned self] in
         self.inform(until: Clock.read().monotonic + self.inATurn)
     }
-    /// Nanoseconds of a turn in which followers are informed.
-    private let inATurn: Int64
+    /// Time of a turn in which followers are informed.
+    private let inATurn: TimeSpan
 
     private struct Portion {
         let reports: ArraySlice<Report>
@@ -40,7 +40,7 @@ final class Publisher {
     /// they are published.
     private static let mostWaiting = 10_000
 
-    init(loop: EventLoop, log: DaemonLog, history: History, inATurn: Int64 = DaemonLimits.streaming) {
+    init(loop: EventLoop, log: DaemonLog, history: History, inATurn: TimeSpan = DaemonLimits.streaming) {
         self.loop = loop
         audience = Audience(history: history)
         self.inATurn = inATurn
@@ -72,9 +72,9 @@ final class Publisher {
     }
 
     /// Publishes all waiting reports, however long that takes.
-    func finish() { inform(until: .max) }
+    func finish() { inform(until: .distantFuture) }
 
-    private func inform(until end: Int64) {
+    private func inform(until end: MonotonicInstant) {
         while let number = nextFollower() {
             if let reports = current?.reports { followers[number]?.receive(reports) }
             if Clock.read().monotonic >= end, waiting.count <= Self.mostWaiting { return work.schedule() }

@@ -10,9 +10,9 @@ final class ServiceStatus: Follower {
     private let notify: () -> Void
     private lazy var alarm = Alarm(loop, log, accuracy: 100_000) { [unowned self] in self.update() }
     private var lastText = ""
-    private var nextAt: Int64 = 0
+    private var nextAt = MonotonicInstant.zero
 
-    private static let interval: Int64 = 1_000_000_000
+    private static let interval = TimeSpan.seconds(1)
 
     /// `text`: returns the present status.
     init(loop: EventLoop, log: DaemonLog, text: @escaping () -> String, notify: @escaping () -> Void) {

@@ -11,10 +11,10 @@ final class StatusStream: ReplyStream, Follower {
     private let status: () throws -> StatusReply
     private let exchange: Exchange
     private lazy var pace = Alarm(loop, log) { [unowned self] in self.resume() }
-    private var nextAt: Int64 = 0
+    private var nextAt = MonotonicInstant.zero
     private(set) var wantsRoom = false
 
-    private static let interval: Int64 = 100_000_000
+    private static let interval = TimeSpan.milliseconds(100)
 
     init(
         _ exchange: Exchange, publisher: Publisher, loop: EventLoop, log: DaemonLog,

@@ -15,7 +15,7 @@ final class WaitStream: ReplyStream, Follower {
     private let exchange: Exchange
     private var scope: WaitScope
     private let waitsForAny: Bool
-    private var timer: TimerSource?
+    private var timer: TimerSource<MonotonicInstant>?
     /// Alarm that gathers ends, so that they are reported together.
     private lazy var pace = Alarm(loop, log) { [unowned self] in self.resume() }
     /// Finishes that are not reported yet, in order; each operation once, even if it was retried.
@@ -48,8 +48,8 @@ final class WaitStream: ReplyStream, Follower {
         seen = start.sequence
     }
 
-    /// Starts counting the time-out, in nanoseconds.
-    func setTimeout(_ timeout: Int64) throws(SystemError) {
+    /// Starts counting the time-out.
+    func setTimeout(_ timeout: TimeSpan) throws(SystemError) {
         timer = try loop.timer(.monotonic) { [unowned self] in self.timeOut() }
         try timer?.arm(at: Clock.read().monotonic + timeout)
     }

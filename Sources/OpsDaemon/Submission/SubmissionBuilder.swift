@@ -344,11 +344,11 @@ struct SubmissionBuilder: Sendable {
 
 extension Condition.Test {
     /// Time within which a condition has to be evaluated.
-    fileprivate var timeout: Int64 {
+    fileprivate var timeout: TimeSpan {
         switch self {
         case .exec(_, let timeout): timeout
         case .not(let test): test.timeout
-        default: 0
+        default: .zero
         }
     }
 }

@@ -8,7 +8,7 @@ enum RateText {
     static func parse(_ text: String) -> Rate? {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, let count = Int32(parts[0]), count >= 1, count <= Limits.rateStarts,
-            let interval = DurationText.parse(String(parts[1])), interval > 0
+            let interval = DurationText.parse(String(parts[1])), interval > .zero
         else { return nil }
         return Rate(count: count, interval: interval)
     }

@@ -5,7 +5,7 @@ internal import OpsWire
 struct ReasonText {
     let label: (OperationID) -> String
     /// An instant as people read it, RFC 3339.
-    let instantText: (Int64) -> String
+    let instantText: (WallInstant) -> String
     /// Text of a condition: `pathExists /x`.
     let condition: (Int) -> String?
     /// Time for which the runner has not answered, as text.
@@ -17,7 +17,7 @@ struct ReasonText {
         let second: Int64 = 1000
         let rounded =
             path.milliseconds < second ? path.milliseconds : (path.milliseconds + second / 2) / second * second
-        return sentence + " by its longest path, about \(DurationText.format(rounded * 1_000_000))"
+        return sentence + " by its longest path, about \(DurationText.format(.milliseconds(rounded)))"
     }
 
     private func sentence(_ reason: Reason) -> String {

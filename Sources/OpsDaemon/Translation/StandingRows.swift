@@ -57,7 +57,7 @@ extension Turns {
 extension RunnerLink {
     /// Time for which the runner has not answered, in words; `nil`: it answers.
     var silence: String? {
-        pulse.silence.map { DurationText.format($0 / 1_000_000_000 * 1_000_000_000) }
+        pulse.silence.map { DurationText.format(.seconds($0.seconds)) }
     }
 
     fileprivate func silenceText(_ duration: String) -> String {

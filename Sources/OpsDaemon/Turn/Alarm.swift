@@ -2,17 +2,17 @@ internal import OpsSystem
 internal import OpsSystemd
 
 /// One instant at which something is to be done. The timer is created when the alarm is first set; a failure is logged.
-final class Alarm {
+final class Alarm<Instant: ClockInstant> {
     private let loop: EventLoop
     private let log: DaemonLog
-    private let clock: EventLoop.TimerClock
+    private let clock: TimerClock<Instant>
     private let accuracy: UInt64
     private let work: () -> Void
-    private var timer: TimerSource?
+    private var timer: TimerSource<Instant>?
 
     init(
-        _ loop: EventLoop, _ log: DaemonLog, _ clock: EventLoop.TimerClock = .monotonic, accuracy: UInt64 = 1,
-        _ work: @escaping () -> Void
+        _ loop: EventLoop, _ log: DaemonLog, _ clock: TimerClock<Instant> = TimerClock<MonotonicInstant>.monotonic,
+        accuracy: UInt64 = 1, _ work: @escaping () -> Void
     ) {
         self.loop = loop
         self.log = log
@@ -22,11 +22,11 @@ final class Alarm {
     }
 
     /// Instant at which the alarm fires; nil: not set.
-    var instant: Int64? { timer?.deadline }
+    var instant: Instant? { timer?.deadline }
 
     /// Sets the alarm, or stops it if `instant` is nil. Returns false if it will not fire.
     @discardableResult
-    func set(at instant: Int64?) -> Bool {
+    func set(at instant: Instant?) -> Bool {
         guard instant != nil || timer != nil else { return true }
         do throws(SystemError) {
             if timer == nil { timer = try loop.timer(clock, accuracy: accuracy, work) }
@@ -38,6 +38,9 @@ final class Alarm {
         }
     }
 
+}
+
+extension Alarm<MonotonicInstant> {
     @discardableResult
-    func set(after nanoseconds: Int64) -> Bool { set(at: Clock.read().monotonic + nanoseconds) }
+    func set(after delay: TimeSpan) -> Bool { set(at: Clock.read().monotonic + delay) }
 }

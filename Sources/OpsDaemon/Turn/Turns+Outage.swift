@@ -5,12 +5,12 @@ internal import OpsWire
 /// The time during which the disk cannot be written. Operations continue; nothing starts, and nothing is acknowledged.
 struct Outage {
     var error: StoreError
-    /// Nanoseconds until the next attempt to write.
-    var delay: Int64 = 100_000_000
+    /// Time until the next attempt to write.
+    var delay = TimeSpan.milliseconds(100)
     /// Events of the outage that will not be reported again.
     var facts: [Event] = []
 
-    static let longestDelay: Int64 = 5_000_000_000
+    static let longestDelay = TimeSpan.seconds(5)
 }
 
 extension Turns {

@@ -196,9 +196,9 @@ extension Turns {
     }
 
     /// Schedules a commit that several turns share: the number of commits is expensive, not their size.
-    private func scheduleCommit(within duration: Int64) {
+    private func scheduleCommit(within duration: TimeSpan) {
         let due = Clock.read().monotonic + duration
-        guard due < patience.instant ?? .max else { return }
+        guard due < patience.instant ?? .distantFuture else { return }
         if !patience.set(at: due) { commitTurn() }
     }
 
@@ -206,7 +206,7 @@ extension Turns {
         let next = outage == nil && longTurn == nil ? core?.nextDeadline ?? Deadlines() : Deadlines()
         // The alarm may fire too early: to set it in every turn for staged launches that may stay a little longer would
         // cost more.
-        let isEarly = next.monotonic.map { monotonicAlarm.instant ?? .max <= $0 } ?? false
+        let isEarly = next.monotonic.map { monotonicAlarm.instant ?? .distantFuture <= $0 } ?? false
         if !isEarly { monotonicAlarm.set(at: next.monotonic) }
         wallAlarm.set(at: next.wall)
     }

@@ -16,7 +16,7 @@ extension Runner {
         }
     }
 
-    private static let acceptPause: Int64 = 1_000_000_000
+    private static let acceptPause = TimeSpan.seconds(1)
 
     private func welcome(_ socket: consuming Descriptor) throws(SystemError) {
         let peer = try UnixSocket.peer(of: socket)
@@ -29,7 +29,7 @@ extension Runner {
     }
 
     /// Accepts connections again after a pause.
-    func resumeAccepting(now: Int64) {
+    func resumeAccepting(now: MonotonicInstant) {
         guard let due = acceptRetryAt, due <= now else { return }
         acceptRetryAt = nil
         logErrors { try listenerSource?.setInterest(.readable) }

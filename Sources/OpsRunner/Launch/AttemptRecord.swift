@@ -27,7 +27,7 @@ final class AttemptRecord {
     /// Control group of the attempt, if it goes back to the pool unless the attempt changes it.
     var pooledGroup: PooledControlGroup?
     let leftovers: Leftovers
-    let grace: Int64
+    let grace: TimeSpan
     /// User that its processes run as.
     var uid: UInt32
     /// Socket that its notifications arrive at, until its end; `nil`: the socket of all attempts without a slot.
@@ -40,7 +40,7 @@ final class AttemptRecord {
     var unreportedUpdate = OperationUpdate()
     var isFrozen = false
     /// Instant at which the processes that are still alive are killed; CLOCK_BOOTTIME.
-    var killAt: Int64?
+    var killAt: MonotonicInstant?
     /// Delay from one kill to the next.
     var killBackoff = Backoff()
     /// Present while a group outlives its main process.
@@ -48,7 +48,7 @@ final class AttemptRecord {
 
     init(
         _ attempt: AttemptID, _ phase: Phase, process: LaunchedProcess, tree: Tree,
-        leftovers: Leftovers = .kill, grace: Int64 = 0, uid: UInt32 = Identity.uid, slot: Int32 = -1
+        leftovers: Leftovers = .kill, grace: TimeSpan = .zero, uid: UInt32 = Identity.uid, slot: Int32 = -1
     ) {
         self.uid = uid
         self.slot = slot

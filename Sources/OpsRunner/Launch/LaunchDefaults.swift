@@ -24,12 +24,12 @@ struct LaunchDefaults: Equatable {
 struct SupplementaryGroups {
     private struct Entry {
         var groups: [UInt32]
-        var until: Int64
+        var until: MonotonicInstant
     }
-    private static let lifetime: Int64 = 10_000_000_000
+    private static let lifetime = TimeSpan.seconds(10)
     private var entries: [LaunchRequest.User: Entry] = [:]
 
-    mutating func groups(of user: LaunchRequest.User, now: Int64) throws(SystemError) -> [UInt32] {
+    mutating func groups(of user: LaunchRequest.User, now: MonotonicInstant) throws(SystemError) -> [UInt32] {
         if let entry = entries[user], entry.until > now { return entry.groups }
         var account = try Account.withUID(user.uid, formerName: user.name)
         account?.gid = user.gid

@@ -178,9 +178,9 @@ extension Runner {
     /// tick to the next since `before`.
     private static func startTicks(of pid: Int32, since before: Moment) -> UInt64 {
         // /proc counts in hundredths of a second (USER_HZ) on every architecture.
-        let tick: Int64 = 10_000_000
-        let first = before.monotonic / tick
-        if Clock.read().monotonic / tick == first { return UInt64(first) }
+        let tick = TimeSpan.milliseconds(10)
+        let first = before.monotonic.nanoseconds / tick.nanoseconds
+        if Clock.read().monotonic.nanoseconds / tick.nanoseconds == first { return UInt64(first) }
         // The process is there, for we have not waited for it. If /proc cannot be read, the first possible tick is taken.
         return (try? ProcessRecord.read(pid))?.startTicks ?? UInt64(first)
     }

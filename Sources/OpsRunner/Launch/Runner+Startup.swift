@@ -20,13 +20,13 @@ final class Startup {
     let request: LaunchRequest
     let process: StartingProcess
     /// CLOCK_BOOTTIME.
-    var deadline: Int64
+    var deadline: MonotonicInstant
     var isOutOfTime = false
     /// Outcome, which can be read from the pipe only once.
     private var known: Result<Void, SpawnError>?
     private var source: ReadinessSource?
 
-    init(_ request: LaunchRequest, _ process: consuming StartingProcess, deadline: Int64) {
+    init(_ request: LaunchRequest, _ process: consuming StartingProcess, deadline: MonotonicInstant) {
         self.request = request
         self.process = process
         self.deadline = deadline
@@ -110,7 +110,7 @@ extension Runner {
     }
 
     /// Kills the processes whose programs do not run in time.
-    func killSlowStarts(now: Int64) {
+    func killSlowStarts(now: MonotonicInstant) {
         for startup in startups.values where startup.deadline <= now && !startup.isOutOfTime {
             guard let record = table[startup.request.attempt] else { continue }
             // A frozen process cannot go on: it gets more time.

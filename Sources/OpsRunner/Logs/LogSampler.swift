@@ -13,18 +13,18 @@ struct LogSampler {
         /// Number of notes.
         var count = 0
         /// Instant before which the log is not examined.
-        var lookAt: Int64
+        var lookAt: MonotonicInstant
 
         /// Time between two notes. It grows with their number, so that the log of an operation that runs for months has
         /// some tens of megabytes of them.
-        var pause: Int64 { LogSampler.interval << Int64(min(16, count >> 20)) }
+        var pause: TimeSpan { LogSampler.interval * (1 << Int64(min(16, count >> 20))) }
     }
-    private static let interval: Int64 = 1_000_000_000
-    private static let pauseAfterFailure: Int64 = 60_000_000_000
+    private static let interval = TimeSpan.seconds(1)
+    private static let pauseAfterFailure = TimeSpan.seconds(60)
 
     private var logs: [AttemptID: [Log]] = [:]
     /// Instant of the next examination; `nil` if there are no logs.
-    private(set) var dueAt: Int64?
+    private(set) var dueAt: MonotonicInstant?
 
     init() {}
 
@@ -32,7 +32,7 @@ struct LogSampler {
     init(resuming open: [(attempt: AttemptID, files: [LogFile])]) throws(SystemError) {
         for (attempt, files) in open {
             logs[attempt] = try files.map { (file) throws(SystemError) in
-                var log = Log(file: file, lookAt: 0)
+                var log = Log(file: file, lookAt: .zero)
                 if let times = try LogTimeReader.open(log: file.path), times.count > 0 {
                     log.count = times.count
                     log.length = try times.times(from: times.count - 1, count: 1).first?.length ?? 0
@@ -40,10 +40,10 @@ struct LogSampler {
                 return log
             }
         }
-        dueAt = logs.isEmpty ? nil : 0
+        dueAt = logs.isEmpty ? nil : .zero
     }
 
-    mutating func add(_ attempt: AttemptID, _ files: [LogFile], now: Int64) {
+    mutating func add(_ attempt: AttemptID, _ files: [LogFile], now: MonotonicInstant) {
         guard !files.isEmpty else { return }
         logs[attempt] = files.map { Log(file: $0, lookAt: now) }
         dueAt = dueAt ?? now + LogSampler.interval
@@ -57,7 +57,7 @@ struct LogSampler {
 
     /// Examines the logs if that is due. Throws the first error after all were examined. A log whose length cannot be
     /// noted, as on a full disk, is examined again after a longer pause.
-    mutating func sample(now: Int64) throws(SystemError) {
+    mutating func sample(now: MonotonicInstant) throws(SystemError) {
         guard let due = dueAt, due <= now else { return }
         var failure: SystemError?
         for attempt in logs.keys {

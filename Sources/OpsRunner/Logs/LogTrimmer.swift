@@ -14,12 +14,12 @@ struct LogTrimmer {
         let uid: UInt32
         var length: Int64 = 0
         var interval = LogTrimmer.fastest
-        var checkAt: Int64
+        var checkAt: MonotonicInstant
         /// True if the attempt has ended and processes of it may be left.
         var hasLeftovers = false
     }
-    private static let slowest: Int64 = 8_000_000_000
-    private static let fastest: Int64 = 125_000_000
+    private static let slowest = TimeSpan.seconds(8)
+    private static let fastest = TimeSpan.milliseconds(125)
     /// Cap of a log without one.
     private static let none = Int64.max
     /// Most logs checked in one turn.
@@ -33,14 +33,14 @@ struct LogTrimmer {
     /// Child processes that trim a file.
     private var trims: [Int32: LogFile?] = [:]
     /// Instant of the next check; `nil`: there is no capped log.
-    private(set) var dueAt: Int64?
+    private(set) var dueAt: MonotonicInstant?
     /// Logs for the runner that follows this one if it is killed.
     private var journal: LogJournal?
 
     /// Most logs of ended attempts that are kept open; each needs one or two descriptors.
     var endedLimit = 1024
 
-    mutating func add(_ attempt: AttemptID, _ files: [LogFile], cap: Int64, uid: UInt32, now: Int64) {
+    mutating func add(_ attempt: AttemptID, _ files: [LogFile], cap: Int64, uid: UInt32, now: MonotonicInstant) {
         guard !files.isEmpty else { return }
         // A new operation may write fast from its start. A log without a cap is kept open, too: others note its growth.
         let cap = cap > 0 ? cap : LogTrimmer.none
@@ -53,7 +53,7 @@ struct LogTrimmer {
     }
 
     /// Trims the log of an ended attempt a last time, or keeps checking it while other processes have it open.
-    mutating func end(_ attempt: AttemptID, hasLeftovers: Bool, now: Int64) throws(SystemError) {
+    mutating func end(_ attempt: AttemptID, hasLeftovers: Bool, now: MonotonicInstant) throws(SystemError) {
         guard var log = running.removeValue(forKey: attempt), log.cap < LogTrimmer.none else { return }
         log.hasLeftovers = hasLeftovers
         log.interval = LogTrimmer.fastest
@@ -88,12 +88,12 @@ struct LogTrimmer {
     /// True if logs of ended attempts are still being checked.
     var hasEnded: Bool { !ended.isEmpty }
 
-    private mutating func schedule(_ instant: Int64) { dueAt = min(dueAt ?? .max, instant) }
+    private mutating func schedule(_ instant: MonotonicInstant) { dueAt = min(dueAt ?? instant, instant) }
 
     // MARK: Checking
 
     /// Checks the logs that are due. Throws the first error after all have been checked.
-    mutating func trimDueLogs(now: Int64) throws(SystemError) {
+    mutating func trimDueLogs(now: MonotonicInstant) throws(SystemError) {
         guard let due = dueAt, due <= now else { return }
         var failure: SystemError?
         for attempt in running.filter({ $0.value.checkAt <= now }).keys.prefix(LogTrimmer.checksPerTurn) {
@@ -119,7 +119,7 @@ struct LogTrimmer {
         if let failure { throw failure }
     }
 
-    private mutating func examine(_ log: inout Log, now: Int64) throws(SystemError) {
+    private mutating func examine(_ log: inout Log, now: MonotonicInstant) throws(SystemError) {
         log.interval = min(log.interval * 2, LogTrimmer.slowest)
         log.checkAt = now + log.interval
         var total: Int64 = 0
@@ -200,7 +200,7 @@ struct LogTrimmer {
 
 extension LogTrimmer {
     /// Records from now on which logs have to be bounded, and continues with those of a runner that was killed.
-    mutating func useJournal(in directory: String, now: Int64) throws(SystemError) {
+    mutating func useJournal(in directory: String, now: MonotonicInstant) throws(SystemError) {
         let (journal, entries) = try LogJournal.open(in: directory)
         self.journal = journal
         // After an upgrade in place the logs are known.
@@ -269,9 +269,9 @@ extension LogTrimmer {
         for (attempt, paths, cap) in logs {
             let files = paths.map { LogFile($0, descriptor: nil, isOwnershipTaken: false) }
             // Checked at once. The user is not known, so the files stay theirs.
-            running[attempt] = Log(attempt: attempt, files: files, cap: cap, uid: Identity.uid, checkAt: 0)
+            running[attempt] = Log(attempt: attempt, files: files, cap: cap, uid: Identity.uid, checkAt: .zero)
         }
-        dueAt = logs.isEmpty ? nil : 0
+        dueAt = logs.isEmpty ? nil : .zero
     }
 
     /// Packs everything, with the numbers of descriptors that are open in this process.
@@ -298,7 +298,7 @@ extension LogTrimmer {
                 attempt: try from.attempt(),
                 files: try from.list { (from: inout Unpacker) throws(ProtocolError) in
                     LogFile(try from.text(), descriptor: try from.optionalNumber(), isOwnershipTaken: try from.flag())
-                }, cap: try from.number(), uid: try from.number(), checkAt: 0)
+                }, cap: try from.number(), uid: try from.number(), checkAt: .zero)
             log.hasLeftovers = try from.flag()
             return (log: log, hasEnded: try from.flag())
         }
@@ -310,7 +310,7 @@ extension LogTrimmer {
                 running[log.attempt] = log
             }
         }
-        dueAt = logs.isEmpty ? nil : 0
+        dueAt = logs.isEmpty ? nil : .zero
         let pids = try from.list { (from: inout Unpacker) throws(ProtocolError) in try from.number() as Int32 }
         for pid in pids { trims[pid] = .some(nil) }
     }

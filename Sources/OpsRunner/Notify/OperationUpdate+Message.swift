@@ -18,7 +18,7 @@ extension OperationUpdate {
             case "X_OPS_PROGRESS": setProgress(value)
             case "EXTEND_TIMEOUT_USEC":
                 if let microseconds = Int64(value), microseconds >= 0 {
-                    extendTimeout = microseconds.clampedProduct(1000)
+                    extendTimeout = .nanoseconds(microseconds.clampedProduct(1000))
                 }
             default: break
             }

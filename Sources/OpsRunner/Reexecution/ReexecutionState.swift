@@ -144,7 +144,7 @@ extension ReexecutionState {
         leftoverGroups = try from.texts().map { ControlGroup(path: $0) }
         staleTrees = [:]
         let trees = try from.list { (from: inout Unpacker) throws(ProtocolError) in
-            (try from.attempt(), StaleTree(socket: try from.text(), uid: nil, lookAt: 0))
+            (try from.attempt(), StaleTree(socket: try from.text(), uid: nil, lookAt: .zero))
         }
         for (attempt, tree) in trees { staleTrees[attempt] = tree }
         logs = try LogTrimmer(from: &from)
@@ -216,7 +216,7 @@ extension Unpacker {
     fileprivate mutating func startup() throws(ProtocolError) -> Startup {
         let request = try launchRequest()
         let process = StartingProcess(pid: try number(), report: Descriptor(owning: try number()))
-        let startup = Startup(request, process, deadline: try number())
+        let startup = Startup(request, process, deadline: try time())
         startup.isOutOfTime = try flag()
         return startup
     }
@@ -240,11 +240,11 @@ extension Unpacker {
         case let other: throw .badValue("tree \(other)")
         }
         let record = AttemptRecord(
-            attempt, phase, process: process, tree: tree, leftovers: try leftovers(), grace: try number())
+            attempt, phase, process: process, tree: tree, leftovers: try leftovers(), grace: try time())
         record.update = try operationUpdate()
         record.unreportedUpdate = try operationUpdate()
         record.isFrozen = try flag()
-        record.killAt = try optionalNumber()
+        record.killAt = try optionalTime()
         return record
     }
 }

@@ -9,17 +9,17 @@ final class LeftoverGroups {
     /// Groups that could not be watched.
     private var unwatched: Set<ControlGroup> = []
     /// Instant at which unwatched groups are tried again; `nil`: there are none.
-    private(set) var dueAt: Int64?
+    private(set) var dueAt: MonotonicInstant?
 
     private let loop: EventLoop
-    private static let pause: Int64 = 1_000_000_000
+    private static let pause = TimeSpan.seconds(1)
 
     init(in loop: EventLoop) { self.loop = loop }
 
     var all: [ControlGroup] { Array(watched.keys) + Array(unwatched) }
 
     /// Follows a group until it is removed, or until its removal fails with an error.
-    func add(_ group: ControlGroup, now: Int64) throws(SystemError) {
+    func add(_ group: ControlGroup, now: MonotonicInstant) throws(SystemError) {
         do throws(SystemError) {
             try startWatching(group)
         } catch {
@@ -44,7 +44,7 @@ final class LeftoverGroups {
     }
 
     /// Tries once a second to watch the groups that could not be watched.
-    func retry(now: Int64) throws(SystemError) {
+    func retry(now: MonotonicInstant) throws(SystemError) {
         guard let due = dueAt, due <= now else { return }
         let groups = unwatched
         unwatched = []

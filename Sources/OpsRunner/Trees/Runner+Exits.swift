@@ -43,7 +43,7 @@ extension Runner {
         }
     }
 
-    private static let adoptionPause: Int64 = 100_000_000
+    private static let adoptionPause = TimeSpan.milliseconds(100)
 
     /// Follows a group that outlives its attempt, and removes it once it is empty.
     func watchLeftovers(in group: ControlGroup) {
@@ -51,7 +51,7 @@ extension Runner {
     }
 
     /// Repeats what failed for want of a descriptor.
-    func retryWatches(now: Int64) {
+    func retryWatches(now: MonotonicInstant) {
         if let adoptionRetryAt, adoptionRetryAt <= now { collectChildren() }
         logErrors { try leftoverGroups.retry(now: now) }
         if let watchRetryAt, watchRetryAt <= now {
@@ -187,7 +187,7 @@ extension Runner {
         watchRetryAt = watchRetryAt ?? Clock.read().monotonic + Runner.watchPause
     }
 
-    private static let watchPause: Int64 = 1_000_000_000
+    private static let watchPause = TimeSpan.seconds(1)
 
     /// Ends an attempt whose main process has ended and whose tree is gone.
     func finishIfGone(_ record: AttemptRecord) {

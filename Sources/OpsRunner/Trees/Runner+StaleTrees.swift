@@ -7,14 +7,14 @@ extension Runner {
     func killStaleTree(of attempt: AttemptID, socket: String, uid: UInt32?) {
         // An attempt of this runner is terminated as such.
         if let record = table[attempt] {
-            if record.isAlive { terminate(record, grace: 0) } else { report(.gone(attempt)) }
+            if record.isAlive { terminate(record, grace: .zero) } else { report(.gone(attempt)) }
             return
         }
         staleTrees[attempt] = StaleTree(socket: socket, uid: uid, lookAt: Clock.read().monotonic)
     }
 
     /// Kills the stale trees that are due: by control group, and by environment and session in one pass over /proc.
-    func killStaleTrees(now: Int64) {
+    func killStaleTrees(now: MonotonicInstant) {
         if staleTrees.isEmpty { return }
         let due = staleTrees.filter { $0.value.lookAt <= now }
         if due.isEmpty { return }

@@ -5,22 +5,22 @@ internal import OpsSystemd
 /// Shutdown of the runner itself.
 struct Shutdown {
     /// Latest end of this process. Exits that are not acknowledged by then are lost.
-    var deadline: Int64
-    /// Time for a connected daemon to store the last exits, in nanoseconds.
-    static let patience: Int64 = 5_000_000_000
-    /// Longest grace of operations whose end no daemon can learn any more, in nanoseconds.
-    static let longestGraceWithoutState: Int64 = 10_000_000_000
+    var deadline: MonotonicInstant
+    /// Time for a connected daemon to store the last exits.
+    static let patience = TimeSpan.seconds(5)
+    /// Longest grace of operations whose end no daemon can learn any more.
+    static let longestGraceWithoutState = TimeSpan.seconds(10)
 }
 
 /// Signals to whole trees.
 extension Runner {
     /// Sends SIGTERM to every process of an attempt at the end of the turn, and SIGKILL after `grace`.
-    func terminate(_ record: AttemptRecord, grace: Int64) {
+    func terminate(_ record: AttemptRecord, grace: TimeSpan) {
         // Without grace a SIGTERM could only race with the SIGKILL.
-        if grace > 0 { terminating.append(record) }
+        if grace > .zero { terminating.append(record) }
         let now = Clock.read().monotonic
         // A second command may shorten the time that is left, but not lengthen it.
-        record.killAt = min(record.killAt ?? .max, now.clampedSum(max(grace, 0)))
+        record.killAt = min(record.killAt ?? .distantFuture, now.clampedSum(max(grace, .zero)))
     }
 
     /// Sends the SIGTERMs of this turn. Thaws and continues the trees so that each process can act on it.
@@ -41,7 +41,7 @@ extension Runner {
     }
 
     /// Kills the trees whose grace is over, again and again until they are gone.
-    func killOverdue(now: Int64) {
+    func killOverdue(now: MonotonicInstant) {
         let due = table.values.filter { $0.killAt.map { $0 <= now } ?? false }
         for record in due {
             // The end comes as an event. The repetition is for processes that no kill has reached.
@@ -100,12 +100,12 @@ extension Runner {
     }
 
     /// Ends all trees, then this process. `grace`: of each tree; `nil`: as its launch says.
-    func shutDown(grace: Int64?, atMost bound: Int64 = .max) {
+    func shutDown(grace: TimeSpan?, atMost bound: TimeSpan = .max) {
         logErrors { try Service.notify("STOPPING=1") }
         let living = table.values.filter(\.isAlive)
         for record in living { terminate(record, grace: min(grace ?? record.grace, bound)) }
-        let longest = living.map { min(grace ?? $0.grace, bound) }.max() ?? 0
-        let deadline = Clock.read().monotonic.clampedSum(longest).clampedSum(2 * Shutdown.patience)
+        let longest = living.map { min(grace ?? $0.grace, bound) }.max() ?? .zero
+        let deadline = Clock.read().monotonic.clampedSum(longest).clampedSum(Shutdown.patience * 2)
         let isNews = shutdown == nil
         shutdown = Shutdown(deadline: deadline)
         // opsd revokes the staged launches when it learns of the shutdown.
@@ -114,7 +114,7 @@ extension Runner {
     }
 
     /// Returns whether all trees are gone, and their ends stored as far as a daemon can store them.
-    func isDone(_ shutdown: Shutdown, now: Int64) -> Bool {
+    func isDone(_ shutdown: Shutdown, now: MonotonicInstant) -> Bool {
         if now >= shutdown.deadline { return true }
         if table.values.contains(where: \.isAlive) { return false }
         // An end cannot be stored in a directory that was removed.

@@ -7,7 +7,7 @@ struct StaleTree {
     var socket: String
     /// User that its processes were started as; `nil`: opsd is older and does not say.
     var uid: UInt32?
-    var lookAt: Int64
+    var lookAt: MonotonicInstant
     var backoff = Backoff()
 
     /// Returns whether a process with these users may belong to the attempt that its environment names.
@@ -17,10 +17,10 @@ struct StaleTree {
 /// Delays between kills of the same processes, which double up to a second. A killed process may stay for long: one that
 /// has become another user's, or one that reads from a dead disk.
 struct Backoff {
-    private var delay: Int64 = 10_000_000
-    static let longest: Int64 = 1_000_000_000
+    private var delay = TimeSpan.milliseconds(10)
+    static let longest = TimeSpan.seconds(1)
 
-    mutating func next() -> Int64 {
+    mutating func next() -> TimeSpan {
         defer { delay = min(delay * 2, Backoff.longest) }
         return delay
     }

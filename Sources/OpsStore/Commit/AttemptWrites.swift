@@ -17,7 +17,7 @@ struct AttemptWrite {
         var cause: Cause
         /// The cause as text.
         var text: String?
-        var at: Int64
+        var at: WallInstant
     }
 
     /// End of the operation.
@@ -25,7 +25,7 @@ struct AttemptWrite {
         var outcome: Outcome
         var text: String?
         var root: OperationID?
-        var at: Int64
+        var at: WallInstant
     }
 
     /// Stored slot of an attempt on an executor other than the runner, which has none.

@@ -9,7 +9,7 @@ struct Reopened {
 
     /// Marks the edges of waiting operations on reopened ones as met, after all of them were reopened. Among themselves
     /// they wait again.
-    mutating func keepMetEdges(in store: Store, at instant: Int64) throws(StoreError) {
+    mutating func keepMetEdges(in store: Store, at instant: WallInstant) throws(StoreError) {
         if ids.isEmpty { return }
         defer { ids.removeAll(keepingCapacity: true) }
         var met: [(from: Int64, on: Int64)] = []

@@ -4,7 +4,7 @@ internal import OpsCore
 extension Store {
     /// Stores the start of a group.
     func start(_ id: OperationID, _ run: Int32, _ at: Moment) throws(StoreError) {
-        try update(statements.operation.startedGroup, id, Int64(run), at.wall)
+        try update(statements.operation.startedGroup, id, Int64(run), at.wall.nanoseconds)
     }
 
     func start(
@@ -30,11 +30,13 @@ extension Store {
 
     func startJob(of attempt: AttemptID, _ at: Moment) throws(StoreError) {
         try writeAttempts()
-        try update(statements.staging.confirmStartOperation, attempt.operation, at.wall)
-        try update(statements.attempt.jobStarted, attempt.operation, Int64(attempt.number), at.monotonic, at.wall)
+        try update(statements.staging.confirmStartOperation, attempt.operation, at.wall.nanoseconds)
+        try update(
+            statements.attempt.jobStarted, attempt.operation, Int64(attempt.number), at.monotonic.nanoseconds,
+            at.wall.nanoseconds)
     }
 
-    func finished(_ id: OperationID, _ outcome: Outcome, _ cause: Cause?, _ at: Int64) throws(StoreError) {
+    func finished(_ id: OperationID, _ outcome: Outcome, _ cause: Cause?, _ at: WallInstant) throws(StoreError) {
         let text = try cause.map { cause throws(StoreError) in try causeText(cause, of: id, outcome) }
         let finish = AttemptWrite.Finish(outcome: outcome, text: text, root: cause?.root, at: at)
         if !attemptWrites.finish(id, finish) { try write(finish, of: id) }
@@ -48,7 +50,7 @@ extension Store {
         try statement.run()
     }
 
-    func reopen(_ id: OperationID, _ run: Int32, _ state: OperationState, at: Int64) throws(StoreError) {
+    func reopen(_ id: OperationID, _ run: Int32, _ state: OperationState, at: WallInstant) throws(StoreError) {
         try update(statements.submission.unresolveEdges, id)
         let statement = statements.operation.reopened
         statement.bind(1, id.rawValue)

@@ -50,7 +50,7 @@ extension Store {
                 at: submittedAt.next(first))
             try insert(submissions[number], states, at: target)
         case .becameReady(let id, let at):
-            try update(statements.operation.becameReady, id, at)
+            try update(statements.operation.becameReady, id, at.nanoseconds)
         case .becamePending(let id):
             try update(statements.operation.becamePending, id)
         case .started(let id, let attempt, let run, nil, _, let at) where attempt > 0:
@@ -75,7 +75,8 @@ extension Store {
         case .retrying(let id, let notBefore, let counts):
             try writeAttempts()
             try deleteResolution(of: id)
-            try update(statements.operation.retrying, id, notBefore, submittedAt.turn, counts ? 0 : 1)
+            try update(
+                statements.operation.retrying, id, notBefore.nanoseconds, submittedAt.turn.nanoseconds, counts ? 0 : 1)
         case .finished(let id, let outcome, let cause, let at):
             try finished(id, outcome, cause, at)
         case .reopened(let id, let run, let state):
@@ -99,7 +100,8 @@ extension Store {
             try update(statements.attempt.slotFreed, attempt.operation, Int64(attempt.number))
         case .timeoutMoved(let attempt, let remaining):
             try writeAttempts()
-            try update(statements.attempt.timeoutMoved, attempt.operation, Int64(attempt.number), remaining)
+            try update(
+                statements.attempt.timeoutMoved, attempt.operation, Int64(attempt.number), remaining.nanoseconds)
         case .edgeAdded, .edgeRemoved, .observerOwed, .observed: try applyEdge(change)
         case .queueSet, .queueExecutorSet, .queueFairnessSet, .slotTimeUsed, .queueRemoved, .categorySet, .rateStarted,
             .graphSuspended,
@@ -216,10 +218,10 @@ struct SubmissionInstants {
     init(_ reports: [Report]) { self.reports = reports }
 
     /// Instant of the turn.
-    var turn: Int64 { reports.first?.at ?? 0 }
+    var turn: WallInstant { reports.first?.at ?? .zero }
 
     /// Submissions and their reports are in the same order.
-    mutating func next(_ first: OperationID) -> Int64 {
+    mutating func next(_ first: OperationID) -> WallInstant {
         while next < reports.count {
             defer { next += 1 }
             if reports[next].kind == .submitted, reports[next].operation == first { return reports[next].at }

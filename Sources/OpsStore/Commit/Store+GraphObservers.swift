@@ -30,7 +30,7 @@ extension Store {
     }
 
     /// Lets the observers of a graph run again if it had finished before its operations were retried.
-    func reopenObservers(ofSubmission first: Int64, at instant: Int64) throws(StoreError) {
+    func reopenObservers(ofSubmission first: Int64, at instant: WallInstant) throws(StoreError) {
         let row = try kept(
             """
             UPDATE graphObserver SET ran = 0, since = ?2
@@ -59,7 +59,7 @@ extension Store {
     }
 
     /// Stores that a graph continues after an end that was reported to its observers.
-    public func restartObservers(of graph: GraphID, at instant: Int64) throws(StoreError) {
+    public func restartObservers(of graph: GraphID, at instant: WallInstant) throws(StoreError) {
         try change { () throws(StoreError) in
             let row = try kept("UPDATE graphObserver SET ran = 0, since = ?2 WHERE graph = ?1")
             row.bind(1, graph.rawValue)

@@ -78,15 +78,15 @@ extension Store {
         try update(
             statements.staging.assumeStartedAttempt, attempt.operation, Int64(attempt.number), Int64(run), runner,
             Int64(slot),
-            at.monotonic, at.wall)
+            at.monotonic.nanoseconds, at.wall.nanoseconds)
     }
 
     func confirmStart(_ attempt: AttemptID, _ begun: SlotStart) throws(StoreError) {
         _ = interned.staged.remove(attempt.operation)
         try update(
             statements.staging.confirmStartAttempt, attempt.operation, Int64(attempt.number), Int64(begun.slot),
-            begun.at.monotonic, begun.at.wall)
-        try update(statements.staging.confirmStartOperation, attempt.operation, begun.at.wall)
+            begun.at.monotonic.nanoseconds, begun.at.wall.nanoseconds)
+        try update(statements.staging.confirmStartOperation, attempt.operation, begun.at.wall.nanoseconds)
     }
 
     /// Writes the staged launches at the end of a turn, if they have changed.

@@ -7,7 +7,7 @@ struct SubmissionRows {
     var first: OperationID
     var parent: OperationID?
     var producer: OperationID?
-    var at: Int64
+    var at: WallInstant
 
     func id(_ target: Int32) -> Int64 { first.rawValue + Int64(target) }
 }

@@ -1,4 +1,4 @@
-internal import OpsCore
+public import OpsCore
 
 /// Updates the counters with the events since the last request for them. Nothing is counted while metrics are not
 /// requested, and commits do not become larger: the events exist anyway, and pruning counts them before it removes
@@ -58,8 +58,8 @@ public final class Counting {
             var queue = found.queues[rows.int(0)] ?? Counters.OfQueue()
             queue.finished[Int(outcome.stored)] += 1
             if let started = rows.optionalInt(3) {
-                queue.running.add(rows.int(4) - started)
-                queue.waiting.add(started - (rows.optionalInt(2) ?? started))
+                queue.running.add(.nanoseconds(rows.int(4) - started))
+                queue.waiting.add(.nanoseconds(started - (rows.optionalInt(2) ?? started)))
             }
             found.queues[rows.int(0)] = queue
         }
@@ -131,15 +131,15 @@ extension History {
 
     /// Returns for each queue, by its row, the earliest instant since which an operation is ready. Operations that are
     /// held or wait for an instant after `now` do not count.
-    public func readySince(now: Int64) throws(StoreError) -> [Int64: Int64] {
+    public func readySince(now: WallInstant) throws(StoreError) -> [Int64: WallInstant] {
         let rows = try statement(
             """
             SELECT queue, min(readyAt) FROM operation
             WHERE state = 1 AND readyAt IS NOT NULL AND NOT flags & 4 AND ifnull(notBefore, 0) <= ?1 GROUP BY queue
             """)
         rows.bind(1, now)
-        var instants: [Int64: Int64] = [:]
-        while try rows.step() { instants[rows.int(0)] = rows.int(1) }
+        var instants: [Int64: WallInstant] = [:]
+        while try rows.step() { instants[rows.int(0)] = rows.time(1) }
         return instants
     }
 

@@ -1,9 +1,12 @@
-/// Durations in nanoseconds, counted in buckets.
+public import OpsCore
+
+/// Durations, counted in buckets.
 public struct Histogram: Equatable, Sendable {
-    /// Upper bounds of the buckets, in ascending order. The last bucket has none.
+    /// Upper bounds of the buckets in nanoseconds, in ascending order. The last bucket has none.
     public let bounds: [Int64]
     /// Number of durations in each bucket: one more than there are bounds.
     public internal(set) var counts: [Int64]
+    /// Sum of the durations in nanoseconds.
     public internal(set) var sum: Int64 = 0
 
     init(_ bounds: [Int64]) {
@@ -30,8 +33,8 @@ public struct Histogram: Equatable, Sendable {
     var isEmpty: Bool { counts.allSatisfy { $0 == 0 } }
 
     /// Counts one duration. A negative one, which a change of the clock may cause, counts as 0.
-    public mutating func add(_ duration: Int64) {
-        let duration = max(0, duration)
+    public mutating func add(_ duration: TimeSpan) {
+        let duration = max(0, duration.nanoseconds)
         counts[bounds.firstIndex { duration <= $0 } ?? bounds.count] += 1
         let (sum, overflow) = sum.addingReportingOverflow(duration)
         if !overflow { self.sum = sum }

@@ -42,7 +42,7 @@ extension History {
             old: rows.optionalInt(5).flatMap { OperationState(stored: $0) },
             new: rows.optionalInt(6).flatMap { OperationState(stored: $0) },
             product: rows.optionalInt(8).map { OperationID($0) },
-            outcome: Outcome(stored: rows.optionalInt(7)), at: rows.int(1),
+            outcome: Outcome(stored: rows.optionalInt(7)), at: rows.time(1),
             detail: rows.optionalText(9))
     }
 }

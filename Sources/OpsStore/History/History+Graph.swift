@@ -10,10 +10,10 @@ public struct GraphNode: Sendable {
     public var isGroup: Bool
     public var slot: Int32?
     public var cause: String?
-    public var submittedAt: Int64
-    public var readyAt: Int64?
-    public var startedAt: Int64?
-    public var finishedAt: Int64?
+    public var submittedAt: WallInstant
+    public var readyAt: WallInstant?
+    public var startedAt: WallInstant?
+    public var finishedAt: WallInstant?
 }
 
 extension History {
@@ -49,8 +49,8 @@ extension History {
                     outcome: Outcome(stored: rows.optionalInt(3)),
                     group: rows.optionalInt(4).map { OperationID($0) }, isGroup: rows.bool(5),
                     slot: rows.optionalInt32(6).flatMap { AttemptWrite.slot(stored: $0) }, cause: rows.optionalText(7),
-                    submittedAt: rows.int(8),
-                    readyAt: rows.optionalInt(9), startedAt: rows.optionalInt(10), finishedAt: rows.optionalInt(11)))
+                    submittedAt: rows.time(8),
+                    readyAt: rows.optionalTime(9), startedAt: rows.optionalTime(10), finishedAt: rows.optionalTime(11)))
         }
         return nodes
     }

@@ -5,7 +5,7 @@ public struct GraphSummary: Sendable {
     public var graph: GraphID
     public var name: String?
     public var user: String
-    public var submittedAt: Int64
+    public var submittedAt: WallInstant
     public var isSuspended: Bool
     public var pending = 0
     public var ready = 0
@@ -32,7 +32,7 @@ extension History {
             graphs.append(
                 GraphSummary(
                     graph: GraphID(rows.int(0)), name: rows.optionalText(1), user: rows.text(2),
-                    submittedAt: rows.int(3), isSuspended: rows.bool(4)))
+                    submittedAt: rows.time(3), isSuspended: rows.bool(4)))
         }
         return graphs.reversed()
     }

@@ -7,7 +7,7 @@ public struct ObservedGraph: Sendable {
     public let observers: GraphObservers
     public var ran: Set<GraphObservers.Moment>
     /// Instant from which failures count; 0: all do.
-    public let since: Int64
+    public let since: WallInstant
     /// Number of its operations.
     public var count = 0
 }
@@ -19,7 +19,7 @@ public struct ObservedProgress: Sendable {
     public var unsuccessful = 0
     /// The worst outcome of its operations, once all have finished.
     public var outcome: Outcome?
-    public var finishedAt: Int64?
+    public var finishedAt: WallInstant?
     /// The operation that failed first.
     public var failed: OperationID?
     /// Operation whose surroundings the observers have.
@@ -51,12 +51,12 @@ extension History {
         return ObservedGraph(
             graph: graph, name: row.optionalText(5),
             observers: GraphObservers(finish: row.optionalText(0), failure: row.optionalText(1)),
-            ran: Set(GraphObservers.Moment.allCases.filter { ran & $0.rawValue != 0 }), since: row.int(3),
+            ran: Set(GraphObservers.Moment.allCases.filter { ran & $0.rawValue != 0 }), since: row.time(3),
             count: Int(row.int(4)))
     }
 
     /// Counts the operations of a graph. `since`: only failures from this instant on count as its first.
-    public func progress(of graph: GraphID, since: Int64) throws(StoreError) -> ObservedProgress {
+    public func progress(of graph: GraphID, since: WallInstant) throws(StoreError) -> ObservedProgress {
         var progress = ObservedProgress()
         let row = try statement(
             """
@@ -74,7 +74,7 @@ extension History {
         progress.first = OperationID(row.int(5))
         if progress.unfinished == 0 {
             progress.outcome = row.optionalInt(3).flatMap(Outcome.init(stored:)) ?? .succeeded
-            progress.finishedAt = row.optionalInt(4)
+            progress.finishedAt = row.optionalTime(4)
         }
         let failed = try statement(
             """

@@ -85,19 +85,19 @@ extension History {
                 AttemptRecord(
                     number: rows.int32(0), run: rows.int32(1), outcome: Outcome(stored: rows.optionalInt(2)),
                     cause: rows.optionalText(3), exitCode: rows.optionalInt32(4), signal: rows.optionalInt32(5),
-                    startedAt: rows.int(6), finishedAt: rows.optionalInt(7),
+                    startedAt: rows.time(6), finishedAt: rows.optionalTime(7),
                     usage: rows.isNull(8) ? nil : Self.usage(rows, from: 9), hasOutputs: rows.bool(12)))
         }
         return attempts
     }
 
     /// Returns the instant at which an attempt started; nil if there is no such attempt.
-    public func start(of attempt: AttemptID) throws(StoreError) -> Int64? {
+    public func start(of attempt: AttemptID) throws(StoreError) -> WallInstant? {
         let row = try statement("SELECT startedAt FROM attempt WHERE operation = ?1 AND number = ?2")
         row.bind(1, attempt.operation.rawValue)
         row.bind(2, Int64(attempt.number))
         defer { row.reset() }
-        return try row.step() ? row.optionalInt(0) : nil
+        return try row.step() ? row.optionalTime(0) : nil
     }
 
     /// Returns the first column of the only row with an id.

@@ -8,7 +8,7 @@ public struct ScheduleRun: Equatable, Sendable {
     /// Number of operations that have not finished.
     public var unfinished: Int
     /// End of its last operation, once all have finished.
-    public var finishedAt: Int64?
+    public var finishedAt: WallInstant?
     public var isUnfinished: Bool { unfinished > 0 }
 
     public init(instant: ScheduleInstant, outcome: Outcome?, unfinished: Int) {
@@ -31,7 +31,7 @@ extension History {
             var schedule = StoredSchedule(
                 uid: UInt32(truncatingIfNeeded: row.int(1)), user: row.text(2),
                 gid: UInt32(truncatingIfNeeded: row.int(3)), name: row.text(4), definition: row.text(5),
-                addedAt: row.int(6))
+                addedAt: row.time(6))
             schedule.id = row.int(0)
             schedule.position.accounted = row.int(7)
             schedule.position.runs = Int(row.int(8))
@@ -177,7 +177,7 @@ extension History {
             instant.origin = origin
             instant.number = row.int(3)
             instant.graph = row.optionalInt(7)
-            instant.at = row.int(8)
+            instant.at = row.time(8)
             instant.note = row.optionalText(9)
             instant.key = row.optionalText(10)
             instant.outcome = row.optionalInt(11).flatMap(Outcome.init(stored:))
@@ -202,7 +202,7 @@ extension History {
         defer { row.reset() }
         guard try row.step(), row.int(0) > 0 else { return run }
         run.unfinished = Int(row.int(1))
-        run.finishedAt = run.isUnfinished ? nil : row.optionalInt(3)
+        run.finishedAt = run.isUnfinished ? nil : row.optionalTime(3)
         run.outcome = run.isUnfinished ? nil : row.optionalInt(2).flatMap(Outcome.init(stored:)) ?? .succeeded
         return run
     }
@@ -222,12 +222,12 @@ extension History {
     }
 
     /// Returns the start of the last run that succeeded, and the number of missed instants.
-    public func numbers(of schedule: Int64) throws(StoreError) -> (lastSuccess: Int64?, missed: Int) {
+    public func numbers(of schedule: Int64) throws(StoreError) -> (lastSuccess: WallInstant?, missed: Int) {
         let row = try statement("SELECT max(at) FROM scheduleInstant WHERE schedule = ?1 AND outcome = ?2")
         row.bind(1, schedule)
         row.bind(2, Outcome.succeeded.stored)
         defer { row.reset() }
-        let lastSuccess = try row.step() ? row.optionalInt(0) : nil
+        let lastSuccess: WallInstant? = try row.step() ? row.optionalTime(0) : nil
         return (lastSuccess, try missedInstants(of: schedule))
     }
 

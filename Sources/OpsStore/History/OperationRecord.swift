@@ -1,6 +1,6 @@
 public import OpsCore
 
-/// Everything that is stored about one operation, as `show` prints it. Instants are wall-clock nanoseconds since 1970.
+/// Everything that is stored about one operation, as `show` prints it.
 public struct OperationRecord: Sendable {
     public struct Dependency: Equatable, Sendable {
         public var id: OperationID
@@ -47,12 +47,12 @@ public struct OperationRecord: Sendable {
     public internal(set) var result: String?
     /// Job of its last attempt in the engine of its executor.
     public internal(set) var job: String?
-    public internal(set) var submittedAt: Int64 = 0
-    public internal(set) var readyAt: Int64?
-    public internal(set) var startedAt: Int64?
-    public internal(set) var finishedAt: Int64?
+    public internal(set) var submittedAt = WallInstant.zero
+    public internal(set) var readyAt: WallInstant?
+    public internal(set) var startedAt: WallInstant?
+    public internal(set) var finishedAt: WallInstant?
     /// End of a back-off.
-    public internal(set) var notBefore: Int64?
+    public internal(set) var notBefore: WallInstant?
     public internal(set) var usage: ProcessUsage?
 
     public var isHeld: Bool { flags.contains(.held) }
@@ -68,8 +68,8 @@ public struct AttemptRecord: Equatable, Sendable {
     public internal(set) var cause: String?
     public internal(set) var exitCode: Int32?
     public internal(set) var signal: Int32?
-    public internal(set) var startedAt: Int64
-    public internal(set) var finishedAt: Int64?
+    public internal(set) var startedAt: WallInstant
+    public internal(set) var finishedAt: WallInstant?
     public internal(set) var usage: ProcessUsage?
     /// True if the attempt has left something in its output directory.
     public internal(set) var hasOutputs: Bool

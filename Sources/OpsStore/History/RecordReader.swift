@@ -19,7 +19,7 @@ struct RecordReader {
         var uid: UInt32
         var key: String?
         var producer: OperationID?
-        var at: Int64
+        var at: WallInstant
     }
 
     init(_ history: History) { self.history = history }
@@ -83,10 +83,10 @@ struct RecordReader {
         record.run = row.int32(10)
         record.isFrozen = row.bool(11)
         record.group = row.optionalInt(12).map { OperationID($0) }
-        record.readyAt = row.optionalInt(13)
-        record.startedAt = row.optionalInt(14)
-        record.finishedAt = row.optionalInt(15)
-        record.notBefore = row.optionalInt(16)
+        record.readyAt = row.optionalTime(13)
+        record.startedAt = row.optionalTime(14)
+        record.finishedAt = row.optionalTime(15)
+        record.notBefore = row.optionalTime(16)
         record.isCancelling = row.bool(19)
         record.command = row.optionalText(20)
         record.note = row.optionalText(31)
@@ -134,7 +134,7 @@ struct RecordReader {
         return SubmissionRow(
             ids: row.int(0)...row.int(1), graph: GraphID(row.int(2)), graphName: row.optionalText(8), user: row.text(3),
             uid: UInt32(truncatingIfNeeded: row.int(4)), key: row.optionalText(5),
-            producer: row.optionalInt(6).map { OperationID($0) }, at: row.int(7))
+            producer: row.optionalInt(6).map { OperationID($0) }, at: row.time(7))
     }
 
     private mutating func queue(_ id: Int64) throws(StoreError) -> String {

@@ -28,7 +28,7 @@ struct RunningRows {
             guard resolution != nil || hasTimeout else { return nil }
             return Snapshot.Running(
                 attempt: AttemptID(row.id, 0), slot: nil, runner: "", boot: "",
-                startedAt: Moment(monotonic: 0, wall: try startedAt(row.id)), resolution: resolution)
+                startedAt: Moment(monotonic: .zero, wall: try startedAt(row.id)), resolution: resolution)
         }
         attempts.bind(1, row.id.rawValue)
         attempts.bind(2, row.attempt)
@@ -37,8 +37,8 @@ struct RunningRows {
         let slot = attempts.int32(0)
         var running = Snapshot.Running(
             attempt: AttemptID(row.id, row.attempt), slot: slot >= 0 ? slot : nil, runner: attempts.text(1),
-            boot: attempts.text(2), startedAt: Moment(monotonic: attempts.int(3), wall: attempts.int(4)),
-            process: process, exit: exit, resolution: resolution, timeoutRemaining: attempts.optionalInt(17))
+            boot: attempts.text(2), startedAt: attempts.moment(3),
+            process: process, exit: exit, resolution: resolution, timeoutRemaining: attempts.optionalTime(17))
         running.job = attempts.optionalText(24)
         running.isCancelled = isCancelled
         if let outcome = Outcome(stored: attempts.optionalInt(18)) {
@@ -51,17 +51,17 @@ struct RunningRows {
         return running
     }
 
-    private func startedAt(_ id: OperationID) throws(StoreError) -> Int64 {
+    private func startedAt(_ id: OperationID) throws(StoreError) -> WallInstant {
         starts.bind(1, id.rawValue)
         defer { starts.reset() }
-        return try starts.step() ? starts.int(0) : 0
+        return try starts.step() ? starts.time(0) : .zero
     }
 
     private var process: LaunchedProcess? {
         guard let pid = attempts.optionalInt32(5) else { return nil }
         return LaunchedProcess(
             pid: pid, startTicks: UInt64(bitPattern: attempts.int(6)),
-            at: Moment(monotonic: attempts.int(7), wall: attempts.int(8)))
+            at: attempts.moment(7))
     }
 
     private var exit: ProcessExit? {
@@ -72,7 +72,7 @@ struct RunningRows {
             usage: ProcessUsage(
                 userMicroseconds: attempts.int(14), systemMicroseconds: attempts.int(15),
                 maxResidentBytes: attempts.int(16)),
-            at: Moment(monotonic: attempts.int(12), wall: attempts.int(13)))
+            at: attempts.moment(12))
     }
 
     private func resolution(_ id: OperationID) throws(StoreError) -> (Resolution?, isCancelled: Bool) {

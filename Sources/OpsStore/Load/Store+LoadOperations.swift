@@ -46,7 +46,7 @@ extension Store {
             indices.queues[queues.int(0)] = Int32(snapshot.queues.count)
             snapshot.queues.append(
                 Snapshot.Queue(
-                    name: queues.text(1), limit: queues.optionalInt32(2), aging: queues.optionalInt(3),
+                    name: queues.text(1), limit: queues.optionalInt32(2), aging: queues.optionalTime(3),
                     isSuspended: queues.bool(4),
                     order: QueueOrder(rawValue: UInt8(truncatingIfNeeded: queues.int(6))) ?? .submission))
             snapshot.queues[snapshot.queues.count - 1].executor = queues.optionalText(5)
@@ -57,7 +57,7 @@ extension Store {
             snapshot.slotTimes.append(
                 Snapshot.SlotTime(
                     queue: slotTimes.text(0), user: UInt32(truncatingIfNeeded: slotTimes.int(1)),
-                    used: slotTimes.int(2), at: slotTimes.int(3)))
+                    used: slotTimes.time(2), at: slotTimes.time(3)))
         }
     }
 }
@@ -80,8 +80,8 @@ enum OperationColumns {
             id: OperationID(rows.int(0)), graph: GraphID(0), parent: OperationID(rows.int(7)),
             priority: Int8(truncatingIfNeeded: rows.int(3)), state: state, flags: Draft.Flags(stored: rows.int(2)),
             isFrozen: rows.bool(13), attempt: attempt, run: rows.int32(9),
-            attemptsInRun: attempt - rows.int32(10), hasStarted: rows.bool(14), readyAt: rows.int(11),
-            notBefore: rows.int(12),
+            attemptsInRun: attempt - rows.int32(10), hasStarted: rows.bool(14), readyAt: rows.time(11),
+            notBefore: rows.time(12),
             path: rows.isNull(15) ? nil : EstimatedPath(milliseconds: rows.int(15)))
     }
 }
@@ -147,7 +147,7 @@ final class SubmissionCursor {
     private var count: Int64 = 0
     private var isOpen = false
     private(set) var graph = GraphID(0)
-    private(set) var at: Int64 = 0
+    private(set) var at = WallInstant.zero
     private(set) var user: UInt32 = 0
 
     init(_ database: Database) throws(StoreError) {
@@ -175,7 +175,7 @@ final class SubmissionCursor {
             first = rows.int(0)
             count = rows.int(1)
             graph = GraphID(rows.int(2))
-            at = rows.int(3)
+            at = rows.time(3)
             user = UInt32(truncatingIfNeeded: rows.int(4))
             if id < first { return false }
         }

@@ -35,7 +35,7 @@ extension CauseRow {
         case .signal(let signal): self.init(2, Int64(signal))
         case .outOfMemory: self.init(3)
         case .cannotStart(let step, let errno): self.init(4, Int64(errno), text: step)
-        case .ranLongerThan(let nanoseconds): self.init(5, nanoseconds)
+        case .ranLongerThan(let time): self.init(5, time.nanoseconds)
         case .deadlinePassed: self.init(6)
         case .cancelledBy(let user, let reason): self.init(7, text: user, note: reason)
         case .groupCancelled(let group): self.init(8, group.rawValue)
@@ -80,7 +80,7 @@ extension CauseRow {
         case 2: return .signal(small)
         case 3: return .outOfMemory
         case 4: return .cannotStart(step: text ?? "", errno: small)
-        case 5: return .ranLongerThan(nanoseconds: number)
+        case 5: return .ranLongerThan(.nanoseconds(number))
         case 6: return .deadlinePassed
         case 7: return .cancelledBy(text ?? "", reason: note)
         case 8: return .groupCancelled(operation)

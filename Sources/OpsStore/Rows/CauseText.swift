@@ -22,7 +22,7 @@ struct CauseText {
         case .cannotStart("start", ETIMEDOUT):
             return "cannot start: the program did not run within 5s, and its process was killed"
         case .cannotStart(let step, let errno): return "cannot start: \(step): \(errorText(errno))"
-        case .ranLongerThan(let nanoseconds): return "ran longer than \(durationText(nanoseconds))"
+        case .ranLongerThan(let time): return "ran longer than \(durationText(time))"
         case .deadlinePassed: return "its deadline passed"
         case .cancelledBy(let user, let reason): return "cancelled by \(user)" + note(reason)
         case .groupCancelled(let group): return "group \(try label(group)) was cancelled"
@@ -91,8 +91,8 @@ private let signalNames = [
 ]
 
 /// `250ms`, `30s`, `1m30s`, `1h`: as durations are written in a graph file.
-func durationText(_ nanoseconds: Int64) -> String {
-    let milliseconds = nanoseconds / 1_000_000
+func durationText(_ duration: TimeSpan) -> String {
+    let milliseconds = duration.milliseconds
     let units: [(Int64, String)] = [(3_600_000, "h"), (60_000, "m"), (1000, "s"), (1, "ms")]
     var rest = milliseconds
     var text = ""

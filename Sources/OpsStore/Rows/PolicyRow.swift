@@ -36,14 +36,14 @@ enum PolicyRow {
 
     static func read(_ statement: Statement) -> Policy {
         var policy = Policy()
-        policy.timeout = statement.optionalInt(1)
-        policy.grace = statement.int(2)
-        policy.deadline = statement.optionalInt(3)
-        policy.notBefore = statement.optionalInt(4)
+        policy.timeout = statement.optionalTime(1)
+        policy.grace = statement.time(2)
+        policy.deadline = statement.optionalTime(3)
+        policy.notBefore = statement.optionalTime(4)
         if let limit = statement.optionalInt32(5) {
             let on = statement.int(10)
             policy.retry = RetryPolicy(
-                limit: limit, backoff: statement.int(6), factor: statement.int(7), max: statement.int(8),
+                limit: limit, backoff: statement.time(6), factor: statement.int(7), max: statement.time(8),
                 jitter: statement.int(9), onFailed: on & 1 != 0, onTimedOut: on & 2 != 0, onInterrupted: on & 4 != 0,
                 exitCodes: integers(statement.text(11)), scale: statement.optionalText(19).flatMap(scale))
         }
@@ -97,7 +97,7 @@ enum PolicyRow {
             case .wait: "wait"
             case .succeed: "succeed"
             }
-        return "\(word):\(condition.every)"
+        return "\(word):\(condition.every.nanoseconds)"
     }
 
     private static func condition(_ text: Substring) -> ConditionPolicy {
@@ -109,7 +109,7 @@ enum PolicyRow {
         case "succeed": condition.otherwise = .succeed
         default: condition.otherwise = .fail
         }
-        if let every = parts.last.flatMap({ Int64($0) }) { condition.every = every }
+        if let every = parts.last.flatMap({ Int64($0) }) { condition.every = .nanoseconds(every) }
         return condition
     }
 

@@ -3,7 +3,7 @@ internal import OpsCore
 /// Starts of categories with a rate as rows.
 extension Store {
     /// Stores a start, and removes those that no longer count.
-    func storeStart(of category: String, at instant: Int64, expired: Int64) throws(StoreError) {
+    func storeStart(of category: String, at instant: MonotonicInstant, expired: MonotonicInstant) throws(StoreError) {
         let insert = statements.setting.addRatedStart
         insert.bind(1, category)
         insert.bind(2, boot)
@@ -29,7 +29,7 @@ extension Store {
             """)
         rows.bind(1, boot)
         while try rows.step() {
-            let starts = [Int64](repeating: rows.int(1), count: Int(rows.int(2)))
+            let starts = [MonotonicInstant](repeating: rows.time(1), count: Int(rows.int(2)))
             snapshot.rateStarts[rows.text(0), default: []] += starts
         }
     }

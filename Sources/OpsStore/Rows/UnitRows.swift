@@ -34,7 +34,7 @@ extension Store {
                 CategorySettings(
                     name: rows.text(0), capacity: rows.int32(1), units: unitNames(rows.optionalText(2) ?? ""),
                     share: rows.int32(3), export: rows.optionalText(4),
-                    rate: rows.optionalInt(6).map { Rate(count: rows.int32(5), interval: $0) }))
+                    rate: rows.optionalTime(6).map { Rate(count: rows.int32(5), interval: $0) }))
         }
     }
 

@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import OpsCore
 
 /// A prepared statement, kept for the life of its connection. Bind every parameter, then `run` it or `step` through it.
 @safe
@@ -29,6 +30,9 @@ final class Statement {
     func bind(_ index: Int32, _ value: Int64?) {
         if let value { bind(index, value) } else { bindNull(index) }
     }
+
+    func bind(_ index: Int32, _ time: some NanosecondCount) { bind(index, time.nanoseconds) }
+    func bind(_ index: Int32, _ time: (some NanosecondCount)?) { bind(index, time?.nanoseconds) }
 
     func bind(_ index: Int32, _ text: String) {
         // SQLite copies the text: a binding outlives this call.
@@ -101,6 +105,10 @@ final class Statement {
     func isNull(_ column: Int32) -> Bool { unsafe sqlite3_column_type(handle, column) == SQLITE_NULL }
     func optionalInt(_ column: Int32) -> Int64? { isNull(column) ? nil : int(column) }
     func optionalInt32(_ column: Int32) -> Int32? { isNull(column) ? nil : int32(column) }
+    func time<Time: NanosecondCount>(_ column: Int32) -> Time { Time(nanoseconds: int(column)) }
+    func optionalTime<Time: NanosecondCount>(_ column: Int32) -> Time? { isNull(column) ? nil : time(column) }
+    /// Reads a moment from the column of its monotonic instant and the column after that.
+    func moment(_ column: Int32) -> Moment { Moment(monotonic: time(column), wall: time(column + 1)) }
     func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
 
     func text(_ column: Int32) -> String {

@@ -1,6 +1,6 @@
 public import OpsCore
 
-/// A schedule as it is stored. Instants of its calendar are whole seconds since 1970, all others nanoseconds.
+/// A schedule as it is stored. Instants of its calendar are whole seconds since 1970.
 public struct StoredSchedule: Equatable, Sendable {
     public var id: Int64 = 0
     public var uid: UInt32
@@ -9,7 +9,7 @@ public struct StoredSchedule: Equatable, Sendable {
     public var name: String
     /// The request that added it, as JSON, with every default that must not change later.
     public var definition: String
-    public var addedAt: Int64
+    public var addedAt: WallInstant
     public var position: Position
 
     /// The stored part of its accounting.
@@ -26,14 +26,14 @@ public struct StoredSchedule: Equatable, Sendable {
         public init(accounted: Int64) { self.accounted = accounted }
     }
 
-    public init(uid: UInt32, user: String, gid: UInt32, name: String, definition: String, addedAt: Int64) {
+    public init(uid: UInt32, user: String, gid: UInt32, name: String, definition: String, addedAt: WallInstant) {
         self.uid = uid
         self.user = user
         self.gid = gid
         self.name = name
         self.definition = definition
         self.addedAt = addedAt
-        position = Position(accounted: addedAt / 1_000_000_000)
+        position = Position(accounted: addedAt.nanoseconds / 1_000_000_000)
     }
 }
 
@@ -54,7 +54,7 @@ public struct ScheduleInstant: Equatable, Sendable {
     public var result: Result
     /// Graph of the run. The store sets it where the record is committed with its submission.
     public var graph: Int64?
-    public var at: Int64 = 0
+    public var at = WallInstant.zero
     public var note: String?
     /// The file or the line that triggered the run.
     public var key: String?

@@ -6,7 +6,7 @@ public import OpsCore
 public final class Pruning {
     private let store: Store
     /// Instant before which removed graphs have ended.
-    private let olderThan: Int64?
+    private let olderThan: WallInstant?
     /// Number of operations beyond which the oldest graphs are removed.
     private let keeping: Int?
     /// The only graphs to remove, in the order of their ids; nil: any.
@@ -32,7 +32,7 @@ public final class Pruning {
     private let keepsTexts: Bool
     private enum Phase { case counting, graphs, dating, events, texts, done }
 
-    init(_ store: Store, olderThan: Int64?, keeping: Int?, only: [GraphID]? = nil, keepsTexts: Bool = false) {
+    init(_ store: Store, olderThan: WallInstant?, keeping: Int?, only: [GraphID]? = nil, keepsTexts: Bool = false) {
         self.only = only
         self.keepsTexts = keepsTexts
         self.store = store
@@ -126,8 +126,8 @@ public final class Pruning {
     }
 
     /// The instant before which a graph must have ended to be removed; nil: it stays.
-    private var bound: Int64? {
-        if let keeping, scan.operations - removed > keeping { return .max }
+    private var bound: WallInstant? {
+        if let keeping, scan.operations - removed > keeping { return .distantFuture }
         return olderThan
     }
 
@@ -167,7 +167,7 @@ public final class Pruning {
         return try owed.step() && owed.bool(0)
     }
 
-    private func isBlocked(from start: Int64, to last: Int64, _ bound: Int64) throws(StoreError) -> Bool {
+    private func isBlocked(from start: Int64, to last: Int64, _ bound: WallInstant) throws(StoreError) -> Bool {
         let blocked = try store.kept(
             """
             SELECT EXISTS (
@@ -200,7 +200,7 @@ public final class Pruning {
         let last = first + count - 1
         let start = max(first, last - Int64(limit) + 1)
         // The graph was examined before, a large one in several steps.
-        if try isBlocked(from: start, to: last, olderThan ?? .max) { return 0 }
+        if try isBlocked(from: start, to: last, olderThan ?? .distantFuture) { return 0 }
         let gone = try store.kept("SELECT operation, number FROM attempt WHERE operation BETWEEN ?1 AND ?2")
         gone.bind(1, start)
         gone.bind(2, last)
@@ -252,7 +252,7 @@ extension Store {
     /// Begins a pruning. If only `keeping` is given, the newest `keeping` operations stay whatever their age. `only`:
     /// the only graphs to remove, in the order of their ids. `keepsTexts`: unused texts are left for a later pruning.
     public func prune(
-        olderThan instant: Int64?, keeping: Int? = nil, only: [GraphID]? = nil, keepsTexts: Bool = false
+        olderThan instant: WallInstant?, keeping: Int? = nil, only: [GraphID]? = nil, keepsTexts: Bool = false
     ) -> Pruning {
         Pruning(self, olderThan: instant, keeping: keeping, only: only, keepsTexts: keepsTexts)
     }
@@ -261,7 +261,7 @@ extension Store {
 /// Reads all submissions, a few at a time.
 private struct SubmissionScan {
     private(set) var operations = 0
-    private(set) var oldest = Int64.max
+    private(set) var oldest = WallInstant.distantFuture
     private var last: Int64 = 0
 
     /// Number of submissions that can be read in the time in which one operation is removed.
@@ -277,7 +277,7 @@ private struct SubmissionScan {
             count += 1
             last = rows.int(0)
             operations += Int(rows.int(1))
-            oldest = min(oldest, rows.int(2))
+            oldest = min(oldest, rows.time(2))
         }
         return count < limit * Self.factor
     }

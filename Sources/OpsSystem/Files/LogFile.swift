@@ -104,7 +104,7 @@ extension LogFile {
     }
 
     /// Returns the length and the instant of the last write; `nil`: the file cannot be opened now.
-    public func lastWrite() throws(SystemError) -> (length: Int64, at: Int64)? {
+    public func lastWrite() throws(SystemError) -> (length: Int64, at: WallInstant)? {
         guard let number = try number() else { return nil }
         var status = stat()
         try retrying("examine \(path)") { unsafe fstat(number, &status) }

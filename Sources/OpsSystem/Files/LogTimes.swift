@@ -2,11 +2,10 @@ internal import Glibc
 
 /// Length of a log at an instant: all bytes below it were written by then.
 public struct LogTime: Hashable, Sendable {
-    /// Nanoseconds of the wall clock since 1970.
-    public var at: Int64
+    public var at: WallInstant
     public var length: Int64
 
-    public init(at: Int64, length: Int64) {
+    public init(at: WallInstant, length: Int64) {
         self.at = at
         self.length = length
     }
@@ -29,7 +28,7 @@ public enum LogTimes {
         let file = Descriptor(owning: try retrying("open \(path)") { unsafe open(path, flags, 0o600) })
         var bytes: [UInt8] = []
         bytes.reserveCapacity(recordSize)
-        for value in [time.at, time.length] {
+        for value in [time.at.nanoseconds, time.length] {
             for place in 0..<8 { bytes.append(UInt8(truncatingIfNeeded: value >> (8 * place))) }
         }
         let number = file.rawValue
@@ -60,7 +59,7 @@ public struct LogTimeReader: ~Copyable {
             (0..<8).reduce(0) { $0 | Int64(bytes[place + $1]) << Int64(8 * $1) }
         }
         return stride(from: 0, to: bytes.count - bytes.count % LogTimes.recordSize, by: LogTimes.recordSize).map {
-            LogTime(at: integer(at: $0), length: integer(at: $0 + 8))
+            LogTime(at: WallInstant(nanoseconds: integer(at: $0)), length: integer(at: $0 + 8))
         }
     }
 

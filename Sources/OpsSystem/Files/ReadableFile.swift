@@ -36,8 +36,8 @@ public struct ReadableFile: ~Copyable {
         }
     }
 
-    /// Instant of the last write, in nanoseconds since 1970.
-    public var lastWrite: Int64 {
+    /// Instant of the last write.
+    public var lastWrite: WallInstant {
         borrowing get throws(SystemError) {
             var status = stat()
             let number = descriptor.rawValue
@@ -99,7 +99,8 @@ public struct ReadableFile: ~Copyable {
 }
 
 extension stat {
-    var lastWrite: Int64 {
-        Int64(st_mtim.tv_sec).clampedProduct(1_000_000_000).clampedSum(Int64(st_mtim.tv_nsec))
+    var lastWrite: WallInstant {
+        WallInstant(
+            nanoseconds: Int64(st_mtim.tv_sec).clampedProduct(1_000_000_000).clampedSum(Int64(st_mtim.tv_nsec)))
     }
 }

@@ -123,8 +123,8 @@ public struct StartingProcess: ~Copyable {
 }
 
 extension Spawn {
-    /// Longest time from the start of a process to the start of its program, in nanoseconds.
-    public static let longestStart = Int64(OPS_SPAWN_SECONDS) * 1_000_000_000
+    /// Longest time from the start of a process to the start of its program.
+    public static let longestStart = TimeSpan.seconds(Int64(OPS_SPAWN_SECONDS))
 
     /// Starts a process, and returns its pid once the program runs. The caller sleeps until then, so this is only for
     /// programs, files and users that may delay the caller (for at most `longestStart`).

@@ -104,7 +104,8 @@ extension ResponseHead {
         if let number = ByteCount.parse(text) {
             seconds = number
         } else if let date = HTTPDate.seconds(text) {
-            seconds = date - (value(of: .date).flatMap(HTTPDate.seconds) ?? Clock.read().wall / 1_000_000_000)
+            seconds =
+                date - (value(of: .date).flatMap(HTTPDate.seconds) ?? Clock.read().wall.nanoseconds / 1_000_000_000)
         } else {
             return nil
         }

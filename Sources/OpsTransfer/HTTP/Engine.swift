@@ -15,8 +15,8 @@ public import OpsSystem
     private var collecting: [Download] = []
     /// Instants at which libcurl wants to be called, and for which the timer is set. The timer may be too early: it is not set
     /// for each of libcurl's changes.
-    private var due: Int64?
-    private var timerDue: Int64?
+    private var due: MonotonicInstant?
+    private var timerDue: MonotonicInstant?
     private var isInStep = false
     /// By the address of libcurl's handle.
     private var exchanges: [Int: Exchange] = [:]
@@ -154,9 +154,10 @@ public import OpsSystem
 
     /// Sets the timer if it would fire too late.
     private func setTimer() {
-        guard !isInStep, let due, due < timerDue ?? .max else { return }
+        guard !isInStep, let due, due < timerDue ?? .distantFuture else { return }
         timerDue = due
-        _ = ops_timer_set(timer.rawValue, Int(max(0, due - Clock.read().monotonic + 999_999) / 1_000_000))
+        _ = ops_timer_set(
+            timer.rawValue, Int(max(.zero, due - Clock.read().monotonic + .nanoseconds(999_999)).milliseconds))
     }
 
     /// Returns a new queue for calls on files of a user; nil: of the user of this process.
@@ -175,12 +176,12 @@ public import OpsSystem
     }
 
     /// Waits until the calls on files have returned, at most this long.
-    public func finishFileWork(milliseconds: Int64) throws(SystemError) {
-        let end = Clock.read().monotonic + milliseconds * 1_000_000
+    public func finishFileWork(within longest: TimeSpan) throws(SystemError) {
+        let end = Clock.read().monotonic + longest
         while files.isBusy {
             let rest = end - Clock.read().monotonic
-            guard rest > 0 else { return }
-            try wait(milliseconds: Int32(rest / 1_000_000 + 1))
+            guard rest > .zero else { return }
+            try wait(milliseconds: Int32(rest.milliseconds + 1))
             try step()
         }
     }
@@ -237,7 +238,7 @@ public import OpsSystem
     private static let timerChanged: curl_multi_timer_callback = { _, milliseconds, context in
         guard let context = unsafe context else { return -1 }
         let engine = unsafe Unmanaged<Engine>.fromOpaque(context).takeUnretainedValue()
-        engine.due = milliseconds < 0 ? nil : Clock.read().monotonic + Int64(milliseconds) * 1_000_000
+        engine.due = milliseconds < 0 ? nil : Clock.read().monotonic + .milliseconds(Int64(milliseconds))
         engine.setTimer()
         return 0
     }

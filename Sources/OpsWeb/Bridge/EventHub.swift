@@ -17,14 +17,14 @@ final class EventHub {
     private var history: EventHistory?
     private var isConnected = false
     private var readers: [ObjectIdentifier: Reader] = [:]
-    private var tick: TimerSource?
-    private var retry: TimerSource?
-    private var lastBeat: Int64 = 0
+    private var tick: TimerSource<MonotonicInstant>?
+    private var retry: TimerSource<MonotonicInstant>?
+    private var lastBeat = MonotonicInstant.zero
 
-    /// Nanoseconds between two messages to a tab.
-    static let interval: Int64 = 200_000_000
-    /// Nanoseconds between two keep-alive messages, which detect closed tabs.
-    static let beat: Int64 = 15_000_000_000
+    /// Time between two messages to a tab.
+    static let interval = TimeSpan.milliseconds(200)
+    /// Time between two keep-alive messages, which detect closed tabs.
+    static let beat = TimeSpan.seconds(15)
     static let readerLimit = 256
 
     /// Called before tabs are informed of events, because they then read again.
@@ -99,7 +99,7 @@ final class EventHub {
         upstream = nil
         if isConnected || history == nil { readers.values.forEach(tellLost) }
         isConnected = false
-        arm(retry, after: 1_000_000_000)
+        arm(retry, after: .seconds(1))
     }
 
     private func tellLost(_ reader: Reader) { reader.stream.append(Array("event: lost\ndata: {}\n\n".utf8)) }
@@ -138,8 +138,8 @@ final class EventHub {
         if tick?.deadline == nil || isBehind { arm(tick, after: isBehind ? Self.interval : Self.beat) }
     }
 
-    private func arm(_ timer: TimerSource?, after nanoseconds: Int64) {
-        let deadline = Clock.read().monotonic + nanoseconds
+    private func arm(_ timer: TimerSource<MonotonicInstant>?, after delay: TimeSpan) {
+        let deadline = Clock.read().monotonic + delay
         if let current = timer?.deadline, current <= deadline { return }
         do throws(SystemError) { try timer?.arm(at: deadline) } catch { Program.writeError("opsd-web: \(error)") }
     }

@@ -10,7 +10,7 @@ enum GraphDrawing {
             let reply = try ReceivedReply(frame: message, isTolerant: true)
             guard reply.error == nil else { return HTTPResponse(reply: message) }
             let graph = DrawnGraph(try reply.result())
-            guard let text = GraphSVG.page(graph, now: Clock.read().wall) else {
+            guard let text = GraphSVG.page(graph, now: Clock.read().wall.nanoseconds) else {
                 return .problem(
                     422, "this graph has too many different operations for a picture; the table has them all")
             }
@@ -32,8 +32,8 @@ extension DrawnGraph {
                     id: Int(node.id), title: node.name ?? "\(node.id)",
                     status: DrawnStatus(state: node.state, outcome: node.outcome),
                     group: node.group.flatMap { indices[$0] }, isGroup: node.isGroup, cause: node.cause,
-                    startedAt: node.startedAt.flatMap(InstantText.parse),
-                    finishedAt: node.finishedAt.flatMap(InstantText.parse))
+                    startedAt: node.startedAt.flatMap(InstantText.parse)?.nanoseconds,
+                    finishedAt: node.finishedAt.flatMap(InstantText.parse)?.nanoseconds)
             },
             edges: reply.edges.compactMap { edge in
                 guard let from = indices[edge.on], let to = indices[edge.from] else { return nil }

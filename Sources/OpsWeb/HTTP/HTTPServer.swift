@@ -15,10 +15,10 @@ internal import OpsSystemd
     private let admit: (RequestHead) -> Admission
     private let handle: (HTTPExchange) -> Void
     private var source: ReadinessSource?
-    private var timer: TimerSource?
-    private var sweeper: TimerSource?
+    private var timer: TimerSource<MonotonicInstant>?
+    private var sweeper: TimerSource<MonotonicInstant>?
     /// Connections whose request has not arrived, by address: their sockets and deadlines.
-    private var waiting: [UInt: (socket: Int32, deadline: Int64)] = [:]
+    private var waiting: [UInt: (socket: Int32, deadline: MonotonicInstant)] = [:]
 
     static let done = opsd_http_result(1)
     static let failed = opsd_http_result(0)
@@ -27,8 +27,8 @@ internal import OpsSystemd
     static let connections: UInt32 = 512
     /// Maximum size of the headers of a request in bytes, including space for those of the response.
     static let headerBytes = 16 << 10
-    /// Time in which the first request of a connection must have arrived, in nanoseconds.
-    static let patience: Int64 = 10_000_000_000
+    /// Time in which the first request of a connection must have arrived.
+    static let patience = TimeSpan.seconds(10)
     /// Seconds without a byte after which a connection between two requests is closed.
     static let idleSeconds: UInt32 = 60
 
@@ -65,8 +65,8 @@ internal import OpsSystemd
         var milliseconds: UInt64 = 0
         let now = Clock.read().monotonic
         let isTimed = unsafe opsd_http_timeout(daemon, &milliseconds) != 0
-        arm(timer, at: isTimed ? now + Int64(min(milliseconds, 60_000)) * 1_000_000 : nil)
-        if !waiting.isEmpty, sweeper?.deadline == nil { arm(sweeper, at: now + 1_000_000_000) }
+        arm(timer, at: isTimed ? now + .milliseconds(Int64(min(milliseconds, 60_000))) : nil)
+        if !waiting.isEmpty, sweeper?.deadline == nil { arm(sweeper, at: now + .seconds(1)) }
     }
 
     /// Ends connections that have not sent a whole request in time.
@@ -76,7 +76,7 @@ internal import OpsSystemd
         run()
     }
 
-    private func arm(_ timer: TimerSource?, at instant: Int64?) {
+    private func arm(_ timer: TimerSource<MonotonicInstant>?, at instant: MonotonicInstant?) {
         // Fails only if the kernel has no memory; the next event of the socket sets the timer again.
         do throws(SystemError) { try timer?.arm(at: instant) } catch { Program.writeError("opsd-web: \(error)") }
     }
@@ -162,7 +162,7 @@ internal import OpsSystemd
             unsafe Unmanaged<HTTPExchange>.fromOpaque(known).takeRetainedValue().finish()
         }
         guard let server = unsafe server(context), let connection = unsafe connection else { return }
-        unsafe server.wait(for: connection, patience + Int64(idleSeconds) * 1_000_000_000)
+        unsafe server.wait(for: connection, patience + .seconds(Int64(idleSeconds)))
     }
 
     private static let connectionChanged: MHD_NotifyConnectionCallback = { context, connection, _, change in
@@ -174,8 +174,8 @@ internal import OpsSystemd
         }
     }
 
-    private func wait(for connection: OpaquePointer, _ nanoseconds: Int64) {
-        let deadline = Clock.read().monotonic + nanoseconds
+    private func wait(for connection: OpaquePointer, _ time: TimeSpan) {
+        let deadline = Clock.read().monotonic + time
         unsafe waiting[UInt(bitPattern: connection)] = (opsd_http_socket(connection), deadline)
     }
 }

@@ -3,7 +3,7 @@ public struct Condition: Equatable, Sendable {
     public indirect enum Test: Equatable, Sendable {
         case pathExists(String)
         case reachable(host: String, port: UInt16)
-        case exec([String], timeout: Int64)
+        case exec([String], timeout: TimeSpan)
         case freeSpace(path: String, atLeast: Int64)
         case loadBelow(Double)
         case memoryAvailable(Int64)
@@ -23,7 +23,7 @@ public struct Condition: Equatable, Sendable {
         "dependenciesSucceeded", "newer", "not",
     ]
     private static let keys = testKeys + ["timeout", "otherwise", "every"]
-    static let defaultTimeout: Int64 = 10_000_000_000
+    static let defaultTimeout = TimeSpan.seconds(10)
 
     /// Reads the stored form, which has neither `provide` nor `silent`.
     init(from scanner: inout JSONScanner) throws(JSONError) {
@@ -43,7 +43,7 @@ public struct Condition: Equatable, Sendable {
         try scanner.members(of: Self.keys + ["provide", "silent"]) { (key, scanner) throws(JSONError) in
             switch key {
             case "otherwise": policy.otherwise = try scanner.choice()
-            case "every": policy.every = try scanner.duration(atLeast: 1)
+            case "every": policy.every = try scanner.duration(atLeast: .nanoseconds(1))
             case "silent": isSilent = try scanner.bool()
             case "provide":
                 guard try scanner.peek() == .object else { throw scanner.error(.expected("an operation")) }
@@ -61,11 +61,11 @@ public struct Condition: Equatable, Sendable {
 /// Collects the test of a condition and the keys that belong to it.
 private struct TestReader {
     private var test: Condition.Test?
-    private var timeout: Int64?
+    private var timeout: TimeSpan?
 
     mutating func read(_ key: String, _ scanner: inout JSONScanner) throws(JSONError) {
         if key == "timeout" {
-            timeout = try scanner.duration(atLeast: 1)
+            timeout = try scanner.duration(atLeast: .nanoseconds(1))
             return
         }
         if test != nil { throw scanner.error(.refused("a condition can have only one test")) }

@@ -23,11 +23,11 @@ public struct GraphDecoder: Sendable {
     private var totalBytes = 0
     /// True if the operations are added to an existing graph, whose operations they may name.
     let joinsGraph: Bool
-    /// Wall-clock nanoseconds of the submission, from which durations are counted.
-    public let now: Int64
+    /// Instant of the submission, from which durations are counted.
+    public let now: WallInstant
 
     /// - Parameter defaults: A JSON object with keys of operations.
-    public init(defaults: [UInt8]? = nil, joinsGraph: Bool = false, now: Int64) {
+    public init(defaults: [UInt8]? = nil, joinsGraph: Bool = false, now: WallInstant) {
         self.now = now
         self.joinsGraph = joinsGraph
         if let defaults { read(defaults: defaults) }

@@ -53,11 +53,11 @@ extension JSONScanner {
         error(.refused("must be from \(lower) to \(upper)"), at: start)
     }
 
-    /// Reads a duration, `"90s"` or a number of seconds, as nanoseconds.
-    mutating func duration(atLeast least: Int64) throws(JSONError) -> Int64 {
+    /// Reads a duration, `"90s"` or a number of seconds.
+    mutating func duration(atLeast least: TimeSpan) throws(JSONError) -> TimeSpan {
         let kind = try peek()
         let start = position
-        let value: Int64?
+        let value: TimeSpan?
         switch kind {
         case .string: value = DurationText.parse(try string())
         case .number: value = DurationText.parse(seconds: try double())
@@ -72,7 +72,7 @@ extension JSONScanner {
     }
 
     /// Reads an instant in RFC 3339, or a duration that counts from `now`.
-    mutating func time(atLeast least: Int64, from now: Int64) throws(JSONError) -> Int64 {
+    mutating func time(atLeast least: TimeSpan, from now: WallInstant) throws(JSONError) -> WallInstant {
         if try peek() == .string {
             let before = self
             if let instant = InstantText.parse(try string()) { return instant }

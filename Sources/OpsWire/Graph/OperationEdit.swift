@@ -12,7 +12,7 @@ public struct OperationEdit: Equatable, Sendable {
     /// Reads `changes`; problems name the keys as given.
     ///
     /// - Parameter now: Instant from which durations are counted.
-    public init(_ changes: JSONObject, now: Int64) throws(GraphRefusal) {
+    public init(_ changes: JSONObject, now: WallInstant) throws(GraphRefusal) {
         var decoder = GraphDecoder(now: now)
         var draft = OperationDraft(index: -1, start: 0, knownProblems: 0)
         var problems: [GraphProblem] = []

@@ -14,13 +14,13 @@ extension Policy {
     ///
     /// - Parameter now: Instant from which durations are counted.
     mutating func read(
-        _ key: OperationKey, from scanner: inout JSONScanner, now: Int64
+        _ key: OperationKey, from scanner: inout JSONScanner, now: WallInstant
     ) throws(JSONError) -> Bool {
         switch key {
-        case .timeout: timeout = try scanner.duration(atLeast: 1)
-        case .grace: grace = try scanner.duration(atLeast: 0)
-        case .deadline: deadline = try scanner.time(atLeast: 1, from: now)
-        case .notBefore: notBefore = try scanner.time(atLeast: 0, from: now)
+        case .timeout: timeout = try scanner.duration(atLeast: .nanoseconds(1))
+        case .grace: grace = try scanner.duration(atLeast: .zero)
+        case .deadline: deadline = try scanner.time(atLeast: .nanoseconds(1), from: now)
+        case .notBefore: notBefore = try scanner.time(atLeast: .zero, from: now)
         case .retry: retry = try RetryPolicy(from: &scanner)
         case .successCodes:
             successCodes = try scanner.exitCodes()
@@ -46,9 +46,9 @@ extension RetryPolicy {
             case "limit":
                 limit = Int32(try scanner.integer(in: 0...Limits.retries))
                 hasLimit = true
-            case "backoff": backoff = try scanner.duration(atLeast: 0)
+            case "backoff": backoff = try scanner.duration(atLeast: .zero)
             case "factor": factor = try scanner.thousandths(in: 1...1000)
-            case "max": max = try scanner.duration(atLeast: 0)
+            case "max": max = try scanner.duration(atLeast: .zero)
             case "jitter": jitter = try scanner.thousandths(in: 0...1)
             case "on": try readOutcomes(&scanner)
             case "scale": scale = try RetryScale(from: &scanner)

@@ -1,4 +1,4 @@
-/// Durations as people write them, in nanoseconds: `90s`, `1h30m`, `250ms`, `1.5h`; a number without a unit is seconds.
+/// Durations as people write them: `90s`, `1h30m`, `250ms`, `1.5h`; a number without a unit is seconds.
 public enum DurationText {
     /// Units of `format`, the largest first.
     private static let units: [(name: String, nanoseconds: Int64)] = [
@@ -7,7 +7,7 @@ public enum DurationText {
     ]
 
     /// Parses a duration; returns nil for other texts, negative durations, and more than `Limits.duration`.
-    public static func parse(_ text: String) -> Int64? {
+    public static func parse(_ text: String) -> TimeSpan? {
         var reader = QuantityReader(text)
         var total: Int64 = 0
         var isFirst = true
@@ -19,18 +19,18 @@ public enum DurationText {
                 return nil
             }
             let (sum, overflowed) = total.addingReportingOverflow(part)
-            guard !overflowed, sum <= Limits.duration else { return nil }
+            guard !overflowed, sum <= Limits.duration.nanoseconds else { return nil }
             total = sum
             isFirst = false
             reader.skipSpaces()
         }
-        return isFirst ? nil : total
+        return isFirst ? nil : .nanoseconds(total)
     }
 
     /// Converts a number of seconds from JSON.
-    static func parse(seconds: Double) -> Int64? {
-        guard seconds >= 0, seconds <= Double(Limits.duration) / 1e9 else { return nil }
-        return Int64((seconds * 1e9).rounded())
+    static func parse(seconds: Double) -> TimeSpan? {
+        guard seconds >= 0, seconds <= Double(Limits.duration.nanoseconds) / 1e9 else { return nil }
+        return .nanoseconds(Int64((seconds * 1e9).rounded()))
     }
 
     private static func nanoseconds(_ word: some StringProtocol) -> Int64? {
@@ -48,10 +48,10 @@ public enum DurationText {
     }
 
     /// Returns the shortest exact text, which `parse` can read.
-    public static func format(_ nanoseconds: Int64) -> String {
-        guard nanoseconds != 0 else { return "0s" }
-        var text = nanoseconds < 0 ? "-" : ""
-        var rest = nanoseconds.magnitude
+    public static func format(_ duration: TimeSpan) -> String {
+        guard duration != .zero else { return "0s" }
+        var text = duration < .zero ? "-" : ""
+        var rest = duration.nanoseconds.magnitude
         for unit in units {
             let (count, remainder) = rest.quotientAndRemainder(dividingBy: UInt64(unit.nanoseconds))
             if count > 0 { text += "\(count)\(unit.name)" }

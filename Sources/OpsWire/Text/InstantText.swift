@@ -1,9 +1,9 @@
-/// Instants in RFC 3339, as nanoseconds since 1970.
+/// Instants in RFC 3339.
 public enum InstantText {
     private static let secondsPerDay: Int64 = 86_400
 
     /// Parses RFC 3339 with a zone, from 1970 to 2262; returns nil for other texts.
-    public static func parse(_ text: String) -> Int64? {
+    public static func parse(_ text: String) -> WallInstant? {
         let bytes = Array(text.utf8)
         guard bytes.count >= 20, bytes[4] == 0x2d, bytes[7] == 0x2d, bytes[13] == 0x3a, bytes[16] == 0x3a,
             bytes[10] | 0x20 == UInt8(ascii: "t") || bytes[10] == 0x20
@@ -17,12 +17,12 @@ public enum InstantText {
         let seconds = daysFromCivil(year, month, day) * secondsPerDay + hour * 3600 + minute * 60 + second - offset
         let (nanoseconds, overflowed) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         let (sum, overflowedAgain) = nanoseconds.addingReportingOverflow(fraction)
-        return overflowed || overflowedAgain || sum < 0 ? nil : sum
+        return overflowed || overflowedAgain || sum < 0 ? nil : WallInstant(nanoseconds: sum)
     }
 
     /// Formats in UTC with milliseconds, rounded down: `2026-11-21T06:40:00.123Z`.
-    public static func format(_ nanoseconds: Int64) -> String {
-        let milliseconds = floorDivide(nanoseconds, 1_000_000)
+    public static func format(_ instant: WallInstant) -> String {
+        let milliseconds = floorDivide(instant.nanoseconds, 1_000_000)
         let seconds = floorDivide(milliseconds, 1000)
         let day = floorDivide(seconds, secondsPerDay)
         let (year, month, date) = civil(fromDays: day)

@@ -42,7 +42,7 @@ struct SchedulePreview {
 
     private static func expression(_ text: String) throws(Failure) -> CalendarExpression {
         do throws(CalendarProblem) {
-            return try CalendarExpression(text, duration: DurationText.parse)
+            return try CalendarExpression(text, duration: { DurationText.parse($0)?.nanoseconds })
         } catch {
             throw Failure(.refused, "--at", "\(error)")
         }
@@ -55,7 +55,7 @@ struct SchedulePreview {
         for instant in recurrences.prefix(count) {
             // Instants of the wire format end in 2262.
             guard let nanoseconds = instant.nanoseconds else { break }
-            let nominal = InstantText.format(nanoseconds)
+            let nominal = InstantText.format(WallInstant(nanoseconds: nanoseconds))
             rows.append((instant, .with { ($0.nominal, $0.local, $0.start) = (nominal, rfc3339(instant), nominal) }))
         }
         try write(rows, session)
@@ -66,7 +66,7 @@ struct SchedulePreview {
         let preview = SchedulePreview(zone: try ZoneSource.zone(reply.zone))
         try preview.write(
             reply.instants.map { row in
-                (UnixTime(flooringNanoseconds: InstantText.parse(row.nominal) ?? 0), row)
+                (UnixTime(flooringNanoseconds: InstantText.parse(row.nominal)?.nanoseconds ?? 0), row)
             }, session)
     }
 

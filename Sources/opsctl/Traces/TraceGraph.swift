@@ -20,7 +20,7 @@ struct TraceGraph {
         var end: Int64
 
         /// First start of its attempts, or of the group.
-        var start: Int64? { attempts.first?.start ?? row.startedAt.flatMap { InstantText.parse($0) } }
+        var start: Int64? { attempts.first?.start ?? nanoseconds(row.startedAt) }
         var isRunning: Bool { row.outcome == nil }
     }
 
@@ -53,21 +53,21 @@ struct TraceGraph {
 
     private static func operation(_ row: OperationRow, _ session: Session, now: Int64) throws(Failure) -> Operation {
         var attempts: [Attempt] = []
-        if row.attempt == 1, let start = row.startedAt.flatMap({ InstantText.parse($0) }) {
-            let end = row.finishedAt.flatMap { InstantText.parse($0) }
+        if row.attempt == 1, let start = nanoseconds(row.startedAt) {
+            let end = nanoseconds(row.finishedAt)
             attempts = [Attempt(number: 1, start: start, end: end, outcome: row.outcome, cause: row.cause)]
         } else if row.attempt > 1 {
             attempts = try session.call(ShowRequest.with { $0.ref = "\(row.id)" }).attempts.compactMap { attempt in
-                guard let start = attempt.startedAt.flatMap({ InstantText.parse($0) }) else { return nil }
+                guard let start = nanoseconds(attempt.startedAt) else { return nil }
                 return Attempt(
-                    number: attempt.attempt, start: start, end: attempt.finishedAt.flatMap { InstantText.parse($0) },
+                    number: attempt.attempt, start: start, end: nanoseconds(attempt.finishedAt),
                     outcome: attempt.outcome, cause: attempt.cause)
             }
         }
-        let submitted = InstantText.parse(row.submittedAt) ?? attempts.first?.start ?? now
-        let end = row.finishedAt.flatMap { InstantText.parse($0) } ?? now
+        let submitted = nanoseconds(row.submittedAt) ?? attempts.first?.start ?? now
+        let end = nanoseconds(row.finishedAt) ?? now
         return Operation(
-            row: row, attempts: attempts, submitted: submitted, ready: row.readyAt.flatMap { InstantText.parse($0) },
+            row: row, attempts: attempts, submitted: submitted, ready: nanoseconds(row.readyAt),
             end: max(end, submitted))
     }
 }
@@ -92,3 +92,6 @@ extension TraceGraph.Operation {
 
     var title: String { row.title }
 }
+
+/// Parses an instant of the wire format.
+private func nanoseconds(_ text: String?) -> Int64? { text.flatMap(InstantText.parse)?.nanoseconds }

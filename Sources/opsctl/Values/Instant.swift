@@ -6,7 +6,7 @@ internal import OpsWire
 struct Instant: Comparable, Sendable {
     var nanoseconds: Int64
 
-    static var now: Instant { Instant(nanoseconds: Clock.read().wall) }
+    static var now: Instant { Instant(nanoseconds: Clock.read().wall.nanoseconds) }
 
     static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
     static func - (a: Instant, b: Instant) -> Span { Span(nanoseconds: a.nanoseconds - b.nanoseconds) }
@@ -133,11 +133,11 @@ struct Instant: Comparable, Sendable {
     }
 
     static func rfc3339(_ text: String) -> Instant? {
-        InstantText.parse(text).map { Instant(nanoseconds: $0) }
+        InstantText.parse(text).map { Instant(nanoseconds: $0.nanoseconds) }
     }
 
     /// Text in RFC 3339, in UTC with milliseconds, as in the wire format.
-    var rfc3339: String { InstantText.format(nanoseconds) }
+    var rfc3339: String { InstantText.format(WallInstant(nanoseconds: nanoseconds)) }
 
     /// Returns the local time; on another day also the date.
     func text(now: Instant) -> String {

@@ -11,7 +11,7 @@ struct Span: Equatable, Comparable, Sendable {
 
     /// Parses `90s`, `1h30m`, `250ms`, `1.5h`, or a number of seconds.
     static func parse(_ text: String) -> Span? {
-        DurationText.parse(text).map { Span(nanoseconds: $0) }
+        DurationText.parse(text).map { Span(nanoseconds: $0.nanoseconds) }
     }
 
     /// Text with at most two units: `250ms`, `3.2s`, `1m05s`, `2h03m`, `4d02h`.

@@ -107,11 +107,11 @@ struct CategoryModelTests {
         var random = SeededGenerator(seed: seed)
         var rate = Rate(count: 3, interval: 20)
         var window = RateWindow(rate)
-        var (starts, unconfirmed, now) = ([Int64](), 0, Int64(100))
+        var (starts, unconfirmed, now) = ([MonotonicInstant](), 0, MonotonicInstant(nanoseconds: 100))
         for _ in 0..<600 {
             switch random.below(10) {
             case 0:
-                rate = Rate(count: Int32(1 + random.below(5)), interval: Int64(10 + random.below(20)))
+                rate = Rate(count: Int32(1 + random.below(5)), interval: .nanoseconds(Int64(10 + random.below(20))))
                 window.change(rate)
             case 1..<4:
                 window.begin()
@@ -122,14 +122,14 @@ struct CategoryModelTests {
                 starts = (starts + [max(now, starts.last ?? now)]).suffix(Int(rate.count))
             case 7:
                 // The clock of a report may be behind.
-                window.add(now - 3)
-                starts = (starts + [max(now - 3, starts.last ?? 0)]).suffix(Int(rate.count))
-            default: now += Int64(random.below(12))
+                window.add(now - .nanoseconds(3))
+                starts = (starts + [max(now - .nanoseconds(3), starts.last ?? 0)]).suffix(Int(rate.count))
+            default: now += .nanoseconds(Int64(random.below(12)))
             }
-            let room = { (instant: Int64) in
+            let room = { (instant: MonotonicInstant) in
                 starts.count { $0 + rate.interval > instant } + unconfirmed < rate.count
             }
-            let instants = [.min] + starts.map { $0 + rate.interval }
+            let instants = [.distantPast] + starts.map { $0 + rate.interval }
             #expect(window.nextStart == instants.filter(room).min())
             #expect(window.hasRoom(at: Moment(monotonic: now, wall: 0)) == room(now))
             #expect(window.checkInvariants(unconfirmed: Int32(unconfirmed)).isEmpty)
@@ -138,7 +138,7 @@ struct CategoryModelTests {
 
     @Test func `starts that no longer count take no memory`() {
         var window = RateWindow(Rate(count: 2, interval: 10))
-        for instant in 0..<10_000 as Range<Int64> { window.add(instant) }
+        for instant in 0..<10_000 as Range<Int64> { window.add(MonotonicInstant(nanoseconds: instant)) }
         let kept = Mirror(reflecting: window).children.first { $0.label == "starts" }
             .map { Mirror(reflecting: $0.value).children.count }
         #expect((2...200).contains(kept ?? 0) && window.nextStart == 9998 + 10)
@@ -223,27 +223,28 @@ struct DecisionTableTests {
     }
 
     @Test func `timers are due by instant, then by operation, then by kind`() {
-        var heap = TimerHeap()
-        let kinds: [TimerHeap.Kind] = [.timeout, .backoff, .recheck]
-        var expected: [(Int64, Int64, UInt8)] = []
-        for at in [5, 9] as [Int64] {
-            for id in [1, 2, 7] as [Int64] { for kind in kinds { expected.append((at, id, kind.rawValue)) } }
+        var heap = TimerHeap<MonotonicTimer>()
+        var expected: [TimerHeap<MonotonicTimer>.Entry] = []
+        for at in [5, 9] as [MonotonicInstant] {
+            for id in [1, 2, 7] as [Int64] {
+                expected += [.timeout, .backoff, .recheck].map { TimerHeap.Entry(at: at, id: id, kind: $0) }
+            }
         }
         var random = SeededGenerator(seed: 5)
-        for (at, id, kind) in expected.shuffled(using: &random) {
-            heap.add(TimerHeap.Entry(at: at, id: id, kind: TimerHeap.Kind(rawValue: kind) ?? .aging))
-        }
-        var left: [(Int64, Int64, UInt8)] = []
+        for entry in expected.shuffled(using: &random) { heap.add(entry) }
+        var left: [TimerHeap<MonotonicTimer>.Entry] = []
         while let first = heap.first {
-            left.append((first.at, first.id, first.kind.rawValue))
+            left.append(first)
             heap.removeFirst()
         }
-        #expect(left.elementsEqual(expected, by: ==))
+        #expect(left == expected)
     }
 
     @Test func `stale timers are counted again after a sweep`() {
-        var heap = TimerHeap()
-        for id in 1...200 { heap.add(TimerHeap.Entry(at: Int64(id), id: Int64(id), kind: .timeout)) }
+        var heap = TimerHeap<WallTimer>()
+        for id in 1...200 {
+            heap.add(TimerHeap.Entry(at: WallInstant(nanoseconds: Int64(id)), id: Int64(id), kind: .deadline))
+        }
         func marks(_ count: Int) -> [Bool] { (0..<count).map { _ in heap.markStale() } }
         #expect(marks(101) == Array(repeating: false, count: 100) + [true])
         heap.sweep { $0.id > 100 }

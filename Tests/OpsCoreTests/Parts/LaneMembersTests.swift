@@ -140,17 +140,17 @@ struct SharedValuesTests {
 
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
     func `slot time is that of a count in steps of ten seconds`(seed: UInt64) {
-        let tick: Int64 = 10_000_000_000
+        let tick = TimeSpan.seconds(10)
         var random = SeededGenerator(seed: seed)
         var times = SlotTimes()
-        var now = Int64(random.below(12)) * tick - 60 * tick
+        var now = MonotonicInstant.zero + tick * Int64(random.below(12)) - tick * 60
         let account = times.account(QueueIndex(rawValue: 0), 7, at: now)
-        var (used, running) = (Int64(0), Int64(0))
+        var (used, running) = (TimeSpan.zero, Int64(0))
         for _ in 0..<300 {
             for _ in 0..<random.below(30) {
                 now += tick
-                used += running * tick
-                if now % (6 * tick) == 0 { used -= (used + 31) / 32 }
+                used += tick * running
+                if now.nanoseconds % (tick * 6).nanoseconds == 0 { used -= (used + .nanoseconds(31)) / 32 }
             }
             #expect(times.reading(account, at: now) == used)
             let step: Int32 = running > 0 && random.chance(50) ? -1 : 1
@@ -161,15 +161,16 @@ struct SharedValuesTests {
     }
 
     @Test func `slot time of a long pause is forgotten, and that of a process that ran through it is not`() {
-        let minute: Int64 = 60_000_000_000
+        func minutes(_ count: Int64) -> MonotonicInstant { .seconds(60 * count) }
         var times = SlotTimes()
         let account = times.account(QueueIndex(rawValue: 0), 7, at: 0)
         _ = times.count(account, 2, at: 0)
-        let steady = 2 * 31 * minute
-        #expect(abs(times.reading(account, at: 440 * minute) - steady) < steady / 100_000)
-        #expect(times.reading(account, at: 10_000 * minute) == steady)
-        #expect(times.reading(account, at: 10_000 * minute + 7) == steady + 14)
+        let steady = TimeSpan.minutes(2 * 31)
+        let rest = times.reading(account, at: minutes(440)) - steady
+        #expect(abs(rest.nanoseconds) < steady.nanoseconds / 100_000)
+        #expect(times.reading(account, at: minutes(10_000)) == steady)
+        #expect(times.reading(account, at: minutes(10_000) + .nanoseconds(7)) == steady + .nanoseconds(14))
         _ = times.count(account, -2, at: 0)
-        #expect(times.reading(account, at: 10_000 * minute) == 0)
+        #expect(times.reading(account, at: minutes(10_000)) == 0)
     }
 }

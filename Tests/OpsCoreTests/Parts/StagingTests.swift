@@ -5,7 +5,7 @@ import Testing
 @Suite("Staging")
 struct StagingTests {
     private func operation(_ number: Int32) -> OperationIndex { OperationIndex(rawValue: number) }
-    private func instant(_ monotonic: Int64) -> Moment { Moment(monotonic: monotonic, wall: 0) }
+    private func instant(_ monotonic: MonotonicInstant) -> Moment { Moment(monotonic: monotonic, wall: 0) }
 
     private var connected: Staging {
         var staging = Staging()
@@ -38,7 +38,7 @@ struct StagingTests {
         var staging = connected
         staging.stage(operation(1), until: 50)
         staging.start(operation(1), until: 60)
-        #expect(staging.state == .empty && staging.mayStage && !staging.mustRevoke(at: instant(.max)))
+        #expect(staging.state == .empty && staging.mayStage && !staging.mustRevoke(at: instant(.distantFuture)))
     }
 
     @Test func `an attempt that fails spoils what is staged`() {

@@ -19,12 +19,14 @@ struct TimersTests {
 
     @Test func `due timers come soonest first and later ones stay`() {
         var timers = Timers()
-        for (id, at) in [(1, 90), (2, 10), (3, 101), (4, 50)] { timers.set(.backoff, of: Int64(id), at: Int64(at)) }
+        for (id, at) in [(1, 90), (2, 10), (3, 101), (4, 50)] as [(Int64, MonotonicInstant)] {
+            timers.set(.backoff, of: id, at: at)
+        }
         timers.set(.aging, of: 5, at: 999)
         var ids: [Int64] = []
         while let entry = timers.firstDue(at: noon) {
             ids.append(entry.id)
-            timers.removeFirst(entry.kind)
+            timers.removeFirst(entry)
         }
         #expect(ids == [2, 4, 1, 5])
         #expect(timers.next == Deadlines(monotonic: 101, wall: nil))
@@ -42,7 +44,9 @@ struct TimersTests {
 
     @Test func `stale timers are swept out once they are the most part`() {
         var timers = Timers()
-        for id in 1...100 { timers.set(.timeout, of: Int64(id), at: Int64(200 - id)) }
+        for id in 1...100 as ClosedRange<Int64> {
+            timers.set(.timeout, of: id, at: MonotonicInstant(nanoseconds: 200 - id))
+        }
         var isTime = false
         var marked = 0
         while !isTime {
@@ -50,12 +54,12 @@ struct TimersTests {
             marked += 1
         }
         #expect(marked == 65)
-        timers.sweep(.timeout) { $0.id > 65 }
+        timers.sweepMonotonic { $0.id > 65 }
         #expect(timers.next.monotonic == 100)
         #expect(timers.checkInvariants().isEmpty)
         var count = 0
-        while let entry = timers.firstDue(at: Moment(monotonic: .max, wall: 0)) {
-            timers.removeFirst(entry.kind)
+        while let entry = timers.firstDue(at: Moment(monotonic: .distantFuture, wall: 0)) {
+            timers.removeFirst(entry)
             count += 1
         }
         #expect(count == 35)

@@ -78,16 +78,16 @@ struct TurnModelTests {
         #expect(times.checkInvariants(running: expected).isEmpty)
         let accounts = queues.flatMap { queue in users.compactMap { times.find(queue, $0) } }
         #expect(Set(accounts).count == 6)
-        for account in accounts { #expect(times.used(account, at: 30_000_000_000) == 30_000_000_000) }
-        times.restore(queues[0], 1001, used: 7, at: 40_000_000_000)
-        times.restore(queues[1], 1001, used: -7, at: 40_000_000_000)
-        #expect(accounts.map { times.reading($0, at: 40_000_000_000) / 1_000_000_000 } == [40, 40, 0, 40, 40, 0])
-        #expect(times.reading(accounts[2], at: 40_000_000_000) == 7)
+        for account in accounts { #expect(times.used(account, at: .seconds(30)) == .seconds(30)) }
+        times.restore(queues[0], 1001, used: 7, at: .seconds(40))
+        times.restore(queues[1], 1001, used: -7, at: .seconds(40))
+        #expect(accounts.map { times.reading($0, at: .seconds(40)).seconds } == [40, 40, 0, 40, 40, 0])
+        #expect(times.reading(accounts[2], at: .seconds(40)) == 7)
         times.forget(queues[0])
         for user in users { #expect(times.find(queues[0], user) == nil && times.find(queues[1], user) != nil) }
         expected = expected.filter { $0.key.queue == queues[1] }
         #expect(times.checkInvariants(running: expected).isEmpty)
-        let again = times.account(queues[0], 1001, at: 50_000_000_000)
-        #expect(times.reading(again, at: 55_000_000_000) == 0, "it begins again")
+        let again = times.account(queues[0], 1001, at: .seconds(50))
+        #expect(times.reading(again, at: .seconds(55)) == 0, "it begins again")
     }
 }
