@@ -74,6 +74,26 @@ import Testing
         download.cancel(keeping: false)
     }
 
+    @Test func `a download with a rate limit goes on without any other event`() throws {
+        let fetch = try Fetch()
+        let engine = try Engine(.init())
+        var request = DownloadRequest(
+            address: try WebAddress(fetch.address("file", "size=300000")), target: fetch.target)
+        request.rateLimit = 300_000
+        var size: Int64?
+        let download = try Download(request, on: engine) { event in
+            if case .ended(.success(let count)) = event { size = count }
+        }
+        download.start()
+        while size == nil {
+            let start = Clock.read().monotonic
+            try engine.wait(milliseconds: 30_000)
+            try #require(Clock.read().monotonic - start < .seconds(20), "nothing wakes the engine")
+            try engine.step()
+        }
+        #expect(size == 300_000)
+    }
+
     @Test func `downloads beyond the limit of connections wait for one`() throws {
         let folder = try Scratch.folder()
         var options = Engine.Options()

@@ -99,7 +99,10 @@ public import OpsSystem
     /// Advances all exchanges, and reports those that have ended. Does not block.
     public func step() throws(SystemError) {
         isInStep = true
-        defer { isInStep = false }
+        defer {
+            isInStep = false
+            setTimer()
+        }
         try files.collect { () throws(SystemError) in
             try advance()
             reportEnds()
@@ -112,7 +115,6 @@ public import OpsSystem
             collecting = []
             for download in downloads { download.endStep() }
         }
-        setTimer()
     }
 
     private func advance() throws(SystemError) {
