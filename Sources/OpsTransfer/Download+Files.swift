@@ -95,17 +95,22 @@ extension Download {
 
     func close(keeping: Bool, then done: @escaping () -> Void) {
         isEnding = true
+        let end = { [self] (failure: Failure?) in
+            if let failure { report(.notice(failure.message)) }
+            done()
+        }
         // A job that has not begun to open the file is not needed any more.
-        if !isOpen && (!files.isBusy || files.drop()) { return done() }
+        if !isOpen && (!files.isBusy || files.drop()) {
+            return keeping ? done() : removePartialFile(then: end)
+        }
         let action = { [self] in
             guard isOpen else { return done() }
             let (file, writes) = (file, writes)
             self.writes = FileWrites()
             files.run { () throws(Failure) in
                 try file.close(writes, keeping: keeping)
-            } then: { [self] result in
-                if case .failure(let failure) = result { report(.notice(failure.message)) }
-                done()
+            } then: { result in
+                if case .failure(let failure) = result { end(failure) } else { end(nil) }
             }
         }
         if files.isBusy { afterJob = action } else { action() }

@@ -110,7 +110,7 @@ public final class Download {
         close(keeping: keeping, then: done)
     }
 
-    /// Removes the partial file of an earlier attempt, instead of `start`.
+    /// Removes the partial file of an earlier attempt. The file must not be open here.
     public func removePartialFile(then done: @escaping (Failure?) -> Void) {
         let (file, target, directories) = (file, request.target, files.threads.directories)
         files.run { () throws(Failure) in

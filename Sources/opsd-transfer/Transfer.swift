@@ -32,6 +32,8 @@ final class Transfer {
     private let report: (ExecutorReport) -> Void
     private var state: State
     private var isFrozen = false
+    /// True once the partial file is removed or being removed.
+    private var hasRemovedFile = false
     /// Number of times that the server has made this attempt wait, and the sum of their lengths.
     private var waits = 0
     private var waited = TimeSpan.zero
@@ -107,28 +109,39 @@ final class Transfer {
         switch state {
         case .opening:
             report(.launched(attempt, launched))
-            endCancelled()
+            endCancelled(removingFile: isCancelled)
+        case .waiting: endCancelled(removingFile: isCancelled)
         case .downloading(let download):
             startClosing(.signal(Signals.terminate))
+            hasRemovedFile = isCancelled
             download.cancel(keeping: !isCancelled) { [weak self] in self?.endCancelled() }
-        case .waiting: if isCancelled { removePartialFile() } else { endCancelled() }
-        case .closing, .ended: break
+        case .closing(let status, _):
+            // The attempt has failed, and kept its file for another one.
+            if isCancelled, status != .code(0) { removePartialFile {} }
+        case .ended(let exit):
+            if isCancelled, exit.status != .code(0) { removePartialFile {} }
         }
     }
 
-    /// Removes the partial file of the download before this pause.
-    private func removePartialFile() {
+    private func endCancelled(removingFile: Bool) {
+        guard removingFile else { return endCancelled() }
+        startClosing(.signal(Signals.terminate))
+        removePartialFile { [weak self] in self?.endCancelled() }
+    }
+
+    /// Removes the partial file of an earlier download.
+    private func removePartialFile(then done: @escaping () -> Void) {
+        guard !hasRemovedFile else { return done() }
+        hasRemovedFile = true
         do throws(Failure) {
-            let download = try download()
-            startClosing(.signal(Signals.terminate))
-            download.removePartialFile { [weak self] failure in
+            try download().removePartialFile { [weak self] failure in
                 // Another attempt fetches the file, or it is out of reach.
                 if let failure { self?.log.write("opsd-transfer: \(failure.message)") }
-                self?.endCancelled()
+                done()
             }
         } catch {
             log.write("opsd-transfer: \(error.message)")
-            endCancelled()
+            done()
         }
     }
 

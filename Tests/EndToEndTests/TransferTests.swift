@@ -120,6 +120,20 @@ import Testing
         #expect(house.directory.names == [])
     }
 
+    @Test func `a transfer cancelled while its executor dies leaves nothing behind`() throws {
+        let house = try House()
+        try house.submit("waits", "size=\(Self.size)")
+        try house.awaitHalf(of: Self.size)
+        let pid = try #require(try house.executorPid())
+        // It does not receive the command, and the next process knows nothing of the transfer.
+        kill(pid, SIGSTOP)
+        try house.machine.ok("cancel", "file")
+        kill(pid, SIGKILL)
+        try house.finish()
+        #expect(try house.machine.outcome("file") == "cancelled")
+        #expect(house.directory.names == [])
+    }
+
     @Test func `a transfer that timed out is continued by the next attempt`() throws {
         let house = try House()
         try house.submit(

@@ -126,6 +126,35 @@ import Testing
         #expect(try other.names == [])
     }
 
+    @Test func `cancelling an operation removes what an earlier attempt left, however early the cancel comes`() throws {
+        let executor = try RunningExecutor()
+        try executor.connect()
+        for round in 0..<20 as Range<Int64> {
+            let fetch = try Fetch()
+            try executor.launch(2 * round, fetch.address("truncates", "size=3000000"), to: fetch.target)
+            #expect(try executor.ends(of: 2 * round).exits == [2 * round: .code(75)])
+            #expect(try fetch.names == [".file.part", ".file.part.state"])
+            try executor.launch(2 * round + 1, fetch.address("stalls"), to: fetch.target)
+            try executor.send(.terminate(attempt(2 * round + 1), grace: .zero, isCancelled: true))
+            #expect(try executor.ends(of: 2 * round + 1).exits == [2 * round + 1: .signal(15)])
+            #expect(try fetch.names == [])
+        }
+    }
+
+    @Test func `cancelling an operation removes what its attempt kept when it failed just before`() throws {
+        let fetch = try Fetch()
+        let executor = try RunningExecutor()
+        try executor.connect()
+        try executor.launch(1, fetch.address("truncates", "size=3000000"), to: fetch.target)
+        #expect(try executor.ends(of: 1).exits == [1: .code(75)])
+        #expect(try fetch.names == [".file.part", ".file.part.state"])
+        try executor.send(.terminate(attempt(1), grace: .zero, isCancelled: true))
+        try executor.send(.acknowledge(attempt(1)))
+        let end = ContinuousClock.now + .seconds(60)
+        while try !fetch.names.isEmpty, ContinuousClock.now < end { usleep(10_000) }
+        #expect(try fetch.names == [])
+    }
+
     @Test func `an unknown attempt can be cancelled`() throws {
         let executor = try RunningExecutor()
         try executor.connect()

@@ -68,7 +68,9 @@ final class EffectPerformer {
         case .reap(let attempt): reap(attempt)
         case .acknowledge(let attempt): runner.send(.acknowledge(attempt))
         case .external(let name, .submit(let attempt, let job, let priority)): submit(attempt, job, priority, to: name)
-        case .external(let name, let effect): executors.perform(effect, on: name)
+        case .external(let name, let effect):
+            if case .terminate(let attempt, _) = effect { launchForgotten(attempt, on: name) }
+            executors.perform(effect, on: name)
         // Emitted within `external`.
         case .submit, .release: break
         case .evaluate(let operation, let token): conditions.evaluate(operation, token: token)
@@ -193,6 +195,13 @@ final class EffectPerformer {
             log.warning("operation \(attempt.operation.rawValue) cannot start: \(error)")
             turns.record(.external(name, .launchFailed(attempt, step: error.call, errno: error.errno)))
         }
+    }
+
+    /// Launches an attempt that is about to be cancelled, if a killed process of the executor forgets attempts: the next process
+    /// must know what to clean up. The launch of an attempt that it knows has no effect.
+    private func launchForgotten(_ attempt: AttemptID, on name: String) {
+        guard executors.forgetsAttempts(name), turns.core?.isCancelled(attempt) == true else { return }
+        submit(attempt, nil, 0, to: name)
     }
 
     private func composed(

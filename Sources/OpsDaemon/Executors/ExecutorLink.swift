@@ -35,6 +35,7 @@ final class ExecutorLink {
 
     var name: String { configuration.name }
     var isBuiltIn: Bool { configuration.isBuiltIn }
+    var forgetsAttempts: Bool { configuration.kind == .transfer }
 
     /// `configurationPath`: of opsd.conf.
     init(

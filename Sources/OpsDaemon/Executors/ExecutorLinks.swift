@@ -59,6 +59,9 @@ final class ExecutorLinks {
 
     func isConnected(_ name: String) -> Bool { links[name]?.isConnected ?? false }
 
+    /// True if the program of an executor knows no attempt after it was killed.
+    func forgetsAttempts(_ name: String) -> Bool { links[name]?.forgetsAttempts ?? false }
+
     /// Instant of the last change of a connection.
     func since(_ name: String) -> WallInstant { links[name]?.since ?? startedAt }
 
