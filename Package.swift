@@ -8,6 +8,8 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
+/// For the targets in which tests compute for minutes: optimised in the debug build, too.
+let computing: [SwiftSetting] = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
 /// For the targets that touch pointers: every unsafe expression is marked.
 let pointers: [SwiftSetting] = strict + [.strictMemorySafety()]
 
@@ -53,7 +55,7 @@ let package = Package(
 
         .target(name: "OpsCalendar", swiftSettings: strict),
         .target(name: "OpsModel", swiftSettings: strict),
-        .target(name: "OpsCore", dependencies: ["OpsModel"], swiftSettings: strict),
+        .target(name: "OpsCore", dependencies: ["OpsModel"], swiftSettings: computing),
         .target(name: "OpsRecord", dependencies: ["OpsCore"], swiftSettings: strict),
         .target(name: "OpsStore", dependencies: ["OpsCore", "CSQLite"], swiftSettings: pointers),
         .target(
@@ -142,7 +144,7 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "OpsTesting", dependencies: ["OpsCore", "OpsCalendar"], path: "Tests/OpsTesting",
-            swiftSettings: strict),
+            swiftSettings: computing),
         tests("OpsModelTests", ["OpsModel"]),
         tests("OpsCoreTests", ["OpsCore", "OpsTesting"]),
         tests("SimulationTests", ["OpsCore", "OpsCalendar", "OpsRecord", "OpsTesting", "simulate"]),

@@ -1,31 +1,48 @@
 import Foundation
+import Synchronization
 
 /// One source file of the checkout as text.
-struct SourceFile {
+final class SourceFile: Sendable {
     /// Path from the top of the checkout.
     let path: String
     let lines: [String]
+    /// The lines without comments and without the contents of string literals, so that words in them do not count.
+    let code: [String]
+
+    init(path: String, text: String) {
+        self.path = path
+        lines = text.components(separatedBy: "\n")
+        code = lines.map(Self.code)
+    }
 
     var name: String { (path as NSString).lastPathComponent }
     /// `OpsCore` for `Sources/OpsCore/Policy/Policy.swift`.
     var target: String { path.split(separator: "/").dropFirst().first.map(String.init) ?? "" }
 
-    /// The lines without comments and without the contents of string literals, so that words in them do not count.
-    var code: [String] {
-        lines.map { line in
-            var result = ""
-            var inString = false
-            var previous: Character = " "
-            for character in line {
-                if character == "\"" && previous != "\\" { inString.toggle() }
-                if !inString && character == "/" && previous == "/" {
-                    result.removeLast()
-                    break
-                }
-                if !inString || character == "\"" { result.append(character) }
-                previous = character
+    private static func code(_ line: String) -> String {
+        let (quote, backslash, slash) = (UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"))
+        guard line.utf8.contains(where: { $0 == quote || $0 == slash }) else { return line }
+        var result: [UInt8] = []
+        var inString = false
+        var previous = UInt8(ascii: " ")
+        for byte in line.utf8 {
+            if byte == quote && previous != backslash { inString.toggle() }
+            if !inString && byte == slash && previous == slash {
+                result.removeLast()
+                break
             }
-            return result
+            if !inString || byte == quote { result.append(byte) }
+            previous = byte
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    /// Returns the lines that match, by their indices. `code`: in their code alone.
+    func matches(of pattern: NSRegularExpression, code inCode: Bool = false) -> [Int] {
+        // One search through the file is much faster than one for each line.
+        let text = (inCode ? code : lines).joined(separator: "\n")
+        return pattern.matches(in: text, range: NSRange(text.startIndex..., in: text)).map { match in
+            (text as NSString).substring(to: match.range.location).utf8.count { $0 == UInt8(ascii: "\n") }
         }
     }
 }
@@ -79,12 +96,21 @@ enum Tree {
         try ["Sources", "Tests", "Benchmarks"].flatMap { try files(under: $0, ending) }
     }
 
+    /// Files that were read before, by folder and ending.
+    private static let known = Mutex<[String: [SourceFile]]>([:])
+
     static func files(under folder: String, _ ending: String = ".swift") throws -> [SourceFile] {
-        let base = top.appendingPathComponent(folder)
-        guard let walk = FileManager.default.enumerator(atPath: base.path) else { return [] }
-        return try walk.compactMap { $0 as? String }.filter { $0.hasSuffix(ending) }.sorted().map { path in
-            let text = try String(contentsOf: base.appendingPathComponent(path), encoding: .utf8)
-            return SourceFile(path: folder + "/" + path, lines: text.components(separatedBy: "\n"))
+        try known.withLock { known in
+            let key = folder + " " + ending
+            if let files = known[key] { return files }
+            let base = top.appendingPathComponent(folder)
+            guard let walk = FileManager.default.enumerator(atPath: base.path) else { return [] }
+            let files = try walk.compactMap { $0 as? String }.filter { $0.hasSuffix(ending) }.sorted().map { path in
+                let text = try String(contentsOf: base.appendingPathComponent(path), encoding: .utf8)
+                return SourceFile(path: folder + "/" + path, text: text)
+            }
+            known[key] = files
+            return files
         }
     }
 }
