@@ -80,14 +80,14 @@ class Methods:
         order: str | None = None,
         observers: Mapping[str, Any] | None = None,
     ) -> SubmitReply:
-        """Stores a graph atomically. "operations" are objects with the keys of an operation; "defaults" may have
-        any of them. "inside": the id of the operation that makes this call (its OPS_ID); "child": the new
-        operations become its children. "key": if there is an earlier submission with this key, returns that
-        one ("existing"); "unlessActive": the same, but only while that one is unfinished. "dryRun" only
-        checks. "list" requests a Submitted for each operation. "order": "longestPath" starts the longest
-        estimated path first among operations of equal priority; with "submission" (and null) the order of
-        each queue applies. "observers": {"finish": [argv], "failure": [argv]} run once each, when the whole
-        graph has finished and at its first failure.
+        """Stores a graph whole or not at all. "operations" are objects with the keys of an operation, and
+        "defaults" has keys for all of them. "inside": the id of the operation that makes this call (its
+        OPS_ID); with "child" the new operations become its children. "key": if there is an earlier submission
+        with this key, returns that one ("existing"). "unlessActive": the same, but only while that one is
+        unfinished. "dryRun": only checks. "list": returns a Submitted for each operation. "order": with
+        "longestPath", operations with the longest estimated path go first among those of equal priority; with
+        "submission" or null, the order of each queue applies. "observers": {"finish": [argv], "failure":
+        [argv]}, commands that run once each: when the whole graph has finished, and at its first failure.
         """
         return self._call("Submit", {
             "name": name,
@@ -119,18 +119,18 @@ class Methods:
         order: str | None = None,
         observers: Mapping[str, Any] | None = None,
     ) -> None:
-        """A submission that is too large for one message: begin (with the parameters of Submit except
-        operations), any number of parts on the same connection, then commit. If the connection closes before,
-        nothing is stored.
+        """Begins a submission that is too large for one message. It has the parameters of Submit except
+        "operations". Any number of AddOperations on the same connection follow, then CommitSubmission. If the
+        connection closes before, nothing is stored.
         """
         self._call("BeginSubmission", {"name": name, "defaults": defaults, "capture": None if capture is None else capture.to_json(), "inside": inside, "child": child, "key": key, "unlessActive": unless_active, "dryRun": dry_run, "list": list, "order": order, "observers": observers}, _nothing)
 
     def add_operations(self, operations: Sequence[Mapping[str, Any]]) -> AddOperationsReply:
-        """Calls AddOperations."""
+        """Adds operations to the submission that this connection has begun, and returns their number so far."""
         return self._call("AddOperations", {"operations": operations}, AddOperationsReply.from_json)
 
     def commit_submission(self) -> CommitSubmissionReply:
-        """Calls CommitSubmission."""
+        """Stores the submission that this connection has begun, whole or not at all."""
         return self._call("CommitSubmission", {}, CommitSubmissionReply.from_json)
 
     def list(
@@ -140,8 +140,8 @@ class Methods:
         limit: int | None = None,
         newest: bool | None = None,
     ) -> ListReply:
-        """Rows in the order of ids. With "more": all rows, in batches; without: the first "limit" rows (at most
-        1000). "newest" returns the last ones. Without a selection: everything that the caller may see.
+        """Lists operations in the order of their ids. With "more": all of them, in batches; without: the first
+        "limit" (at most 1000), or with "newest" the last. Without a selection: all that the caller may see.
         """
         return self._call("List", {
             "selection": None if selection is None else selection.to_json(),
@@ -156,8 +156,8 @@ class Methods:
         limit: int | None = None,
         newest: bool | None = None,
     ) -> Iterator[ListReply]:
-        """Rows in the order of ids. With "more": all rows, in batches; without: the first "limit" rows (at most
-        1000). "newest" returns the last ones. Without a selection: everything that the caller may see.
+        """Lists operations in the order of their ids. With "more": all of them, in batches; without: the first
+        "limit" (at most 1000), or with "newest" the last. Without a selection: all that the caller may see.
         """
         return self._stream("List", {
             "selection": None if selection is None else selection.to_json(),
@@ -166,30 +166,32 @@ class Methods:
         }, ListReply.from_json)
 
     def show(self, ref: str) -> ShowReply:
-        """Calls Show."""
+        """Returns everything about an operation."""
         return self._call("Show", {"ref": ref}, ShowReply.from_json)
 
     def list_graphs(self, *, limit: int | None = None, name: str | None = None) -> ListGraphsReply:
-        """Graphs, the newest last: the newest "limit" (default 100, at most 1000) of all, or of those with one
-        name. "unsuccessful": number of finished operations that count as failures.
+        """Lists graphs, the newest last: the newest "limit" (default 100, at most 1000) of all, or of those with
+        one name. "unsuccessful": number of finished operations that count as failures.
         """
         return self._call("ListGraphs", {"limit": limit, "name": name}, ListGraphsReply.from_json)
 
     def why(self, ref: str, *, what_if: str | None = None) -> WhyReply:
-        """Explains what an operation waits for. With "whatIf" ("cancel 7", "finish 7", "resume", "capacity gpu
-        3", ...) the answer is that after such a change, which is not made.
+        """Explains what an operation waits for. "whatIf" names a change ("cancel 7", "finish 7", "resume",
+        "capacity gpu 3", ...), which is not made: the answer is the one that Why would give after it.
         """
         return self._call("Why", {"ref": ref, "whatIf": what_if}, WhyReply.from_json)
 
     def status(self) -> StatusReply:
-        """With "more": again after every change, at most ten times a second. "runnerAnswers" is false if opsd-
-        runner has been silent for several seconds; "detail" says for how long.
+        """Returns the state of the daemon. With "more": again after every change, at most ten times a second.
+        "runnerAnswers" is false if opsd-runner has been silent for several seconds; "detail" says for how
+        long.
         """
         return self._call("Status", {}, StatusReply.from_json)
 
     def status_stream(self) -> Iterator[StatusReply]:
-        """With "more": again after every change, at most ten times a second. "runnerAnswers" is false if opsd-
-        runner has been silent for several seconds; "detail" says for how long.
+        """Returns the state of the daemon. With "more": again after every change, at most ten times a second.
+        "runnerAnswers" is false if opsd-runner has been silent for several seconds; "detail" says for how
+        long.
         """
         return self._stream("Status", {}, StatusReply.from_json)
 
@@ -206,12 +208,11 @@ class Methods:
         until: str | None = None,
         times: bool | None = None,
     ) -> LogReply:
-        """Output of an attempt from a byte offset, or its last "lines" lines, in base64. A null "attempt" is the
-        newest one. "follow" (with "more"): continues until the operation ends, and waits for one that has not
-        started. "dropped": number of bytes at the front that were dropped because of the log limit. "since"
-        and "until" (RFC 3339): the lines that were written between these instants, to within a second.
-        "times": the instants at which the bytes of each reply were written, each with the offset from which
-        it applies.
+        """Returns output of an attempt, in base64, from a byte offset on or its last "lines" lines. A null
+        "attempt" is the newest one. "follow" (with "more"): continues until the operation ends, and waits for
+        one that has not started. "dropped": number of bytes at the front that were dropped because of the log
+        limit. "since" and "until" (RFC 3339): only lines that were written between these instants, accurate
+        to a second. "times": returns the instants at which the bytes of each reply were written.
         """
         return self._call("Log", {
             "ref": ref,
@@ -238,12 +239,11 @@ class Methods:
         until: str | None = None,
         times: bool | None = None,
     ) -> Iterator[LogReply]:
-        """Output of an attempt from a byte offset, or its last "lines" lines, in base64. A null "attempt" is the
-        newest one. "follow" (with "more"): continues until the operation ends, and waits for one that has not
-        started. "dropped": number of bytes at the front that were dropped because of the log limit. "since"
-        and "until" (RFC 3339): the lines that were written between these instants, to within a second.
-        "times": the instants at which the bytes of each reply were written, each with the offset from which
-        it applies.
+        """Returns output of an attempt, in base64, from a byte offset on or its last "lines" lines. A null
+        "attempt" is the newest one. "follow" (with "more"): continues until the operation ends, and waits for
+        one that has not started. "dropped": number of bytes at the front that were dropped because of the log
+        limit. "since" and "until" (RFC 3339): only lines that were written between these instants, accurate
+        to a second. "times": returns the instants at which the bytes of each reply were written.
         """
         return self._stream("Log", {
             "ref": ref,
@@ -258,9 +258,9 @@ class Methods:
         }, LogReply.from_json)
 
     def wait(self, selection: Selection, *, any: bool | None = None, timeout: str | None = None) -> WaitReply:
-        """Answers when all selected operations (with "any": one of them) have finished. With "more": a reply for
-        each end; the last one has remaining = 0 (with "any" it may be more). If only a queue or graph is
-        selected: until nothing in it is unfinished.
+        """Answers when all selected operations have finished, or with "any" one of them. With "more": a reply
+        for each end; in the last one "remaining" is 0 (with "any" it may be more). If only a queue or a graph
+        is selected: waits until nothing in it is unfinished.
         """
         return self._call("Wait", {
             "selection": selection.to_json(),
@@ -275,9 +275,9 @@ class Methods:
         any: bool | None = None,
         timeout: str | None = None,
     ) -> Iterator[WaitReply]:
-        """Answers when all selected operations (with "any": one of them) have finished. With "more": a reply for
-        each end; the last one has remaining = 0 (with "any" it may be more). If only a queue or graph is
-        selected: until nothing in it is unfinished.
+        """Answers when all selected operations have finished, or with "any" one of them. With "more": a reply
+        for each end; in the last one "remaining" is 0 (with "any" it may be more). If only a queue or a graph
+        is selected: waits until nothing in it is unfinished.
         """
         return self._stream("Wait", {
             "selection": selection.to_json(),
@@ -286,14 +286,19 @@ class Methods:
         }, WaitReply.from_json)
 
     def watch_stream(self, *, since: int | None = None, selection: Selection | None = None) -> Iterator[WatchReply]:
-        """Events after "since" (default: from now), replayed from the store, then live. Needs "more"."""
+        """Returns the events after "since" (default: from now on): first those that are stored, then each new
+        one. Needs "more".
+        """
         return self._stream("Watch", {
             "since": since,
             "selection": None if selection is None else selection.to_json(),
         }, WatchReply.from_json)
 
     def cancel(self, selection: Selection, *, reason: str | None = None, force: bool | None = None) -> CancelReply:
-        """Calls Cancel."""
+        """Cancels operations. Waiting ones end at once; executing ones get SIGTERM, and SIGKILL after their
+        grace. "force" ends an operation even if its processes cannot be killed. "touched": number of
+        operations that the call has changed; "ids": which ones.
+        """
         return self._call("Cancel", {
             "selection": selection.to_json(),
             "reason": reason,
@@ -301,8 +306,9 @@ class Methods:
         }, CancelReply.from_json)
 
     def suspend(self, *, selection: Selection | None = None, freeze: bool | None = None) -> SuspendReply:
-        """Without a selection: the whole daemon. A selection of only a graph or a queue suspends or resumes that
-        as a whole.
+        """Suspends operations, so that they do not start; "freeze" also stops the processes of executing ones.
+        Without a selection: the whole daemon. A selection of only a graph or a queue suspends that as a
+        whole, with later operations too.
         """
         return self._call("Suspend", {
             "selection": None if selection is None else selection.to_json(),
@@ -310,17 +316,24 @@ class Methods:
         }, SuspendReply.from_json)
 
     def resume(self, *, selection: Selection | None = None) -> ResumeReply:
-        """Calls Resume."""
+        """Resumes what the selection names: a graph, a queue, or held and frozen operations; without a
+        selection, the daemon.
+        """
         return self._call("Resume", {
             "selection": None if selection is None else selection.to_json(),
         }, ResumeReply.from_json)
 
     def retry(self, selection: Selection, *, downstream: bool | None = None) -> RetryReply:
-        """Calls Retry."""
+        """Runs finished operations again, and those that were skipped because of them. Operations that "refs"
+        names are retried whatever their outcome, others only if they did not succeed. "downstream": also
+        everything that depends on them.
+        """
         return self._call("Retry", {"selection": selection.to_json(), "downstream": downstream}, RetryReply.from_json)
 
     def finish(self, ref: str, *, failed: bool | None = None, message: str | None = None) -> None:
-        """Calls Finish."""
+        """Ends an operation with the key "completion": "notify", as succeeded or failed. "message" is recorded
+        as the cause.
+        """
         self._call("Finish", {"ref": ref, "failed": failed, "message": message}, _nothing)
 
     def signal(self, ref: str, signal: int) -> None:
@@ -328,25 +341,25 @@ class Methods:
         self._call("Signal", {"ref": ref, "signal": signal}, _nothing)
 
     def note(self, ref: str, *, text: str | None = None) -> None:
-        """Attaches a note to an operation, in any state; null or empty removes it. At most 4 KiB."""
+        """Attaches a note to an operation, in any state. Null or an empty text removes it. At most 4 KiB."""
         self._call("Note", {"ref": ref, "text": text}, _nothing)
 
     def set(self, selection: Selection, changes: Mapping[str, Any]) -> SetReply:
-        """Parameters: "changes": an object with keys of an operation that may be edited while it waits
+        """Changes operations. "changes" is an object with keys of an operation that can be edited while it waits
         (priority, queue, timeout, ...).
         """
         return self._call("Set", {"selection": selection.to_json(), "changes": changes}, SetReply.from_json)
 
     def add_dependency(self, ref: str, on: str, *, when: str | None = None) -> None:
-        """Calls AddDependency."""
+        """Makes an operation wait for another one. "when": the event that it waits for (default: succeeded)."""
         self._call("AddDependency", {"ref": ref, "on": on, "when": when}, _nothing)
 
     def remove_dependency(self, ref: str, on: str) -> None:
-        """Calls RemoveDependency."""
+        """Removes a dependency of an operation."""
         self._call("RemoveDependency", {"ref": ref, "on": on}, _nothing)
 
     def list_queues(self) -> ListQueuesReply:
-        """Calls ListQueues."""
+        """Lists all queues."""
         return self._call("ListQueues", {}, ListQueuesReply.from_json)
 
     def set_queue(
@@ -360,9 +373,10 @@ class Methods:
         executor: str | None = None,
         fair: str | None = None,
     ) -> SetQueueReply:
-        """Parameters: "limit": -1 for none. "aging": "off" or a duration. "order": "submission" or
-        "longestPath". "create": true: it must not exist; false: it must exist. "executor": for later
-        submissions that name none; "none" is this machine. "fair": "user" or "none".
+        """Adds or changes a queue; null leaves a setting as it is. "limit": -1 for none. "aging": "off" or a
+        duration. "order": "submission" or "longestPath". "create": if true, the queue must not exist; if
+        false, it must exist. "executor": the executor of later submissions that name none; "none" is this
+        machine. "fair": "user" or "none".
         """
         return self._call("SetQueue", {
             "name": name,
@@ -375,15 +389,15 @@ class Methods:
         }, SetQueueReply.from_json)
 
     def remove_queue(self, name: str) -> None:
-        """Calls RemoveQueue."""
+        """Removes a queue without unfinished operations."""
         self._call("RemoveQueue", {"name": name}, _nothing)
 
     def list_executors(self) -> ListExecutorsReply:
-        """Calls ListExecutors."""
+        """Lists the executors other than this machine."""
         return self._call("ListExecutors", {}, ListExecutorsReply.from_json)
 
     def list_categories(self) -> ListCategoriesReply:
-        """In the order of names; of more than 1000 only those that were first used."""
+        """Lists categories in the order of their names; of more than 1000 only those that were first used."""
         return self._call("ListCategories", {}, ListCategoriesReply.from_json)
 
     def set_category(
@@ -397,9 +411,10 @@ class Methods:
         rate: str | None = None,
         unlimited: bool | None = None,
     ) -> SetCategoryReply:
-        """Parameters: "capacity" makes it a category of unnamed units, "unlimited" one without a capacity,
-        "units" one with named units. "export": a second variable for the assigned units; "" removes it.
-        "rate": the limit of starts in an interval, "60/1m"; "" removes it.
+        """Changes a category; null leaves a setting as it is. "capacity": it has so many units without names.
+        "unlimited": it has no capacity. "units": it has these named units. "export": a second variable that
+        contains the assigned units; "" removes it. "rate": the limit of starts in an interval, "60/1m"; ""
+        removes it.
         """
         return self._call("SetCategory", {
             "name": name,
@@ -412,19 +427,19 @@ class Methods:
         }, SetCategoryReply.from_json)
 
     def graph(self, graph: str) -> GraphReply:
-        """Parameters: "trace": the trace id that its operations have in TRACEPARENT."""
+        """Returns a graph to draw. "trace": the trace id that its operations have in TRACEPARENT."""
         return self._call("Graph", {"graph": graph}, GraphReply.from_json)
 
     def stats(self, *, selection: Selection | None = None) -> StatsReply:
-        """Calls Stats."""
+        """Returns statistics of the selected operations: counts, times, the critical path."""
         return self._call("Stats", {
             "selection": None if selection is None else selection.to_json(),
         }, StatsReply.from_json)
 
     def prune(self, *, older_than: str | None = None, selection: Selection | None = None) -> PruneReply:
-        """Removes graphs whose operations have all finished, longer ago than "olderThan", and are all selected.
-        At least one of the two must be given. Without a selection only root and the daemon's user may call
-        it; with one, other users remove their own graphs.
+        """Removes graphs of which all operations have finished, longer ago than "olderThan", and are selected.
+        At least one of the two parameters must be given. Without a selection only root and the daemon's user
+        may call it; with one, other users remove their own graphs.
         """
         return self._call("Prune", {
             "olderThan": older_than,
@@ -432,28 +447,28 @@ class Methods:
         }, PruneReply.from_json)
 
     def backup(self, path: str, *, force: bool | None = None) -> BackupReply:
-        """Makes a consistent copy of the database while operations run. It replaces only an earlier copy, with
-        "force" any file; never a file inside the state directory.
+        """Makes a consistent copy of the database while operations run. It replaces only an earlier copy; with
+        "force" any file, but never one inside the state directory.
         """
         return self._call("Backup", {"path": path, "force": force}, BackupReply.from_json)
 
     def check(self) -> CheckReply:
-        """Calls Check."""
+        """Verifies the database, and returns what is wrong."""
         return self._call("Check", {}, CheckReply.from_json)
 
     def set_workers(self, workers: int) -> None:
-        """Calls SetWorkers."""
+        """Sets how many operations run at once."""
         self._call("SetWorkers", {"workers": workers}, _nothing)
 
     def metrics(self) -> MetricsReply:
-        """Figures for monitoring, in addition to Status. Queues in the order of their creation, including
-        removed ones. "commits" and "turns" never decrease, like the counters of queues, even if the daemon is
-        restarted.
+        """Returns figures for monitoring, in addition to Status. Queues are in the order of their creation,
+        including removed ones. "commits" and "turns" never decrease, like the counters of queues, even if the
+        daemon is restarted.
         """
         return self._call("Metrics", {}, MetricsReply.from_json)
 
     def complete(self, kind: str, prefix: str) -> CompleteReply:
-        """Names for completion, newest first."""
+        """Returns names for completion, the newest first."""
         return self._call("Complete", {"kind": kind, "prefix": prefix}, CompleteReply.from_json)
 
     def add_schedule(
@@ -484,13 +499,14 @@ class Methods:
         observers: Mapping[str, Any] | None = None,
         capture: Capture | None = None,
     ) -> AddScheduleReply:
-        """Adds a schedule: a graph that is submitted at each instant of its expressions. "overlap": skip,
-        queueOne, queueAll, cancel or allow; "catchUp": none, last or all of the instants missed within
-        "window"; "keep": number of finished runs whose graph is kept. "replace": updates a schedule of this
-        name. "dryRun" only checks. "change": added, updated, or none if everything except "capture" is
+        """Adds a schedule: a graph that is submitted at each instant of the expressions "at". "overlap": skip,
+        queueOne, queueAll, cancel or allow. "catchUp": none, last or all of the instants that were missed
+        within "window". "keep": number of finished runs whose graph is kept. "replace": updates a schedule of
+        this name. "dryRun": only checks. "change": added, updated, or none if everything except "capture" is
         unchanged. "onPath", instead of "at": a run for each new or changed file of this pattern, when it has
         not changed for "settle", or one run for all of them ("batch"); files are checked every "poll".
-        "onExec": a run for each new line that this command prints; it runs every "every".
+        "onExec", instead of "at": a run for each new line that this command prints; the command runs every
+        "every".
         """
         return self._call("AddSchedule", {
             "name": name,
@@ -520,19 +536,21 @@ class Methods:
         }, AddScheduleReply.from_json)
 
     def list_schedules(self, *, name: str | None = None) -> ListSchedulesReply:
-        """All schedules in the order of their names, or the one of this name."""
+        """Lists all schedules in the order of their names, or the one of this name."""
         return self._call("ListSchedules", {"name": name}, ListSchedulesReply.from_json)
 
     def schedule_runs(self, name: str, *, limit: int | None = None) -> ScheduleRunsReply:
-        """The records of a schedule, the newest first: "limit" of them (50; at most 1000)."""
+        """Returns the records of a schedule, the newest first: "limit" of them (default 50, at most 1000)."""
         return self._call("ScheduleRuns", {"name": name, "limit": limit}, ScheduleRunsReply.from_json)
 
     def run_schedule(self, name: str) -> RunScheduleReply:
-        """Starts a run now."""
+        """Starts a run of a schedule now."""
         return self._call("RunSchedule", {"name": name}, RunScheduleReply.from_json)
 
     def pause_schedule(self, name: str, paused: bool) -> None:
-        """Instants that come while a schedule is paused are recorded as paused and not caught up."""
+        """Pauses a schedule, or ends the pause. Instants that pass during a pause are recorded as paused and not
+        caught up.
+        """
         self._call("PauseSchedule", {"name": name, "paused": paused}, _nothing)
 
     def schedule_instants(
@@ -542,8 +560,8 @@ class Methods:
         after: str | None = None,
         limit: int | None = None,
     ) -> ScheduleInstantsReply:
-        """The next instants of a schedule, strictly after one (default: now): "limit" of them (10; at most
-        1000). "local": in the zone of the schedule; "start": with the spread.
+        """Returns the next instants of a schedule, after one (default: now): "limit" of them (default 10, at
+        most 1000).
         """
         return self._call("ScheduleInstants", {
             "name": name,
@@ -557,7 +575,8 @@ class Methods:
 
     def backfill_schedule(self, name: str, from_: str, to: str, *, overlap: str | None = None) -> BackfillScheduleReply:
         """Starts a run for each instant from "from" through "to" that has not run; at most 1000. "overlap":
-        queueAll, so that they run one after the other, or allow. "present": number of instants that had run.
+        queueAll, so that they run one after the other, or allow. "present": number of instants that had run
+        already.
         """
         return self._call("BackfillSchedule", {
             "name": name,
@@ -567,7 +586,7 @@ class Methods:
         }, BackfillScheduleReply.from_json)
 
     def forget_trigger(self, name: str, key: str) -> None:
-        """Removes a file or a line that has triggered a run, so that it can trigger another."""
+        """Forgets a file or a line that has triggered a run, so that it can trigger another."""
         self._call("ForgetTrigger", {"name": name, "key": key}, _nothing)
 
     def remove_schedule(self, name: str) -> None:
@@ -602,14 +621,14 @@ class AsyncMethods:
         order: str | None = None,
         observers: Mapping[str, Any] | None = None,
     ) -> SubmitReply:
-        """Stores a graph atomically. "operations" are objects with the keys of an operation; "defaults" may have
-        any of them. "inside": the id of the operation that makes this call (its OPS_ID); "child": the new
-        operations become its children. "key": if there is an earlier submission with this key, returns that
-        one ("existing"); "unlessActive": the same, but only while that one is unfinished. "dryRun" only
-        checks. "list" requests a Submitted for each operation. "order": "longestPath" starts the longest
-        estimated path first among operations of equal priority; with "submission" (and null) the order of
-        each queue applies. "observers": {"finish": [argv], "failure": [argv]} run once each, when the whole
-        graph has finished and at its first failure.
+        """Stores a graph whole or not at all. "operations" are objects with the keys of an operation, and
+        "defaults" has keys for all of them. "inside": the id of the operation that makes this call (its
+        OPS_ID); with "child" the new operations become its children. "key": if there is an earlier submission
+        with this key, returns that one ("existing"). "unlessActive": the same, but only while that one is
+        unfinished. "dryRun": only checks. "list": returns a Submitted for each operation. "order": with
+        "longestPath", operations with the longest estimated path go first among those of equal priority; with
+        "submission" or null, the order of each queue applies. "observers": {"finish": [argv], "failure":
+        [argv]}, commands that run once each: when the whole graph has finished, and at its first failure.
         """
         return await self._call("Submit", {
             "name": name,
@@ -641,9 +660,9 @@ class AsyncMethods:
         order: str | None = None,
         observers: Mapping[str, Any] | None = None,
     ) -> None:
-        """A submission that is too large for one message: begin (with the parameters of Submit except
-        operations), any number of parts on the same connection, then commit. If the connection closes before,
-        nothing is stored.
+        """Begins a submission that is too large for one message. It has the parameters of Submit except
+        "operations". Any number of AddOperations on the same connection follow, then CommitSubmission. If the
+        connection closes before, nothing is stored.
         """
         await self._call("BeginSubmission", {
             "name": name,
@@ -660,11 +679,11 @@ class AsyncMethods:
         }, _nothing)
 
     async def add_operations(self, operations: Sequence[Mapping[str, Any]]) -> AddOperationsReply:
-        """Calls AddOperations."""
+        """Adds operations to the submission that this connection has begun, and returns their number so far."""
         return await self._call("AddOperations", {"operations": operations}, AddOperationsReply.from_json)
 
     async def commit_submission(self) -> CommitSubmissionReply:
-        """Calls CommitSubmission."""
+        """Stores the submission that this connection has begun, whole or not at all."""
         return await self._call("CommitSubmission", {}, CommitSubmissionReply.from_json)
 
     async def list(
@@ -674,8 +693,8 @@ class AsyncMethods:
         limit: int | None = None,
         newest: bool | None = None,
     ) -> ListReply:
-        """Rows in the order of ids. With "more": all rows, in batches; without: the first "limit" rows (at most
-        1000). "newest" returns the last ones. Without a selection: everything that the caller may see.
+        """Lists operations in the order of their ids. With "more": all of them, in batches; without: the first
+        "limit" (at most 1000), or with "newest" the last. Without a selection: all that the caller may see.
         """
         return await self._call("List", {
             "selection": None if selection is None else selection.to_json(),
@@ -690,8 +709,8 @@ class AsyncMethods:
         limit: int | None = None,
         newest: bool | None = None,
     ) -> AsyncIterator[ListReply]:
-        """Rows in the order of ids. With "more": all rows, in batches; without: the first "limit" rows (at most
-        1000). "newest" returns the last ones. Without a selection: everything that the caller may see.
+        """Lists operations in the order of their ids. With "more": all of them, in batches; without: the first
+        "limit" (at most 1000), or with "newest" the last. Without a selection: all that the caller may see.
         """
         return self._stream("List", {
             "selection": None if selection is None else selection.to_json(),
@@ -700,30 +719,32 @@ class AsyncMethods:
         }, ListReply.from_json)
 
     async def show(self, ref: str) -> ShowReply:
-        """Calls Show."""
+        """Returns everything about an operation."""
         return await self._call("Show", {"ref": ref}, ShowReply.from_json)
 
     async def list_graphs(self, *, limit: int | None = None, name: str | None = None) -> ListGraphsReply:
-        """Graphs, the newest last: the newest "limit" (default 100, at most 1000) of all, or of those with one
-        name. "unsuccessful": number of finished operations that count as failures.
+        """Lists graphs, the newest last: the newest "limit" (default 100, at most 1000) of all, or of those with
+        one name. "unsuccessful": number of finished operations that count as failures.
         """
         return await self._call("ListGraphs", {"limit": limit, "name": name}, ListGraphsReply.from_json)
 
     async def why(self, ref: str, *, what_if: str | None = None) -> WhyReply:
-        """Explains what an operation waits for. With "whatIf" ("cancel 7", "finish 7", "resume", "capacity gpu
-        3", ...) the answer is that after such a change, which is not made.
+        """Explains what an operation waits for. "whatIf" names a change ("cancel 7", "finish 7", "resume",
+        "capacity gpu 3", ...), which is not made: the answer is the one that Why would give after it.
         """
         return await self._call("Why", {"ref": ref, "whatIf": what_if}, WhyReply.from_json)
 
     async def status(self) -> StatusReply:
-        """With "more": again after every change, at most ten times a second. "runnerAnswers" is false if opsd-
-        runner has been silent for several seconds; "detail" says for how long.
+        """Returns the state of the daemon. With "more": again after every change, at most ten times a second.
+        "runnerAnswers" is false if opsd-runner has been silent for several seconds; "detail" says for how
+        long.
         """
         return await self._call("Status", {}, StatusReply.from_json)
 
     def status_stream(self) -> AsyncIterator[StatusReply]:
-        """With "more": again after every change, at most ten times a second. "runnerAnswers" is false if opsd-
-        runner has been silent for several seconds; "detail" says for how long.
+        """Returns the state of the daemon. With "more": again after every change, at most ten times a second.
+        "runnerAnswers" is false if opsd-runner has been silent for several seconds; "detail" says for how
+        long.
         """
         return self._stream("Status", {}, StatusReply.from_json)
 
@@ -740,12 +761,11 @@ class AsyncMethods:
         until: str | None = None,
         times: bool | None = None,
     ) -> LogReply:
-        """Output of an attempt from a byte offset, or its last "lines" lines, in base64. A null "attempt" is the
-        newest one. "follow" (with "more"): continues until the operation ends, and waits for one that has not
-        started. "dropped": number of bytes at the front that were dropped because of the log limit. "since"
-        and "until" (RFC 3339): the lines that were written between these instants, to within a second.
-        "times": the instants at which the bytes of each reply were written, each with the offset from which
-        it applies.
+        """Returns output of an attempt, in base64, from a byte offset on or its last "lines" lines. A null
+        "attempt" is the newest one. "follow" (with "more"): continues until the operation ends, and waits for
+        one that has not started. "dropped": number of bytes at the front that were dropped because of the log
+        limit. "since" and "until" (RFC 3339): only lines that were written between these instants, accurate
+        to a second. "times": returns the instants at which the bytes of each reply were written.
         """
         return await self._call("Log", {
             "ref": ref,
@@ -772,12 +792,11 @@ class AsyncMethods:
         until: str | None = None,
         times: bool | None = None,
     ) -> AsyncIterator[LogReply]:
-        """Output of an attempt from a byte offset, or its last "lines" lines, in base64. A null "attempt" is the
-        newest one. "follow" (with "more"): continues until the operation ends, and waits for one that has not
-        started. "dropped": number of bytes at the front that were dropped because of the log limit. "since"
-        and "until" (RFC 3339): the lines that were written between these instants, to within a second.
-        "times": the instants at which the bytes of each reply were written, each with the offset from which
-        it applies.
+        """Returns output of an attempt, in base64, from a byte offset on or its last "lines" lines. A null
+        "attempt" is the newest one. "follow" (with "more"): continues until the operation ends, and waits for
+        one that has not started. "dropped": number of bytes at the front that were dropped because of the log
+        limit. "since" and "until" (RFC 3339): only lines that were written between these instants, accurate
+        to a second. "times": returns the instants at which the bytes of each reply were written.
         """
         return self._stream("Log", {
             "ref": ref,
@@ -792,9 +811,9 @@ class AsyncMethods:
         }, LogReply.from_json)
 
     async def wait(self, selection: Selection, *, any: bool | None = None, timeout: str | None = None) -> WaitReply:
-        """Answers when all selected operations (with "any": one of them) have finished. With "more": a reply for
-        each end; the last one has remaining = 0 (with "any" it may be more). If only a queue or graph is
-        selected: until nothing in it is unfinished.
+        """Answers when all selected operations have finished, or with "any" one of them. With "more": a reply
+        for each end; in the last one "remaining" is 0 (with "any" it may be more). If only a queue or a graph
+        is selected: waits until nothing in it is unfinished.
         """
         return await self._call("Wait", {
             "selection": selection.to_json(),
@@ -809,9 +828,9 @@ class AsyncMethods:
         any: bool | None = None,
         timeout: str | None = None,
     ) -> AsyncIterator[WaitReply]:
-        """Answers when all selected operations (with "any": one of them) have finished. With "more": a reply for
-        each end; the last one has remaining = 0 (with "any" it may be more). If only a queue or graph is
-        selected: until nothing in it is unfinished.
+        """Answers when all selected operations have finished, or with "any" one of them. With "more": a reply
+        for each end; in the last one "remaining" is 0 (with "any" it may be more). If only a queue or a graph
+        is selected: waits until nothing in it is unfinished.
         """
         return self._stream("Wait", {
             "selection": selection.to_json(),
@@ -825,7 +844,9 @@ class AsyncMethods:
         since: int | None = None,
         selection: Selection | None = None,
     ) -> AsyncIterator[WatchReply]:
-        """Events after "since" (default: from now), replayed from the store, then live. Needs "more"."""
+        """Returns the events after "since" (default: from now on): first those that are stored, then each new
+        one. Needs "more".
+        """
         return self._stream("Watch", {
             "since": since,
             "selection": None if selection is None else selection.to_json(),
@@ -838,7 +859,10 @@ class AsyncMethods:
         reason: str | None = None,
         force: bool | None = None,
     ) -> CancelReply:
-        """Calls Cancel."""
+        """Cancels operations. Waiting ones end at once; executing ones get SIGTERM, and SIGKILL after their
+        grace. "force" ends an operation even if its processes cannot be killed. "touched": number of
+        operations that the call has changed; "ids": which ones.
+        """
         return await self._call("Cancel", {
             "selection": selection.to_json(),
             "reason": reason,
@@ -846,8 +870,9 @@ class AsyncMethods:
         }, CancelReply.from_json)
 
     async def suspend(self, *, selection: Selection | None = None, freeze: bool | None = None) -> SuspendReply:
-        """Without a selection: the whole daemon. A selection of only a graph or a queue suspends or resumes that
-        as a whole.
+        """Suspends operations, so that they do not start; "freeze" also stops the processes of executing ones.
+        Without a selection: the whole daemon. A selection of only a graph or a queue suspends that as a
+        whole, with later operations too.
         """
         return await self._call("Suspend", {
             "selection": None if selection is None else selection.to_json(),
@@ -855,20 +880,27 @@ class AsyncMethods:
         }, SuspendReply.from_json)
 
     async def resume(self, *, selection: Selection | None = None) -> ResumeReply:
-        """Calls Resume."""
+        """Resumes what the selection names: a graph, a queue, or held and frozen operations; without a
+        selection, the daemon.
+        """
         return await self._call("Resume", {
             "selection": None if selection is None else selection.to_json(),
         }, ResumeReply.from_json)
 
     async def retry(self, selection: Selection, *, downstream: bool | None = None) -> RetryReply:
-        """Calls Retry."""
+        """Runs finished operations again, and those that were skipped because of them. Operations that "refs"
+        names are retried whatever their outcome, others only if they did not succeed. "downstream": also
+        everything that depends on them.
+        """
         return await self._call("Retry", {
             "selection": selection.to_json(),
             "downstream": downstream,
         }, RetryReply.from_json)
 
     async def finish(self, ref: str, *, failed: bool | None = None, message: str | None = None) -> None:
-        """Calls Finish."""
+        """Ends an operation with the key "completion": "notify", as succeeded or failed. "message" is recorded
+        as the cause.
+        """
         await self._call("Finish", {"ref": ref, "failed": failed, "message": message}, _nothing)
 
     async def signal(self, ref: str, signal: int) -> None:
@@ -876,25 +908,25 @@ class AsyncMethods:
         await self._call("Signal", {"ref": ref, "signal": signal}, _nothing)
 
     async def note(self, ref: str, *, text: str | None = None) -> None:
-        """Attaches a note to an operation, in any state; null or empty removes it. At most 4 KiB."""
+        """Attaches a note to an operation, in any state. Null or an empty text removes it. At most 4 KiB."""
         await self._call("Note", {"ref": ref, "text": text}, _nothing)
 
     async def set(self, selection: Selection, changes: Mapping[str, Any]) -> SetReply:
-        """Parameters: "changes": an object with keys of an operation that may be edited while it waits
+        """Changes operations. "changes" is an object with keys of an operation that can be edited while it waits
         (priority, queue, timeout, ...).
         """
         return await self._call("Set", {"selection": selection.to_json(), "changes": changes}, SetReply.from_json)
 
     async def add_dependency(self, ref: str, on: str, *, when: str | None = None) -> None:
-        """Calls AddDependency."""
+        """Makes an operation wait for another one. "when": the event that it waits for (default: succeeded)."""
         await self._call("AddDependency", {"ref": ref, "on": on, "when": when}, _nothing)
 
     async def remove_dependency(self, ref: str, on: str) -> None:
-        """Calls RemoveDependency."""
+        """Removes a dependency of an operation."""
         await self._call("RemoveDependency", {"ref": ref, "on": on}, _nothing)
 
     async def list_queues(self) -> ListQueuesReply:
-        """Calls ListQueues."""
+        """Lists all queues."""
         return await self._call("ListQueues", {}, ListQueuesReply.from_json)
 
     async def set_queue(
@@ -908,9 +940,10 @@ class AsyncMethods:
         executor: str | None = None,
         fair: str | None = None,
     ) -> SetQueueReply:
-        """Parameters: "limit": -1 for none. "aging": "off" or a duration. "order": "submission" or
-        "longestPath". "create": true: it must not exist; false: it must exist. "executor": for later
-        submissions that name none; "none" is this machine. "fair": "user" or "none".
+        """Adds or changes a queue; null leaves a setting as it is. "limit": -1 for none. "aging": "off" or a
+        duration. "order": "submission" or "longestPath". "create": if true, the queue must not exist; if
+        false, it must exist. "executor": the executor of later submissions that name none; "none" is this
+        machine. "fair": "user" or "none".
         """
         return await self._call("SetQueue", {
             "name": name,
@@ -923,15 +956,15 @@ class AsyncMethods:
         }, SetQueueReply.from_json)
 
     async def remove_queue(self, name: str) -> None:
-        """Calls RemoveQueue."""
+        """Removes a queue without unfinished operations."""
         await self._call("RemoveQueue", {"name": name}, _nothing)
 
     async def list_executors(self) -> ListExecutorsReply:
-        """Calls ListExecutors."""
+        """Lists the executors other than this machine."""
         return await self._call("ListExecutors", {}, ListExecutorsReply.from_json)
 
     async def list_categories(self) -> ListCategoriesReply:
-        """In the order of names; of more than 1000 only those that were first used."""
+        """Lists categories in the order of their names; of more than 1000 only those that were first used."""
         return await self._call("ListCategories", {}, ListCategoriesReply.from_json)
 
     async def set_category(
@@ -945,9 +978,10 @@ class AsyncMethods:
         rate: str | None = None,
         unlimited: bool | None = None,
     ) -> SetCategoryReply:
-        """Parameters: "capacity" makes it a category of unnamed units, "unlimited" one without a capacity,
-        "units" one with named units. "export": a second variable for the assigned units; "" removes it.
-        "rate": the limit of starts in an interval, "60/1m"; "" removes it.
+        """Changes a category; null leaves a setting as it is. "capacity": it has so many units without names.
+        "unlimited": it has no capacity. "units": it has these named units. "export": a second variable that
+        contains the assigned units; "" removes it. "rate": the limit of starts in an interval, "60/1m"; ""
+        removes it.
         """
         return await self._call("SetCategory", {
             "name": name,
@@ -960,19 +994,19 @@ class AsyncMethods:
         }, SetCategoryReply.from_json)
 
     async def graph(self, graph: str) -> GraphReply:
-        """Parameters: "trace": the trace id that its operations have in TRACEPARENT."""
+        """Returns a graph to draw. "trace": the trace id that its operations have in TRACEPARENT."""
         return await self._call("Graph", {"graph": graph}, GraphReply.from_json)
 
     async def stats(self, *, selection: Selection | None = None) -> StatsReply:
-        """Calls Stats."""
+        """Returns statistics of the selected operations: counts, times, the critical path."""
         return await self._call("Stats", {
             "selection": None if selection is None else selection.to_json(),
         }, StatsReply.from_json)
 
     async def prune(self, *, older_than: str | None = None, selection: Selection | None = None) -> PruneReply:
-        """Removes graphs whose operations have all finished, longer ago than "olderThan", and are all selected.
-        At least one of the two must be given. Without a selection only root and the daemon's user may call
-        it; with one, other users remove their own graphs.
+        """Removes graphs of which all operations have finished, longer ago than "olderThan", and are selected.
+        At least one of the two parameters must be given. Without a selection only root and the daemon's user
+        may call it; with one, other users remove their own graphs.
         """
         return await self._call("Prune", {
             "olderThan": older_than,
@@ -980,28 +1014,28 @@ class AsyncMethods:
         }, PruneReply.from_json)
 
     async def backup(self, path: str, *, force: bool | None = None) -> BackupReply:
-        """Makes a consistent copy of the database while operations run. It replaces only an earlier copy, with
-        "force" any file; never a file inside the state directory.
+        """Makes a consistent copy of the database while operations run. It replaces only an earlier copy; with
+        "force" any file, but never one inside the state directory.
         """
         return await self._call("Backup", {"path": path, "force": force}, BackupReply.from_json)
 
     async def check(self) -> CheckReply:
-        """Calls Check."""
+        """Verifies the database, and returns what is wrong."""
         return await self._call("Check", {}, CheckReply.from_json)
 
     async def set_workers(self, workers: int) -> None:
-        """Calls SetWorkers."""
+        """Sets how many operations run at once."""
         await self._call("SetWorkers", {"workers": workers}, _nothing)
 
     async def metrics(self) -> MetricsReply:
-        """Figures for monitoring, in addition to Status. Queues in the order of their creation, including
-        removed ones. "commits" and "turns" never decrease, like the counters of queues, even if the daemon is
-        restarted.
+        """Returns figures for monitoring, in addition to Status. Queues are in the order of their creation,
+        including removed ones. "commits" and "turns" never decrease, like the counters of queues, even if the
+        daemon is restarted.
         """
         return await self._call("Metrics", {}, MetricsReply.from_json)
 
     async def complete(self, kind: str, prefix: str) -> CompleteReply:
-        """Names for completion, newest first."""
+        """Returns names for completion, the newest first."""
         return await self._call("Complete", {"kind": kind, "prefix": prefix}, CompleteReply.from_json)
 
     async def add_schedule(
@@ -1032,13 +1066,14 @@ class AsyncMethods:
         observers: Mapping[str, Any] | None = None,
         capture: Capture | None = None,
     ) -> AddScheduleReply:
-        """Adds a schedule: a graph that is submitted at each instant of its expressions. "overlap": skip,
-        queueOne, queueAll, cancel or allow; "catchUp": none, last or all of the instants missed within
-        "window"; "keep": number of finished runs whose graph is kept. "replace": updates a schedule of this
-        name. "dryRun" only checks. "change": added, updated, or none if everything except "capture" is
+        """Adds a schedule: a graph that is submitted at each instant of the expressions "at". "overlap": skip,
+        queueOne, queueAll, cancel or allow. "catchUp": none, last or all of the instants that were missed
+        within "window". "keep": number of finished runs whose graph is kept. "replace": updates a schedule of
+        this name. "dryRun": only checks. "change": added, updated, or none if everything except "capture" is
         unchanged. "onPath", instead of "at": a run for each new or changed file of this pattern, when it has
         not changed for "settle", or one run for all of them ("batch"); files are checked every "poll".
-        "onExec": a run for each new line that this command prints; it runs every "every".
+        "onExec", instead of "at": a run for each new line that this command prints; the command runs every
+        "every".
         """
         return await self._call("AddSchedule", {
             "name": name,
@@ -1068,19 +1103,21 @@ class AsyncMethods:
         }, AddScheduleReply.from_json)
 
     async def list_schedules(self, *, name: str | None = None) -> ListSchedulesReply:
-        """All schedules in the order of their names, or the one of this name."""
+        """Lists all schedules in the order of their names, or the one of this name."""
         return await self._call("ListSchedules", {"name": name}, ListSchedulesReply.from_json)
 
     async def schedule_runs(self, name: str, *, limit: int | None = None) -> ScheduleRunsReply:
-        """The records of a schedule, the newest first: "limit" of them (50; at most 1000)."""
+        """Returns the records of a schedule, the newest first: "limit" of them (default 50, at most 1000)."""
         return await self._call("ScheduleRuns", {"name": name, "limit": limit}, ScheduleRunsReply.from_json)
 
     async def run_schedule(self, name: str) -> RunScheduleReply:
-        """Starts a run now."""
+        """Starts a run of a schedule now."""
         return await self._call("RunSchedule", {"name": name}, RunScheduleReply.from_json)
 
     async def pause_schedule(self, name: str, paused: bool) -> None:
-        """Instants that come while a schedule is paused are recorded as paused and not caught up."""
+        """Pauses a schedule, or ends the pause. Instants that pass during a pause are recorded as paused and not
+        caught up.
+        """
         await self._call("PauseSchedule", {"name": name, "paused": paused}, _nothing)
 
     async def schedule_instants(
@@ -1090,8 +1127,8 @@ class AsyncMethods:
         after: str | None = None,
         limit: int | None = None,
     ) -> ScheduleInstantsReply:
-        """The next instants of a schedule, strictly after one (default: now): "limit" of them (10; at most
-        1000). "local": in the zone of the schedule; "start": with the spread.
+        """Returns the next instants of a schedule, after one (default: now): "limit" of them (default 10, at
+        most 1000).
         """
         return await self._call("ScheduleInstants", {
             "name": name,
@@ -1112,7 +1149,8 @@ class AsyncMethods:
         overlap: str | None = None,
     ) -> BackfillScheduleReply:
         """Starts a run for each instant from "from" through "to" that has not run; at most 1000. "overlap":
-        queueAll, so that they run one after the other, or allow. "present": number of instants that had run.
+        queueAll, so that they run one after the other, or allow. "present": number of instants that had run
+        already.
         """
         return await self._call("BackfillSchedule", {
             "name": name,
@@ -1122,7 +1160,7 @@ class AsyncMethods:
         }, BackfillScheduleReply.from_json)
 
     async def forget_trigger(self, name: str, key: str) -> None:
-        """Removes a file or a line that has triggered a run, so that it can trigger another."""
+        """Forgets a file or a line that has triggered a run, so that it can trigger another."""
         await self._call("ForgetTrigger", {"name": name, "key": key}, _nothing)
 
     async def remove_schedule(self, name: str) -> None:

@@ -107,8 +107,9 @@ class StatusReplyState(OpenEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Selects operations: those that match all given members, and any of the refs. A ref may also be a range of
-    ids, "10-20". At least one member must be given; "all" selects everything that the caller may see.
+    """Selects the operations that match all given members. With "refs", they must also be one of these: a ref
+    may be a range of ids here, "10-20". At least one member must be given; "all" selects everything that the
+    caller may see.
     """
 
     refs: list[str] | None = None
@@ -151,7 +152,9 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capture:
-    """Recorded properties of the submitting process; keys of an operation override them."""
+    """Properties of the submitting process that opsd records for its operations. Keys of an operation override
+    them.
+    """
 
     environment: dict[str, str]
     directory: str
@@ -178,8 +181,8 @@ class Capture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """A problem of a submission: its position (index of the operation in the flattened graph, its name, its key)
-    and a message.
+    """A problem of a submission: the operation (its index in the flattened graph, and its name), the key, and a
+    message.
     """
 
     index: int | None = None
@@ -200,7 +203,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submitted:
-    """Type Submitted of the interface."""
+    """An operation that was submitted."""
 
     id: int
     name: str | None = None
@@ -218,7 +221,7 @@ class Submitted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependency:
-    """Type Dependency of the interface."""
+    """An operation that another one waits for, and the event that it waits for."""
 
     id: int
     when: DependencyWhen
@@ -236,7 +239,9 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryUse:
-    """Parameters: "assigned": the named units that the current attempt holds, or the last one held."""
+    """A category of an operation, and how the operation uses it. "assigned": the named units that the current
+    attempt holds, or that the last one held.
+    """
 
     name: str
     mode: CategoryUseMode
@@ -256,7 +261,7 @@ class CategoryUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Type Usage of the interface."""
+    """Processor time and peak memory of all processes of an attempt."""
 
     user_seconds: float
     system_seconds: float
@@ -274,7 +279,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Type Progress of the interface."""
+    """Progress that an operation has reported."""
 
     done: int
     total: int | None = None
@@ -290,9 +295,9 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One operation, as `show --json` and `ls --json` print it. `result` and `environment` are sent only to its
-    owner and root. "notNeeded": skipped because it was not needed. Such an operation does not count as a
-    failure of a group, wait or retry.
+    """An operation, as `show --json` and `ls --json` print it. Only its owner and root get "result" and
+    "environment". "notNeeded": skipped because it was not needed, which is not a failure of its group, of a
+    Wait or of a Retry.
     """
 
     id: int
@@ -392,8 +397,9 @@ class Operation:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Details:
     """The other keys of an operation, its process and the user that it runs as. The keys are those of an
-    operation in a graph. "output": log, split, journal, null or files; then "stdout" and "stderr" name them.
-    "executor": absent for this machine. "job": the job of the last attempt in its executor's engine.
+    operation in a graph. "output": log, split, journal, null or files; with files, "stdout" and "stderr" name
+    them. "executor": absent if the operation runs on this machine. "job": the job of its last attempt in the
+    engine of its executor.
     """
 
     pid: int | None = None
@@ -446,9 +452,9 @@ class Details:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """Parameters: "scaled": the values of this attempt that "retry.scale" multiplies, according to the current
-    settings of the operation. "outputs": its output directory, while the attempt runs, and afterwards if it
-    has left files there.
+    """An attempt to run an operation. "run": it is 1, and one more after each Retry. "scaled": the values of
+    this attempt that "retry.scale" multiplies, according to the present settings of the operation. "outputs":
+    its output directory, while the attempt runs, and afterwards if it has left files there.
     """
 
     attempt: int
@@ -483,8 +489,8 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    """Parameters: "ids": of more than 1000 only the first; "text" has their number. "at": the instant of the
-    next possible start, for a rate.
+    """A reason why an operation waits. "ids": the operations that it waits for; of more than 1000 only the
+    first, and "text" has their number. "at": for a rate, the instant of the next possible start.
     """
 
     kind: ReasonKind
@@ -505,9 +511,9 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
-    """Parameters: "scheduled" and "held" as in Counts: neither is counted in the others. "fair": "user" if the
-    submitter with the least slot time of the last hour goes first among operations of equal effective
-    priority; null if not.
+    """A queue. "pending" and "ready" do not include the operations that are "scheduled" or "held", as in Counts.
+    "fair" is "user" if, among operations of equal effective priority, those of the user go first who has used
+    the least slot time in the last hour; otherwise null.
     """
 
     name: str
@@ -544,8 +550,8 @@ class Queue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryUnit:
-    """A named unit. "holders": of more than 1000 only the first. "draining": it was removed from the list, and
-    no other operation gets it.
+    """A named unit of a category. "holders": the operations that hold it; of more than 1000 only the first.
+    "draining": the unit was removed from the list, and no other operation gets it.
     """
 
     name: str
@@ -564,7 +570,9 @@ class CategoryUnit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Executor:
-    """An executor other than this machine. "inFlight": number of its unfinished attempts."""
+    """An executor other than this machine. "window": maximum number of unfinished attempts; "inFlight": their
+    present number.
+    """
 
     name: str
     kind: str
@@ -588,9 +596,9 @@ class Executor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Category:
-    """Parameters: "capacity" is null if only a rate limits it. "holders" and "waiting": of more than 1000 only
-    the first. "units": empty for a category without named units. "share": number of operations that may hold
-    a unit at once. "rate": "60/1m" is at most 60 starts in any minute.
+    """A category. "capacity" is null if only a rate limits it. "holders" and "waiting": operations; of more than
+    1000 only the first. "units": empty for a category without named units. "share": number of operations that
+    may hold a unit at once. "rate": "60/1m" is at most 60 starts in any minute.
     """
 
     name: str
@@ -619,8 +627,8 @@ class Category:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Parameters: "scheduled": waiting only for an instant in the future; "held": waiting for resume. The other
-    numbers include neither.
+    """Numbers of operations. "scheduled": those that wait only for an instant in the future; "held": those that
+    wait for Resume. The other numbers include neither.
     """
 
     pending: int
@@ -645,8 +653,9 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One line of the event stream. "schedule", "nominal" and "count": instants that were processed together,
-    and the first of them; "graph" is the run that "fired" started.
+    """An event of the event stream. Events of schedules have "schedule", "nominal" and "count": the number of
+    instants that were processed together, and the first of them. "graph" is then the run that "fired"
+    started.
     """
 
     seq: int
@@ -691,7 +700,9 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogTime:
-    """The bytes of a log from "offset" on were written at "at", until the offset of the next one."""
+    """The time of a part of a log: its bytes from "offset" on, up to the offset of the next LogTime, were
+    written at "at".
+    """
 
     offset: int
     at: str
@@ -733,7 +744,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """Type Node of the interface."""
+    """An operation in a graph that is drawn."""
 
     id: int
     name: str | None = None
@@ -767,8 +778,8 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Histogram:
-    """Durations in seconds. "counts" has one more member than "bounds": the number of durations above the last
-    bound.
+    """Durations in seconds, counted by their size. "counts" has one more member than "bounds": the number of
+    durations above the last bound.
     """
 
     bounds: list[float]
@@ -787,7 +798,7 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeCounts:
-    """Type OutcomeCounts of the interface."""
+    """Numbers of finished operations by outcome."""
 
     succeeded: int
     failed: int
@@ -811,9 +822,9 @@ class OutcomeCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueMetrics:
-    """A queue for monitoring. "finished", "waiting" (from ready to the last start) and "running" never decrease,
-    and include pruned operations. "readySince": that of the operation that has been ready for longest, except
-    held ones.
+    """A queue for monitoring. "finished", "waiting" (durations from ready to the last start) and "running" never
+    decrease, and include pruned operations. "readySince": the instant since which the first of its ready
+    operations has been ready, except held ones.
     """
 
     name: str
@@ -848,8 +859,8 @@ class QueueMetrics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryMetrics:
-    """Parameters: "used": units in use; all of them if the holder is exclusive, at least one if the holders
-    share it.
+    """A category for monitoring. "used": units in use. This is all of them while an exclusive operation holds
+    the category, and at least one while others share it.
     """
 
     name: str
@@ -870,8 +881,8 @@ class CategoryMetrics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleMetrics:
-    """A schedule, for monitoring. "lastSuccess": start of its last run that succeeded; "missed": number of
-    missed instants.
+    """A schedule for monitoring. "lastSuccess": start of its last run that succeeded; "missed": number of missed
+    instants.
     """
 
     name: str
@@ -892,7 +903,9 @@ class ScheduleMetrics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphSummary:
-    """A graph in a list. "scheduled" and "held" as in Counts: neither is counted in the others."""
+    """A graph in a list. "pending" and "ready" do not include the operations that are "scheduled" or "held", as
+    in Counts.
+    """
 
     graph: str
     name: str | None = None
@@ -928,7 +941,7 @@ class GraphSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """Type Edge of the interface."""
+    """A dependency of a graph that is drawn: "from" waits for "on"."""
 
     from_: int
     on: int
@@ -946,8 +959,8 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """A schedule: "at" are its calendar expressions, "zone" the time zone in which they are read. "next": its
-    next run; "missed": number of instants that came while nothing could be started, and were not caught up.
+    """A schedule. "at": its calendar expressions; "zone": the time zone in which they are read. "next": its next
+    run. "missed": number of instants that passed while nothing could be started, and that were not caught up.
     """
 
     name: str
@@ -980,7 +993,9 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleLast:
-    """The latest run of a schedule; "outcome" is null while it is unfinished."""
+    """The latest run of a schedule. "nominal": the instant that it is for; "outcome": null while it is
+    unfinished.
+    """
 
     nominal: str
     graph: str | None = None
@@ -998,8 +1013,9 @@ class ScheduleLast:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleRun:
-    """The record of a nominal instant ("nominal"), or of "count" adjacent ones up to "through" that did not run.
-    "result": run, skipped, missed, paused or refused; "origin": calendar, manual, backfill or trigger.
+    """A record of a schedule: of one instant at which it was due ("nominal"), or of "count" adjacent ones up to
+    "through" that did not run. "result": run, skipped, missed, paused or refused. "origin": calendar, manual,
+    backfill or trigger.
     """
 
     schedule: str
@@ -1034,7 +1050,9 @@ class ScheduleRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleNext:
-    """A future instant of a schedule."""
+    """A future instant of a schedule. "local": in the time zone of the schedule; "start": the instant at which
+    its run starts, which the key "spread" can delay.
+    """
 
     nominal: str
     local: str
@@ -1052,7 +1070,9 @@ class ScheduleNext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleReason:
-    """Parameters: "kind": paused, storage, calendar, event, trigger, overlap, ended, skipped, missed or refused."""
+    """A reason why a schedule has not started a run. "kind": paused, storage, calendar, event, trigger, overlap,
+    ended, skipped, missed or refused.
+    """
 
     kind: str
     text: str
@@ -1695,7 +1715,7 @@ class ExpectedMore(CallError):
 
 
 class InvalidOperation(CallError):
-    """A graph or an operation is invalid; nothing was stored. "problems" has all of them."""
+    """A graph, an operation or a value is invalid, and nothing was stored. "problems" has all that is wrong."""
 
     name_on_wire = "org.opsd.Control.InvalidOperation"
     problems: list[Problem]
@@ -1706,7 +1726,7 @@ class InvalidOperation(CallError):
 
 
 class NotFound(CallError):
-    """Error NotFound."""
+    """There is no operation, queue or other thing ("kind") of this name. "nearest": a similar name that exists."""
 
     name_on_wire = "org.opsd.Control.NotFound"
     kind: str
@@ -1721,8 +1741,8 @@ class NotFound(CallError):
 
 
 class Cycle(CallError):
-    """The operations of the cycle in order, the first repeated at the end. "category": one of them holds it
-    until others have ended that need it too.
+    """The operations of "path" would wait for each other, in this order; the first is repeated at the end.
+    "category": one of them would hold this category until others have ended that need it too.
     """
 
     name_on_wire = "org.opsd.Control.Cycle"
@@ -1736,7 +1756,7 @@ class Cycle(CallError):
 
 
 class WrongState(CallError):
-    """Error WrongState."""
+    """The state of the operation, of the queue or of the connection does not allow the call; "message" explains."""
 
     name_on_wire = "org.opsd.Control.WrongState"
     id: int | None
@@ -1749,7 +1769,7 @@ class WrongState(CallError):
 
 
 class PermissionDenied(CallError):
-    """Error PermissionDenied."""
+    """The operation belongs to another user, or only root may make the call."""
 
     name_on_wire = "org.opsd.Control.PermissionDenied"
     message: str
@@ -1760,7 +1780,7 @@ class PermissionDenied(CallError):
 
 
 class StorageUnavailable(CallError):
-    """Error StorageUnavailable."""
+    """The disk is full or fails, and nothing was done."""
 
     name_on_wire = "org.opsd.Control.StorageUnavailable"
     message: str
@@ -1771,7 +1791,7 @@ class StorageUnavailable(CallError):
 
 
 class TooLarge(CallError):
-    """Error TooLarge."""
+    """The size of "what" exceeds "limit"."""
 
     name_on_wire = "org.opsd.Control.TooLarge"
     what: str
@@ -1785,7 +1805,8 @@ class TooLarge(CallError):
 
 class Busy(CallError):
     """A limit of connections, outstanding work, buffered bytes or unfinished operations is reached; "message"
-    says which, and what to do. A submission in parts is dropped; an incomplete message ends the connection.
+    says which one, and what to do. A submission in parts is dropped; an incomplete message ends the
+    connection.
     """
 
     name_on_wire = "org.opsd.Control.Busy"
@@ -1797,7 +1818,7 @@ class Busy(CallError):
 
 
 class Lagged(CallError):
-    """A stream's reader was too slow: nothing after "resume" was sent."""
+    """The reader of a stream was too slow. Nothing after "resume" was sent."""
 
     name_on_wire = "org.opsd.Control.Lagged"
     resume: int
@@ -1808,7 +1829,7 @@ class Lagged(CallError):
 
 
 class TimedOut(CallError):
-    """Wait's "timeout" has passed."""
+    """The "timeout" of Wait has passed, and "remaining" operations are unfinished."""
 
     name_on_wire = "org.opsd.Control.TimedOut"
     remaining: int
