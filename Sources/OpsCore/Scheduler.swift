@@ -122,6 +122,7 @@ public struct Scheduler: Codable {
     /// Removes the operations that have finished in this turn.
     private mutating func forgetFinished() {
         guard !scratch.finished.isEmpty else { return }
+        forgetRecountsOfFinished()
         for finished in scratch.finished {
             let row = table[finished.operation]
             categories.release(row.categories)
@@ -131,6 +132,13 @@ public struct Scheduler: Codable {
             table.remove(finished.operation)
         }
         scratch.removeFinished()
+    }
+
+    /// Drops the recounts of priorities that the turn leaves to the next one, of operations that have finished in it.
+    private mutating func forgetRecountsOfFinished() {
+        guard !priorities.isEmpty else { return }
+        let table = registry.table
+        priorities.drop { table[$0].state == .finished }
     }
 
     /// Records that a `finish` observer has run. If a restart has repeated its command in this same turn, the command

@@ -186,6 +186,37 @@ import Testing
         #expect(world.scheduler.effectivePriority(of: 2) == 0)
     }
 
+    @Test(arguments: 0...8) func `priorities that were put off are not counted for operations that have left since`(
+        limit: Int
+    ) {
+        var world = World(workers: 0)
+        let deadline = world.now.wall + .seconds(1)
+        let first = world.add { $0.deadline = deadline + .seconds(1) }
+        let urgent = world.add(after: [first], priority: 4) { $0.deadline = deadline }
+        world.turn()
+        world.pass(seconds: 3)
+        _ = world.scheduler.endTurn(at: world.now, upTo: limit)
+        world.turn()
+        #expect(!world.scheduler.contains(OperationID(first)) && !world.scheduler.contains(OperationID(urgent)))
+        let next = world.add(priority: 2)
+        world.turn()
+        #expect(world.scheduler.effectivePriority(of: OperationID(next)) == 2)
+    }
+
+    @Test func `a closed turn leaves no priority to count of operations that have ended in it`() {
+        var world = World(workers: 0)
+        let first = world.add()
+        let urgent = world.add(after: [first], priority: 4)
+        world.turn()
+        for id in [urgent, first] { world.handle(cancel(id)) }
+        let closed = world.scheduler.closeTurn()
+        #expect(closed.changes.map(brief) == [urgent, first].map { "finished \($0) cancelled by ann" })
+        #expect(world.turn() == [])
+        let next = world.add(priority: 2)
+        world.turn()
+        #expect(world.scheduler.effectivePriority(of: OperationID(next)) == 2)
+    }
+
     @Test func `a closed turn has decided nothing more than what was handled`() {
         var world = World(workers: 1)
         world.add()

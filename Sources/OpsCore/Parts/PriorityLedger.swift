@@ -39,6 +39,12 @@ struct PriorityLedger: Codable {
         return sources.popLast().map { .source($0) }
     }
 
+    /// Drops the recounts of operations that leave the core.
+    mutating func drop(where isLeaving: (OperationIndex) -> Bool) {
+        operations.removeAll(where: isLeaving)
+        sources.removeAll { isLeaving($0.operation) }
+    }
+
     mutating func replaceClaim(_ old: Int8, by new: Int8) { claims.replace(old, by: new) }
 
     /// `held`: the claims on all categories.

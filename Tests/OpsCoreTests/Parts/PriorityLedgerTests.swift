@@ -29,6 +29,20 @@ struct PriorityLedgerTests {
         #expect(!ledger.mayCycle(at: 5))
     }
 
+    @Test func `recounts of operations that leave are dropped, and others stay`() {
+        var ledger = PriorityLedger()
+        let other = OperationIndex(rawValue: 2)
+        ledger.replaceClaim(.min, by: 5)
+        for operation in [operation, other] {
+            ledger.invalidate(operation)
+            ledger.requestTrace(of: .end(operation), at: 5)
+        }
+        ledger.drop { $0 == operation }
+        #expect(ledger.popNext() == .operation(other))
+        #expect(ledger.popNext() == .source(.end(other)))
+        #expect(ledger.isEmpty)
+    }
+
     @Test func `miscounted claims and outstanding recounts are reported`() {
         var ledger = PriorityLedger()
         ledger.replaceClaim(.min, by: 5)
