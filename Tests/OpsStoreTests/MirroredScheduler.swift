@@ -23,13 +23,14 @@ struct MirroredScheduler: TestedScheduler {
         return result
     }
 
-    mutating func endTurn(at now: Moment) -> Transition {
+    mutating func endTurn(at now: Moment, upTo limit: Int) -> Transition {
         mirror.confirm()
-        let transition = core.endTurn(at: now)
+        let transition = core.endTurn(at: now, upTo: limit)
         mirror.pending = transition
         return transition
     }
 
+    var hasPutOff: Bool { core.hasPutOff }
     var nextDeadline: Deadlines { core.nextDeadline }
     var stagedCount: Int { core.stagedCount }
     func mustRevokeStaged(at now: Moment) -> Bool { core.mustRevokeStaged(at: now) }

@@ -106,8 +106,9 @@ extension Judge {
             "\(id) retried after \(notBefore - end) of \(delay)")
     }
 
-    /// Checks the rules that hold between turns.
-    func judgeRest(_ rules: Rules) throws(Violation) {
+    /// Checks the rules that hold between turns. After a turn that has put work off, timers may be overdue and operations
+    /// may still start.
+    func judgeRest(_ rules: Rules, isComplete: Bool) throws(Violation) {
         for record in rules.store.unfinished {
             if let edge = record.edges.first(where: rules.isOutOfReach), record.isWaiting {
                 throw Violation(.nothingIdle, "\(record.id) waits for \(edge), which is out of reach")
@@ -128,16 +129,18 @@ extension Judge {
                     throw Violation(.oneOutcome, "\(record.id) outlives \(parent)")
                 }
             }
-            if let deadline = record.policy.deadline, deadline <= rules.now.wall, record.isWaiting {
-                throw Violation(.deadlines, "\(record.id) waits past its deadline")
+            if isComplete {
+                if let deadline = record.policy.deadline, deadline <= rules.now.wall, record.isWaiting {
+                    throw Violation(.deadlines, "\(record.id) waits past its deadline")
+                }
+                try judgeTimeout(record, rules)
             }
-            try judgeTimeout(record, rules)
             if record.state == .executing, record.isGroup {
                 let isEmpty = rules.store.children(of: record.id).allSatisfy(\.isFinished)
                 try require(!isEmpty, .settles, "group \(record.id) goes on without children")
             }
         }
-        if let idle = rules.startable(rules.effectivePriorities()).first {
+        if isComplete, let idle = rules.startable(rules.effectivePriorities()).first {
             throw Violation(.nothingIdle, "\(idle.id) could start and does not; overtaken: \(perhapsOvertaken)")
         }
         try judgeExclusion(rules)

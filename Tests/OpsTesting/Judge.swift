@@ -69,12 +69,16 @@ public struct Judge {
         }
     }
 
-    /// Commits one transition to the store, after checking every change against the state before it.
+    /// Commits one transition to the store, after checking every change against the state before it. `isComplete`:
+    /// false if the core has put work off, so that timers may be overdue and operations may still start.
     public mutating func commit(
-        _ transition: Transition, to store: inout FakeStore, submissions: [Submission], _ setting: Setting
+        _ transition: Transition, to store: inout FakeStore, submissions: [Submission], _ setting: Setting,
+        isComplete: Bool = true
     ) throws(Violation) {
+        var expected: [ExpectedReport] = []
         for change in transition.changes {
             let rules = rules(store, setting)
+            expected += reports(of: change, store)
             switch change {
             case .started(let id, _, _, let slot, _, _):
                 let past = store[id].staged == nil ? nil : settled
@@ -95,6 +99,7 @@ public struct Judge {
         var reported = Transition()
         reported.reports = transition.reports
         try store.commit(reported, submissions: [], boot: setting.boot, at: setting.now)
+        try judgeReports(transition.reports, expected, store, at: setting.now)
         for record in store.records where record.state != .ready { restsUntil[record.id] = nil }
         for id in perhapsOvertaken.keys where !store[id].isWaiting {
             overtaken[id] = nil
@@ -106,7 +111,7 @@ public struct Judge {
                 .map(\.id))
         ordered(transition.effects)
         settled = setting
-        try judgeRest(rules(store, setting))
+        try judgeRest(rules(store, setting), isComplete: isComplete)
     }
 
     private func judgeSlot(_ slot: Int32, of attempt: AttemptID, _ store: FakeStore) throws(Violation) {

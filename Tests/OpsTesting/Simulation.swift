@@ -10,6 +10,7 @@ public struct Simulation<Tested: TestedScheduler> {
     var random: SeededGenerator
     var rateRandom: SeededGenerator
     var restartRandom: SeededGenerator
+    var partRandom: SeededGenerator
     var store = FakeStore()
     var world: FakeWorld
     var judge = Judge()
@@ -21,13 +22,16 @@ public struct Simulation<Tested: TestedScheduler> {
     var isClockSet = false
     /// The runner that the core knows.
     var knownRunner: String?
+    /// True until the turn has handled an event: rows and core still agree.
+    private var isFirstEvent = false
     /// Operations that a user gave up on; their processes may be alive.
     var abandoned: Set<OperationID> = []
     var lastWords = LastWords()
-    public private(set) var history = History()
+    public internal(set) var history = History()
     public private(set) var turns = 0
     public private(set) var starts = 0
     public private(set) var tally = StagingTally()
+    public internal(set) var turnsInTwoParts = 0
 
     public init(seed: UInt64, habits: Habits? = nil) {
         self.seed = seed
@@ -35,6 +39,7 @@ public struct Simulation<Tested: TestedScheduler> {
         var chosen = habits ?? Habits(using: &random)
         rateRandom = SeededGenerator(seed: ~seed)
         restartRandom = SeededGenerator(seed: seed &+ 1 << 32)
+        partRandom = SeededGenerator(seed: seed &+ 2 << 32)
         chosen.hasRates = seed.isMultiple(of: 3)
         self.habits = chosen
         world = FakeWorld(isTame: self.habits.isPlain, isForgetful: self.habits.isForgetful)
@@ -94,17 +99,25 @@ public struct Simulation<Tested: TestedScheduler> {
         turns += 1
         history.begin(turns, now, fate.rawValue)
         var taken: [Submission] = []
+        isFirstEvent = true
         var rest = events[...]
         while let event = rest.popFirst() {
             if !event.isRunnerReport { try recall(&rest, &taken) }
             try hand(event, to: &taken)
         }
         if core.mustRevokeStaged(at: now) { try recall(&rest, &taken) }
-        let transition = core.endTurn(at: now)
+        try endTurn(taken, fate, upTo: limit())
+        if core.hasPutOff { try endSecondPart() }
+    }
+
+    /// Ends the turn, commits it and performs its effects. Beyond `limit` the core puts work off.
+    mutating func endTurn(_ taken: [Submission], _ fate: Fate, upTo limit: Int) throws(Violation) {
+        let transition = core.endTurn(at: now, upTo: limit)
+        let isComplete = !core.hasPutOff
         history.record(transition)
-        if let broken = core.brokenInvariant() { throw Violation(.coreInvariant, broken) }
+        if isComplete, let broken = core.brokenInvariant() { throw Violation(.coreInvariant, broken) }
         if fate == .commitFails || fate == .crashBeforeCommit { return rebuild() }
-        try judge.commit(transition, to: &store, submissions: taken, setting)
+        try judge.commit(transition, to: &store, submissions: taken, setting, isComplete: isComplete)
         starts += transition.changes.count { if case .started = $0 { true } else { false } }
         for change in transition.changes { tally.count(change) }
         for case .stage(_, let after) in transition.effects where !after.isEmpty { tally.early += 1 }
@@ -122,7 +135,9 @@ public struct Simulation<Tested: TestedScheduler> {
             if abandoned.contains(tree.attempt.operation) { continue }
             try require(store[tree.attempt.operation].isFrozen, .legalEffect, "\(tree.attempt) is frozen")
         }
+        guard isComplete else { return }
         try inspectExplanations()
+        try inspectAnswers()
         try compareWithRestart()
     }
 
@@ -131,8 +146,14 @@ public struct Simulation<Tested: TestedScheduler> {
     }
 
     mutating func hand(_ event: Event, to taken: inout [Submission]) throws(Violation) {
+        let expected = isFirstEvent ? judge.rules(store, setting).answer(to: event) : .any
+        isFirstEvent = false
         let result = core.handle(event, at: now)
         history.record(event, result)
+        // A canary answers another event.
+        if core.comparable != nil, !expected.permits(result) {
+            throw Violation(.rejection, "\(event) answered with \(result), expected \(expected)")
+        }
         judge.heard(event, store, at: now)
         lastWords.heard(event, store)
         switch (event, result) {

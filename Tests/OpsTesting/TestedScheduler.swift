@@ -4,7 +4,9 @@ public import OpsCore
 public protocol TestedScheduler {
     init(_ snapshot: Snapshot, workers: Int32, at now: Moment)
     mutating func handle(_ event: Event, at now: Moment) -> Result<Acceptance, Rejection>
-    mutating func endTurn(at now: Moment) -> Transition
+    mutating func endTurn(at now: Moment, upTo limit: Int) -> Transition
+    /// True if a turn without a limit must follow the one that has ended.
+    var hasPutOff: Bool { get }
     var stagedCount: Int { get }
     func mustRevokeStaged(at now: Moment) -> Bool
     var nextDeadline: Deadlines { get }
@@ -13,6 +15,10 @@ public protocol TestedScheduler {
     func brokenInvariant() -> String?
     /// Scheduler to compare with one that starts again from what is stored; nil to skip the comparison.
     var comparable: Scheduler? { get }
+}
+
+extension TestedScheduler {
+    public mutating func endTurn(at now: Moment) -> Transition { endTurn(at: now, upTo: .max) }
 }
 
 extension Scheduler: TestedScheduler {

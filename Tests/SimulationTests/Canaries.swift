@@ -35,10 +35,11 @@ struct Broken<Bug: Perturbation>: TestedScheduler {
     mutating func handle(_ event: Event, at now: Moment) -> Result<Acceptance, Rejection> {
         core.handle(bug.hears(event, &core, at: now), at: now)
     }
-    mutating func endTurn(at now: Moment) -> Transition {
+    mutating func endTurn(at now: Moment, upTo limit: Int) -> Transition {
         bug.decides(&core, at: now)
-        return bug.says(core.endTurn(at: now))
+        return bug.says(core.endTurn(at: now, upTo: limit))
     }
+    var hasPutOff: Bool { core.hasPutOff }
     var nextDeadline: Deadlines { core.nextDeadline }
     var stagedCount: Int { bug.countsHand(core) }
     func mustRevokeStaged(at now: Moment) -> Bool { core.mustRevokeStaged(at: now) }
@@ -177,6 +178,17 @@ struct LosesReports: Perturbation {
     mutating func says(_ transition: Transition) -> Transition {
         var altered = transition
         altered.reports.removeAll { $0.sequence.isMultiple(of: 40) }
+        return altered
+    }
+}
+
+/// Every end is reported as a success.
+struct ReportsOtherOutcomes: Perturbation {
+    mutating func says(_ transition: Transition) -> Transition {
+        var altered = transition
+        for place in altered.reports.indices where altered.reports[place].kind == .finished {
+            altered.reports[place].outcome = .succeeded
+        }
         return altered
     }
 }

@@ -29,9 +29,12 @@ struct CanaryTests {
         try expectFound(ForgetsPaths.self, [.startOrder])
     }
     @Test func `a timeout that only a restart brings back is found`() throws {
-        try expectFound(ForgetsTimeouts.self, [.restart])
+        try expectFound(ForgetsTimeouts.self, [.restart, .explanation])
     }
     @Test func `a lost report is found`() throws { try expectFound(LosesReports.self, [.reports]) }
+    @Test func `a report of another outcome is found`() throws {
+        try expectFound(ReportsOtherOutcomes.self, [.reports])
+    }
     @Test func `an ignored suspension of a graph is found`() throws {
         try expectFound(IgnoresSuspendedGraphs.self, [.noEarlyStart])
     }

@@ -40,11 +40,11 @@ private struct ReplayedScheduler: TestedScheduler {
         return result
     }
 
-    mutating func endTurn(at now: Moment) -> Transition {
+    mutating func endTurn(at now: Moment, upTo limit: Int) -> Transition {
         turns += 1
-        let transition = scheduler.endTurn(at: now)
+        let transition = scheduler.endTurn(at: now, upTo: limit)
         let turn = CompletedTurn(
-            inputs: inputs, results: results, end: .ended(at: now, upTo: .max), transition: transition)
+            inputs: inputs, results: results, end: .ended(at: now, upTo: limit), transition: transition)
         inputs = []
         results = []
         noteErrors { this in
@@ -61,6 +61,7 @@ private struct ReplayedScheduler: TestedScheduler {
     var comparable: Scheduler? { scheduler }
     func brokenInvariant() -> String? { difference ?? scheduler.checkInvariants().first }
 
+    var hasPutOff: Bool { scheduler.hasPutOff }
     var stagedCount: Int { scheduler.stagedCount }
     func mustRevokeStaged(at now: Moment) -> Bool { scheduler.mustRevokeStaged(at: now) }
     var nextDeadline: Deadlines { scheduler.nextDeadline }

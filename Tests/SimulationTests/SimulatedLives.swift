@@ -35,6 +35,17 @@ struct SimulatedLives {
     }
 
     @Test
+    func `simulated histories contain turns in two parts`() throws {
+        var turns = 0
+        for seed in seedsInTests.prefix(40) {
+            var simulation = Simulation<Scheduler>(seed: seed)
+            try simulation.run()
+            turns += simulation.turnsInTwoParts
+        }
+        #expect(turns > 10, "no limit of a turn was reached")
+    }
+
+    @Test
     func `plain histories use staging`() throws {
         var tally = StagingTally()
         for seed in seedsInTests.prefix(40) {
