@@ -97,18 +97,18 @@ extension Scheduler {
     /// Resizes the scopes of groups that hold all of a category whose capacity has changed.
     mutating func resizeScopes(of category: CategoryIndex) {
         for holder in categories[category].longHolders {
-            guard let group = group(of: holder), let index = execution(of: holder) else { continue }
-            for held in groups[group].scopes where held.base == category {
-                let scope = held.scope
-                let need = executions[index].holding.first { $0.category == category }
-                guard need?.mode == .exclusive else { continue }
-                categories[scope].capacity = max(1, categories[category].capacity)
-                let units = categories[category].units
-                categories[scope].setUnits(units?.names ?? [], share: units?.share ?? 1)
-                invalidateClaim(on: scope)
-                resizeScopes(of: scope)
-                wake(.category(scope))
-            }
+            guard let group = group(of: holder), let index = execution(of: holder),
+                let position = executions[index].holding.firstIndex(where: { $0.category == category }),
+                executions[index].holding[position].mode == .exclusive
+            else { continue }
+            // The scopes have the order of what the group holds.
+            let scope = groups[group].scopes[position].scope
+            categories[scope].capacity = max(1, categories[category].capacity)
+            let units = categories[category].units
+            categories[scope].setUnits(units?.names ?? [], share: units?.share ?? 1)
+            invalidateClaim(on: scope)
+            resizeScopes(of: scope)
+            wake(.category(scope))
         }
     }
 }

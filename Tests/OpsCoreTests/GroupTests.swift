@@ -161,4 +161,17 @@ import Testing
         #expect(Set(cycle.map { "\($0)" }) == ["local(0)", "local(1)"])
         #expect(world.turn() == [])
     }
+
+    @Test func `a larger category has room in each of several groups that hold all of it`() {
+        var world = World()
+        var submission = Submission()
+        submission.categorySets = [[CategoryUse(name: "a", mode: .exclusive)], ["a"]]
+        submission.operations = [Draft(categories: 0, flags: .group), Draft(group: 0, categories: 0, flags: .group)]
+        submission.operations += Array(repeating: Draft(group: 1, categories: 1), count: 3)
+        world.handle(.submit(submission))
+        world.turn()
+        #expect(world.executing == [1, 2, 3])
+        world.after(.setCategory("a", capacity: 3))
+        #expect(world.executing == [1, 2, 3, 4, 5])
+    }
 }
