@@ -224,6 +224,18 @@ import Testing
         submission.producer = 1
         submission.asChildren = true
         #expect(weight(.submit(submission)) == 3 + 2 + 4)
+        world.add(queue: "main", priority: 1, flags: [.barrier, .held])
+        world.turn()
+        var other = Submission()
+        other.queues = ["main"]
+        other.operations = [Draft()]
+        #expect(weight(.submit(other)) == 1)
+        other.operations[0].flags = .barrier
+        #expect(weight(.submit(other)) == 1 + 1, "a barrier counts the operations of its queue again")
+        other.operations[0].flags = []
+        other.producer = 1
+        other.asChildren = true
+        #expect(weight(.submit(other)) == 1 + 1, "and so do children")
     }
 
     @Test mutating func `an edit weighs as much as it raises`() {
@@ -258,6 +270,11 @@ import Testing
             #expect(weight(timer, id) == 2 + 2 * Self.waiting && weight(timer, 1) == 1)
             #expect(weight(timer, group) == 1 + 2 * 5 && weight(timer, 9_999) == 1)
         }
+        var working = Submission()
+        working.operations = [Draft(flags: .group), Draft(group: 0)]
+        let executing = submit(working)
+        _ = wait(for: executing + 1)
+        #expect(weight(wall(.deadline), executing) == 1 + 1, "its child is only told to end")
         for timer in [monotonic(.backoff), monotonic(.recheck), wall(.notBefore), wall(.aging)] {
             #expect(weight(timer, id) == 1)
         }

@@ -127,6 +127,19 @@ import Testing
         #expect(weight(.runnerConnected(Inventory(runner: "r1", boot: "b1")), world) == 0)
     }
 
+    @Test func `an inventory weighs the ends of operations that started after a group`() {
+        var world = World(workers: 8)
+        var group = Submission()
+        group.operations = [Draft(flags: .group), Draft(group: 0)]
+        world.handle(.submit(group))
+        world.add()
+        world.turn()
+        _ = add(Self.many, to: &world, after: 3, when: .finished)
+        var inventory = Inventory(runner: "r1", boot: "b1")
+        inventory.entries[world.attempt(3)] = .gone(ProcessExit(status: .code(0), at: world.now))
+        #expect(weight(.runnerConnected(inventory), world) > Self.limit)
+    }
+
     @Test func `a retry weighs as much as its edges, and as its queues where there are barriers`() {
         var world = world()
         var revived = Revival()
