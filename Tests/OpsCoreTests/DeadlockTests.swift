@@ -103,6 +103,34 @@ import Testing
         #expect(world.drain() == [2, 4, 3])
     }
 
+    @Test func `a group gets no category that the dependencies of its children need`() {
+        var world = World(workers: 0)
+        world.handle(
+            .submit(
+                submission([
+                    Line(isGroup: true, isHeld: true), Line(group: 0), Line(categories: ["a"], after: [1]),
+                    Line(group: 0, after: [2]),
+                ])))
+        world.turn()
+        guard case .failure(.deadlock(_, category: "a")) = world.handle(.edit([1], Edit(categories: ["a"]))) else {
+            Issue.record("taken")
+            return
+        }
+        #expect(world.handle(.edit([1], Edit(categories: ["b"]))) == .success(.done(1)))
+    }
+
+    @Test func `children in a new group take their category within what their producer holds`() {
+        var world = World()
+        world.add(categories: ["a"])
+        world.turn()
+        var children = submission([Line(isGroup: true), Line(categories: ["a"], group: 0)])
+        children.producer = 1
+        children.asChildren = true
+        world.handle(.submit(children))
+        world.turn()
+        #expect(world.executing == [1, 2, 3])
+    }
+
     @Test func `a child that waits for a category of its producer is refused`() {
         var world = World()
         world.add(categories: ["a"])

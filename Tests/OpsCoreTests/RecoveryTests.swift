@@ -29,6 +29,13 @@ import Testing
         return world.after(.runnerConnected(Inventory(runner: runner, boot: boot, entries: entries)))
     }
 
+    @Test func `edges after one on an operation that has left count`() {
+        let stale = Snapshot.Edge(from: 2, on: 7, when: .succeeded)
+        let world = World(snapshot { $0.edges.insert(stale, at: 0) }, connected: false)
+        let reasons = world.scheduler.why(2, at: world.now)
+        #expect(reasons == [Reason(kind: .dependency, ids: [1], detail: .dependency(.succeeded))])
+    }
+
     @Test func `an operation that the runner lists goes on`() {
         var world = World(snapshot(), connected: false)
         let process = LaunchedProcess(pid: 7, startTicks: 1, at: world.now)

@@ -333,4 +333,16 @@ import Testing
         world.handle(.setExecutors([ExecutorSettings(name: "lab", window: -2)]))
         #expect(world.scheduler.executorLoads.map(\.window) == [0])
     }
+
+    @Test func `the highest number of a graph is given, and none after it`() {
+        var snapshot = Snapshot()
+        let last: Int64 = (1 << 40) - 1
+        snapshot.nextGraph = last
+        var world = World(workers: 0, snapshot)
+        var submission = Submission()
+        submission.operations = [Draft()]
+        let submitted = Acceptance.submitted(GraphID(last), first: 1, count: 1)
+        #expect(world.handle(.submit(submission)) == .success(submitted))
+        #expect(world.handle(.submit(submission)) == .failure(.tooMany(what: "graphs", limit: Int(last))))
+    }
 }

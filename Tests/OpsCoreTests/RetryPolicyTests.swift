@@ -9,6 +9,13 @@ import Testing
         counts.map { policy.delay(after: $0, of: AttemptID(7, $0)) }
     }
 
+    @Test func `attempts are repeated up to the limit, for the named exit statuses`() {
+        var policy = RetryPolicy(limit: 2)
+        #expect((1...3).map { policy.retries(exitStatus: 75, ofAttempt: $0) } == [true, true, false])
+        policy.exitCodes = [75]
+        #expect([1, 75].map { policy.retries(exitStatus: $0, ofAttempt: 1) } == [false, true])
+    }
+
     @Test func `a delay grows by its factor up to its maximum`() {
         var policy = RetryPolicy(limit: 9, backoff: .seconds(1), max: .seconds(10), jitter: 0)
         #expect(delays(policy, after: 1...6) == [1, 2, 4, 8, 10, 10].map { .seconds($0) })

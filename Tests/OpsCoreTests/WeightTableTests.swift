@@ -118,6 +118,18 @@ import Testing
         #expect(weight(world.exit(1, 0)) == 0)
     }
 
+    @Test mutating func `an end weighs as a failure only after children that did not succeed`() {
+        let child = world.add(child: 1)
+        world.turn()
+        world.after(world.exit(child))
+        _ = wait(for: 1)
+        #expect(weight(world.exit(1, 0)) == Self.waiting)
+        let other = world.add(child: 1)
+        world.turn()
+        world.after(world.exit(other, 1))
+        #expect(weight(world.exit(1, 0)) == 2 * Self.waiting)
+    }
+
     @Test mutating func `an inventory weighs as much as the ends that it reports`() {
         _ = wait(for: 1)
         world.after(world.launch(1))

@@ -43,6 +43,24 @@ struct DeadlockProblemTests {
         #expect(twoHolders(capacity: 4) == nil, "there is room for all three")
     }
 
+    /// 0 executes with one unit of four and waits for 1, which needs three and has room, whatever 2 takes before or
+    /// after. Of the holders 3 and 5, which exclude each other, 5 must come first, which a first pass finds.
+    @Test func `a further pass counts the units of holders once`() {
+        let other = Need(category: CategoryIndex(rawValue: 1), mode: .exclusive, units: 1)
+        let exclusive = DeadlockProblem.Use(domain: nil, need: other, capacity: 1)
+        let members = [
+            holder(use(1, of: 4), isExecuting: true), Member(uses: [use(3, of: 4)]), Member(uses: [use(2, of: 4)]),
+            holder(exclusive), Member(), holder(exclusive), Member(),
+        ]
+        let arcs = [
+            Arc(before: end(1), after: end(0)), Arc(before: start(3), after: start(4)),
+            Arc(before: end(4), after: end(3)), Arc(before: start(5), after: start(6)),
+            Arc(before: end(6), after: end(5)), Arc(before: end(5), after: end(3)),
+        ]
+        #expect(solve(members, arcs) == nil)
+        #expect(solve(members, arcs + [Arc(before: start(3), after: start(5))]) != nil)
+    }
+
     @Test func `an executing holder blocks an operation that its end waits for`() {
         let members = [holder(use(1, of: 1, mode: .exclusive), isExecuting: true), Member(uses: [use(1, of: 1)])]
         #expect(solve(members, [Arc(before: end(1), after: end(0))]) != nil)
