@@ -95,8 +95,11 @@ public struct Batch: Hashable, Sendable {
 
     // MARK: Partition
 
-    /// Splits attempts with equal requests into batches with at most `mostTasks` tasks each.
-    public static func split(_ attempts: [AttemptID], pack: Int, fence: Int, mostTasks: Int) -> [Batch] {
+    /// Splits attempts with equal requests into batches with at most `mostTasks` tasks each. `isLimited`: true if the tasks
+    /// have a time limit, which follows from their number of attempts; a smaller last task is then a batch of its own.
+    public static func split(
+        _ attempts: [AttemptID], pack: Int, fence: Int, mostTasks: Int, isLimited: Bool = false
+    ) -> [Batch] {
         var batches: [Batch] = []
         var rest = attempts[...]
         while !rest.isEmpty {
@@ -105,6 +108,7 @@ public struct Batch: Hashable, Sendable {
             while count > pack, Batch(Array(rest.prefix(count)), pack: pack).text.utf8.count > longestText {
                 count = max(pack, count / pack / 2 * pack)
             }
+            if isLimited, count > pack { count -= count % pack }
             batches.append(Batch(Array(rest.prefix(count)), pack: pack, fence: fence))
             rest = rest.dropFirst(count)
         }

@@ -30,27 +30,28 @@ public struct JobRequest: Hashable, Sendable {
             "--output=\(Self.quoted(output))", "--chdir=/",
         ]
         if comment.batch.isArray { words.append("--array=0-\(comment.batch.taskCount - 1)") }
-        return words + common + script
+        return words + common(comment.batch) + script
     }
 
     /// Returns the command line that tests whether such a job could ever run, which Slurm does not check for a held
     /// job.
-    public func test(script: [String]) -> [String] {
-        ["sbatch", "--test-only"] + (minutes.map { ["--time=\($0)"] } ?? []) + resources + script
+    public func test(_ batch: Batch, script: [String]) -> [String] {
+        ["sbatch", "--test-only"] + (minutes(batch).map { ["--time=\($0)"] } ?? []) + resources + script
     }
 
     /// Options that are the same for all tasks of an array.
-    public var common: [String] {
+    private func common(_ batch: Batch) -> [String] {
         var words: [String] = []
-        if let minutes { words.append("--time=\(minutes)") }
+        if let minutes = minutes(batch) { words.append("--time=\(minutes)") }
         if niceness > 0 { words.append("--nice=\(niceness)") }
         return words + resources
     }
 
-    /// Time limit of all attempts of a job, in whole minutes, rounded up. 0 means no limit to Slurm.
-    private var minutes: Int64? {
+    /// Time limit of all attempts of a task, in whole minutes, rounded up. 0 means no limit to Slurm.
+    private func minutes(_ batch: Batch) -> Int64? {
         guard timeLimit > .zero else { return nil }
-        let (total, isTooLong) = timeLimit.nanoseconds.multipliedReportingOverflow(by: max(pack, 1))
+        let count = Int64(min(batch.pack, batch.attempts.count))
+        let (total, isTooLong) = timeLimit.nanoseconds.multipliedReportingOverflow(by: count)
         return isTooLong ? nil : (total - 1) / 60_000_000_000 + 1
     }
 

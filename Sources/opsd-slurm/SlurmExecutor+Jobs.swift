@@ -49,7 +49,7 @@ extension SlurmExecutor {
     private func submit(_ group: Group) {
         let batches = Batch.split(
             group.attempts.map(\.attempt), pack: Int(group.request.pack), fence: group.fence,
-            mostTasks: group.isAlone ? 1 : engine.mostTasks)
+            mostTasks: group.isAlone ? 1 : engine.mostTasks, isLimited: group.request.timeLimit > .zero)
         for batch in batches { submit(batch, group) }
     }
 
@@ -62,7 +62,7 @@ extension SlurmExecutor {
         let output = batch.attempts.count == 1 ? first.paths.stepLog : "/dev/null"
         engine.submit(
             group.request.submission(JobComment(instance: instance, batch: batch), output: output, script: script),
-            testing: group.request.test(script: [scriptPath]), for: group.uid
+            testing: group.request.test(batch, script: [scriptPath]), for: group.uid
         ) { [unowned self] reply in
             submitted(batch, attempts, group, reply)
         }

@@ -81,6 +81,12 @@ import Testing
         #expect(words.contains("--array=0-2"))
         #expect(words.contains("--time=4"))
         #expect(words.contains("--comment=opsd:i:1-9.1:p4"))
+        let batches = Batch.split(Self.attempts(1...9), pack: 4, fence: 0, mostTasks: 100, isLimited: true)
+        #expect(batches.map(\.text) == ["1-8.1:p4", "9.1:p4"])
+        let rest = request.submission(
+            JobComment(instance: "i", batch: batches[1]), output: "/dev/null", script: ["/s"])
+        #expect(rest.contains("--time=1"), "the last task has one attempt")
+        #expect(request.test(batches[1], script: ["/s"]).contains("--time=1"))
         #expect(ClusterLimits.mostTasks("A = 1\nMaxArraySize            = 1001\nB = 2\n") == 1000)
         #expect(ClusterLimits.mostTasks("") == nil)
     }

@@ -95,7 +95,7 @@ import Testing
         #expect(words.contains("--mem=8388608K"))
         #expect(words.contains("--output=/s/50%%/log"))
         #expect(words.suffix(3) == ["--gres=gpu:1", "/s/step.sh", "/s/12.1"])
-        #expect(!request.test(script: ["/s/step.sh"]).contains("--hold"))
+        #expect(!request.test(Batch([AttemptID(OperationID(12), 1)]), script: ["/s/step.sh"]).contains("--hold"))
     }
 
     @Test func `records are read as they were written`() throws {

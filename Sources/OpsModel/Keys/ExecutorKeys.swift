@@ -40,7 +40,8 @@ extension KeyEntry {
                     "pack", .integer(1...1000), default: "1",
                     "Maximum number of operations that share a job, in which they run one after another. Operations "
                         + "with equal resources that are sent to Slurm at the same time share jobs. Each has its own "
-                        + "log and outcome. The time limit of the job is that of one operation, multiplied by `pack`."),
+                        + "log and outcome. The time limit of the job is that of one operation, multiplied by the "
+                        + "number of operations in it."),
                 .init(
                     "args", .list(.text(maxBytes: 1000), 0...100), default: "none",
                     "Other long options of sbatch, one in each text, such as `--gres=gpu:1`. Options that opsd "
