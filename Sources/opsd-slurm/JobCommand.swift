@@ -31,15 +31,22 @@ struct JobCommand: Hashable, Sendable {
     var job: String
     var attempt: AttemptID
 
+    private func row(in rows: [String: [JobRow]]) -> JobRow? {
+        rows[job]?.first { $0.batch.attempts.contains(attempt) }.flatMap { kind.fits($0) ? $0 : nil }
+    }
+
+    /// Returns whether all commands fit a listing.
+    static func allFit(_ commands: [JobCommand], _ listing: JobListing) -> Bool {
+        let rows = Dictionary(grouping: listing.rows, by: \.job)
+        return commands.allSatisfy { $0.row(in: rows) != nil }
+    }
+
     /// Returns the command lines for all commands that fit a listing.
     static func lines(_ commands: [JobCommand], _ listing: JobListing, instance: String) -> [[String]] {
         let rows = Dictionary(grouping: listing.rows, by: \.job)
         var jobs: [Kind: [String]] = [:]
         var kinds: [Kind] = []
-        for command in commands {
-            guard let row = rows[command.job]?.first(where: { $0.batch.attempts.contains(command.attempt) }),
-                command.kind.fits(row)
-            else { continue }
+        for command in commands where command.row(in: rows) != nil {
             if jobs[command.kind] == nil { kinds.append(command.kind) }
             if jobs[command.kind]?.contains(command.job) != true { jobs[command.kind, default: []].append(command.job) }
         }

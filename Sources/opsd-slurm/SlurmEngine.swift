@@ -3,6 +3,20 @@ internal import OpsSlurm
 internal import OpsSystem
 internal import OpsSystemd
 
+/// A listing from which commands follow.
+private struct RecentListing: Sendable {
+    var listing: JobListing
+    /// Instant before squeue was started.
+    var askedAt: MonotonicInstant
+
+    /// Age at which number and comment of a job need another check. A controller that has been killed does not take
+    /// submissions again within this time.
+    private static let longestAge = TimeSpan.milliseconds(500)
+
+    /// Returns the listing unless it is too old.
+    func listing(now: MonotonicInstant) -> JobListing? { now - askedAt < Self.longestAge ? listing : nil }
+}
+
 /// Runs the commands of Slurm in the order of the requests.
 final class SlurmEngine {
     private let thread: SideThread
@@ -11,6 +25,8 @@ final class SlurmEngine {
     private var users: [UInt32: Spawn.User] = [:]
     /// Commands about jobs that are sent at the end of the turn, by user.
     private var commands: [UInt32: [JobCommand]] = [:]
+    /// Listings of the current turn, by user. Commands that follow from a listing need no other one before them.
+    private var recent: [UInt32: RecentListing] = [:]
     /// Most tasks of an array: the cluster's MaxArraySize, of which the first index is 0.
     private(set) var mostTasks = 1000
 
@@ -79,7 +95,8 @@ final class SlurmEngine {
                 return (nil, askedAt)
             }
             return (JobListing(end.output, instance: instance), askedAt)
-        } then: { (found: (JobListing?, MonotonicInstant)) in
+        } then: { [unowned self] (found: (JobListing?, MonotonicInstant)) in
+            recent[uid] = found.0.map { RecentListing(listing: $0, askedAt: found.1) }
             take(found.0, found.1)
         }
     }
@@ -118,20 +135,25 @@ final class SlurmEngine {
 
     /// Sends the collected commands. Later listings show whether they worked; the exit status of scontrol does not.
     func sendCommands(_ instance: String) {
-        for (uid, commands) in commands { send(commands, instance, as: uid) }
+        for (uid, commands) in commands { send(commands, recent[uid], instance, as: uid) }
         commands = [:]
+        recent = [:]
     }
 
-    /// Checks number and comment of each job immediately before.
-    private func send(_ commands: [JobCommand], _ instance: String, as uid: UInt32) {
+    /// Checks number and comment of each job immediately before, with the listing that the commands follow from if it is
+    /// recent and shows all of the jobs.
+    private func send(_ commands: [JobCommand], _ recent: RecentListing?, _ instance: String, as uid: UInt32) {
         let user = users[uid]
         let check = EngineCommand(
             arguments: JobListing.command(instance: instance), user: user, variables: JobListing.environment)
         thread.run {
-            let end = check.run()
-            guard end.status == 0, let listing = JobListing(end.output, instance: instance) else {
-                return ["squeue: \(end.errors)"]
+            var listing = recent?.listing(now: Clock.read().monotonic)
+            if listing.map({ JobCommand.allFit(commands, $0) }) != true {
+                let end = check.run()
+                listing = JobListing(end.output, instance: instance)
+                guard end.status == 0 else { return ["squeue: \(end.errors)"] }
             }
+            guard let listing else { return ["squeue: the output is incomplete"] }
             return JobCommand.lines(commands, listing, instance: instance).compactMap { words -> String? in
                 let end = EngineCommand(arguments: words, user: user).run()
                 return end.status == 0 ? nil : "\(words.joined(separator: " ")): \(end.errors)"
