@@ -112,6 +112,10 @@ public struct JobTracker {
 
     public var hasEnded: Bool { if case .ended = phase { true } else { false } }
     public var hasStarted: Bool { start != nil }
+    /// True if the attempt has a job that was released and has not started.
+    public var waitsInSlurm: Bool { if case .released = phase { start == nil } else { false } }
+    /// True if no job of the attempt can exist unless the spool was lost.
+    public var isNew: Bool { if case .looking = phase { record == AttemptRecord() } else { false } }
 
     /// True while a listing is needed, because the spool cannot have the missing fact.
     public var needsListing: Bool { !hasEnded && phase != .submitting }

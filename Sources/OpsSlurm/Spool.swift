@@ -6,9 +6,9 @@ public import OpsModel
 /// ```
 /// SPOOL/INSTANCE/             0711, of the executor
 ///   opsd-step                 program that jobs run
+///   records                   0600, of the executor: RecordEntries
 ///   12.1/                     0711, of the executor
 ///     launch                  0600, of the executor: the launch, as a frame of the protocol
-///     state                   0600, of the executor: AttemptRecord
 ///     run/                    0700, of the user, who can change it at any time: all that the job reads and writes
 ///       launch                copy for the job, where the user is not that of the executor
 ///       started exit out err step.log request
@@ -24,7 +24,6 @@ public struct SpoolPaths: Hashable, Sendable {
     public init(directory: String) { self.directory = directory }
 
     public var launch: String { directory + "/launch" }
-    public var state: String { directory + "/state" }
     public var run: String { directory + "/run" }
     /// Directory that becomes `run` once all is in it.
     public var newRun: String { directory + "/run.new" }

@@ -47,14 +47,6 @@ struct AttemptSpool {
         return try file.read(at: 0, count: min(Int(try file.size), launchLimit))
     }
 
-    func record() throws(SystemError) -> AttemptRecord? {
-        try Files.readIfPresent(paths.state, limit: 1 << 20).map { AttemptRecord($0) }
-    }
-
-    func store(_ record: AttemptRecord) throws(SystemError) {
-        try Files.replace(paths.state, with: record.bytes, mode: 0o600)
-    }
-
     // MARK: Files of the job
 
     /// Returns the records that the job has written. `fence`: number of the fence that it passes.

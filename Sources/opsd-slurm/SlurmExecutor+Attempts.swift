@@ -19,6 +19,7 @@ extension SlurmExecutor {
 
     var scriptPath: String { spool + "/step.sh" }
     var stepPath: String { spool + "/opsd-step" }
+    private var recordsPath: String { spool + "/records" }
 
     /// Copies opsd-step into the spool: nodes need nothing else of opsd.
     func prepareSpool() throws(SystemError) {
@@ -40,6 +41,7 @@ extension SlurmExecutor {
 
     /// Reads all attempts from the spool.
     func recover() throws(SystemError) {
+        let records = try RecordJournal.read(recordsPath)
         for name in try Files.list(spool) {
             if SpoolRemoval.isRemoved(name) { removal.removeLater("\(spool)/\(name)") }
             guard let attempt = AttemptID(spoolName: name) else { continue }
@@ -49,8 +51,12 @@ extension SlurmExecutor {
                 try removal.remove(paths)
                 continue
             }
-            if let request = Self.request(bytes), request.attempt == attempt { _ = try add(request, paths) }
+            if let request = Self.request(bytes), request.attempt == attempt {
+                try add(request, paths, records[attempt])
+            }
         }
+        journal = try RecordJournal(recordsPath, table.values)
+        listings.isWanted = !table.isEmpty
         for attempt in table.values { readRecords(of: attempt) }
     }
 
@@ -64,15 +70,16 @@ extension SlurmExecutor {
     }
 
     @discardableResult
-    private func add(_ request: LaunchRequest, _ paths: SpoolPaths) throws(SystemError) -> SlurmAttempt {
+    private func add(
+        _ request: LaunchRequest, _ paths: SpoolPaths, _ record: AttemptRecord?
+    ) throws(SystemError) -> SlurmAttempt {
         try engine.prepare(request.user)
         let spool = AttemptSpool(paths: paths, user: request.user?.uid ?? Identity.uid)
         let tracker = JobTracker(
-            request.attempt, user: spool.user, record: try spool.record(), jobOfOpsd: request.job, settings: settings,
+            request.attempt, user: spool.user, record: record, jobOfOpsd: request.job, settings: settings,
             now: Clock.read())
         let attempt = SlurmAttempt(request, spool: spool, tracker: tracker)
         table[request.attempt] = attempt
-        listings.isWanted = true
         return attempt
     }
 
@@ -90,9 +97,14 @@ extension SlurmExecutor {
                 }
                 let paths = SpoolPaths(attempt: request.attempt, in: spool)
                 try AttemptSpool(paths: paths, user: request.user?.uid ?? Identity.uid).make(request)
-                attempt = try add(request, paths)
+                attempt = try add(request, paths, nil)
                 try attempt.log.make()
-                listings.awaitFurtherLaunches(now: Clock.read().monotonic)
+                if attempt.tracker.isNew {
+                    listings.collect(request.attempt, now: Clock.read().monotonic) {
+                        table.values.contains { $0.tracker.waitsInSlurm }
+                    }
+                    return
+                }
             }
             perform(attempt.tracker.launch(now: Clock.read()), for: attempt)
         } catch {
@@ -129,13 +141,7 @@ extension SlurmExecutor {
     func perform(_ effects: [JobTracker.Effect], for attempt: SlurmAttempt) {
         for effect in effects {
             switch effect {
-            case .store(let record):
-                do throws(SystemError) {
-                    try attempt.spool.store(record)
-                } catch {
-                    // Nothing may follow that the record does not allow for.
-                    return self.attempt { () throws(SystemError) in throw error }
-                }
+            case .store(let record): journal?.add(attempt.attempt, record)
             case .close(let fence):
                 guard let isClosed = close(fence, of: attempt) else { return }
                 perform(attempt.tracker.fenceClosed(isClosed, now: Clock.read()), for: attempt)
@@ -149,14 +155,16 @@ extension SlurmExecutor {
             case .report(let report): send(report, of: attempt)
             }
         }
-        if attempt.isAcknowledged, attempt.tracker.hasEnded { return forget(attempt.attempt) }
-        listIfDue()
+        if attempt.isAcknowledged, attempt.tracker.hasEnded { forget(attempt.attempt) }
     }
 
     private func send(_ report: ExecutorReport, of attempt: SlurmAttempt) {
         switch report {
-        case .exited, .ended, .refused: completeLog(of: attempt)
+        case .exited, .ended, .refused:
+            completeLog(of: attempt)
+            expectRecords()
         case .launched:
+            expectRecords()
             if attempt.tracker.record.isFrozen, !attempt.tracker.record.isShared, let job = attempt.tracker.record.job {
                 command(.signal(SIGTSTP), job, of: attempt)
             }

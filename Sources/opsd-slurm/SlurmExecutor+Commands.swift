@@ -17,7 +17,7 @@ extension SlurmExecutor {
             if table[id] == nil {
                 unknown.insert(id)
                 listings.isWanted = true
-                return listIfDue()
+                return
             }
             change(id) { $0.terminate(grace: grace, now: now) }
         case .signal(let id, let number): signal(number, id)

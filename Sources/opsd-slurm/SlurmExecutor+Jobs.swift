@@ -108,7 +108,9 @@ extension SlurmExecutor {
     /// Releases a job once opsd has stored it for all of its attempts.
     func release(_ job: String, of attempt: SlurmAttempt) {
         let mates = (mates[job] ?? []).compactMap { table[$0] }
-        if mates.allSatisfy(\.tracker.permitsRelease) { command(.release, job, of: attempt) }
+        guard mates.allSatisfy(\.tracker.permitsRelease) else { return }
+        command(.release, job, of: attempt)
+        expectRecords()
     }
 
     /// Returns whether another attempt has this job.

@@ -2,70 +2,18 @@ internal import OpsExecutor
 internal import OpsSlurm
 internal import OpsSystem
 
-/// The listings of jobs: one for each user at a time. All of one time are a round.
-struct ListingRounds {
-    /// Instant at which the last round was started.
-    var last = MonotonicInstant.distantPast
-    /// Commands under way.
-    var underWay = 0
-    /// True if an attempt waits for the next round.
-    var isWanted = false
-    /// Attempts that are not in the table and that this round is to find.
-    var sought: Set<AttemptID> = []
-    /// Attempts of these that have a job.
-    var found: Set<AttemptID> = []
-    /// False if the jobs of a user are missing.
-    var isComplete = true
-    /// Instant before which no round starts, and that of the first launch that waits for it.
-    private(set) var notBefore = MonotonicInstant.distantPast
-    private var firstLaunch: MonotonicInstant?
-
-    private static let quiet = TimeSpan.milliseconds(100)
-    private static let longestDelay = TimeSpan.milliseconds(500)
-
-    /// Delays the next round until no further launches follow: equal ones are submitted together.
-    mutating func awaitFurtherLaunches(now: MonotonicInstant) {
-        let first = firstLaunch ?? now
-        firstLaunch = first
-        notBefore = min(now + Self.quiet, first + Self.longestDelay)
-    }
-
-    mutating func begin(now: MonotonicInstant) {
-        isWanted = false
-        firstLaunch = nil
-        last = now
-        found = []
-        isComplete = true
-    }
-
-    /// Users who may have jobs that nobody needs, with the instant until which these are looked for.
-    private var watched: [UInt32: MonotonicInstant] = [:]
-
-    mutating func watch(_ uid: UInt32, until instant: MonotonicInstant) { watched[uid] = instant }
-
-    mutating func watchedUsers(now: MonotonicInstant) -> Set<UInt32> {
-        watched = watched.filter { $0.value > now }
-        return Set(watched.keys)
-    }
-}
-
 /// Facts: what Slurm says of jobs.
 extension SlurmExecutor {
-    private static let shortestPause = TimeSpan.milliseconds(500)
-
     /// Starts a round of listings if it is due.
     func listIfDue() {
         let now = Clock.read().monotonic
         guard listings.underWay == 0 else { return }
-        let pause = listings.isWanted ? min(configuration.interval, Self.shortestPause) : configuration.interval
-        guard listings.last < now - pause else {
-            return listings.isWanted ? wake(at: listings.last + pause + .nanoseconds(1)) : ()
-        }
-        guard listings.notBefore <= now else { return wake(at: listings.notBefore) }
+        let next = listings.next(interval: configuration.interval)
+        guard next <= now else { return wake(at: next) }
         let users = Set(table.values.filter { $0.tracker.needsListing }.map(\.uid))
             .union(listings.watchedUsers(now: now))
         guard listings.isWanted || !users.isEmpty || !unknown.isEmpty else { return }
-        listings.begin(now: now)
+        listings.begin(now: now, interval: configuration.interval)
         listings.sought = unknown
         // Nobody knows the user of an attempt that is not in the table.
         guard !unknown.isEmpty, Identity.uid == 0 else { return list(users.isEmpty ? [Identity.uid] : users) }
@@ -91,7 +39,7 @@ extension SlurmExecutor {
     private func take(_ listing: JobListing, of uid: UInt32, askedAt: MonotonicInstant) {
         let rows = listing.byAttempt.mapValues { $0.filter { $0.user == uid } }
         for row in listing.rows where row.isShared && row.user == uid { mates[row.job] = row.batch.attempts }
-        for attempt in table.values where attempt.uid == uid {
+        for attempt in table.values where attempt.uid == uid && !listings.isCollected(attempt.attempt) {
             // Records first: they may be newer than the listing, and prevail.
             if !attempt.tracker.hasEnded { readRecords(of: attempt) }
             let showsArray = listing.showsArray(of: attempt.tracker.record.job, with: attempt.attempt)
@@ -110,6 +58,7 @@ extension SlurmExecutor {
         for row in listing.rows where row.isShared && row.user == uid && row.isHeld && !isNeeded(row.job) {
             engine.add(JobCommand(kind: .cancel, job: row.job, attempt: row.batch.attempts[0]), of: uid)
         }
+        listings.note(listing.rows)
         mates = mates.filter { $0.value.contains { table[$0] != nil } }
     }
 
@@ -127,6 +76,5 @@ extension SlurmExecutor {
         if listings.isComplete {
             for id in listings.sought.subtracting(listings.found) where unknown.remove(id) != nil { report(.gone(id)) }
         }
-        listIfDue()
     }
 }

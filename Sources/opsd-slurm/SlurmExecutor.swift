@@ -22,6 +22,8 @@ internal import OpsSystemd
     var table: [AttemptID: SlurmAttempt] = [:]
     /// Attempts that opsd wants to be ended and that are not in the table: Slurm may have jobs of them.
     var unknown: Set<AttemptID> = []
+    /// Records of all attempts; nil until they have been read.
+    var journal: RecordJournal?
     var listings = ListingRounds()
     /// Attempts to submit at the end of the turn.
     var waiting: [SlurmAttempt] = []
@@ -32,7 +34,15 @@ internal import OpsSystemd
     private var sources: [EventSource] = []
     private var timer: TimerSource<MonotonicInstant>?
 
-    private static let longestTick = TimeSpan.seconds(1)
+    /// Instant for which the timer is armed.
+    private var wakesAt = MonotonicInstant.distantFuture
+    /// Time between two readings of the records in the spool: short after a release, a start or an end, since more follow.
+    private var pause = TimeSpan.zero
+
+    private static let shortestPause = TimeSpan.milliseconds(100)
+    private static let longestPause = TimeSpan.seconds(1)
+    /// Readings take at most this part of the time.
+    private static let readingShare: Int64 = 20
     /// File with the name of this executor in comments of jobs.
     private static func instancePath(_ options: ExecutorOptions) -> String {
         "\(options.state)/executor-\(options.name).instance"
@@ -82,13 +92,23 @@ internal import OpsSystemd
             try loop.watchSignal(Signals.interrupt) { [unowned self] in loop.stop() },
         ]
         timer = try loop.timer(.monotonic) { [unowned self] in passTime() }
-        loop.endTurn = { [unowned self] in
-            // Before submissions, which may take long.
-            sendCommands()
-            submitWaiting()
-            server.flush()
+        loop.endTurn = { [unowned self] in endTurn() }
+        wake(at: Clock.read().monotonic)
+    }
+
+    private func endTurn() {
+        var isStored = false
+        attempt { () throws(SystemError) in
+            try journal?.commit(table.values)
+            isStored = true
         }
-        try timer?.arm(at: Clock.read().monotonic)
+        // Nothing may follow that the records do not allow for.
+        guard isStored else { return }
+        // In this order: a listing shows whether the commands before it worked, and submissions may take long.
+        sendCommands()
+        listIfDue()
+        submitWaiting()
+        server.flush()
     }
 
     func run() throws(SystemError) -> Int32 {
@@ -97,21 +117,29 @@ internal import OpsSystemd
     }
 
     private func passTime() {
+        wakesAt = .distantFuture
         let now = Clock.read()
         if server.isUseless(hasWork: !table.isEmpty, now: now.monotonic) { return loop.stop() }
         for attempt in table.values where !attempt.tracker.hasEnded {
             readRecords(of: attempt)
             perform(attempt.tracker.timePassed(now: now), for: attempt)
         }
-        listIfDue()
         removal.timePassed(now.monotonic)
-        attempt { () throws(SystemError) in
-            try timer?.arm(at: now.monotonic + min(configuration.interval, Self.longestTick))
-        }
+        let end = Clock.read().monotonic
+        pause = min(max(pause * 2, Self.shortestPause, (end - now.monotonic) * Self.readingShare), Self.longestPause)
+        wake(at: end + min(configuration.interval, pause))
     }
 
-    /// Calls `passTime` earlier than usual.
+    /// Reads the records in the spool often until nothing changes.
+    func expectRecords() {
+        pause = .zero
+        wake(at: Clock.read().monotonic + min(configuration.interval, Self.shortestPause))
+    }
+
+    /// Calls `passTime` at an instant, unless it is called before.
     func wake(at instant: MonotonicInstant) {
+        guard instant < wakesAt else { return }
+        wakesAt = instant
         attempt { () throws(SystemError) in try timer?.arm(at: instant) }
     }
 

@@ -98,6 +98,26 @@ import Testing
         #expect(!request.test(Batch([AttemptID(OperationID(12), 1)]), script: ["/s/step.sh"]).contains("--hold"))
     }
 
+    @Test func `the last complete record of each attempt counts`() {
+        let first = AttemptID(OperationID(12), 1)
+        let second = AttemptID(OperationID(13), 2)
+        var record = AttemptRecord()
+        record.mayBeSubmitted = true
+        var bytes = RecordEntries.bytes(first, AttemptRecord()) + RecordEntries.bytes(second, record)
+        record.job = "4711"
+        bytes += RecordEntries.bytes(first, record)
+        let expected = [first: record, second: AttemptRecord(Array("submitted\n".utf8))]
+        #expect(RecordEntries.read(bytes) == expected)
+        var released = record
+        released.isReleased = true
+        let last = RecordEntries.bytes(first, released)
+        for count in last.indices {
+            #expect(RecordEntries.read(bytes + last[..<count]) == expected, "\(count) bytes of the last entry")
+        }
+        #expect(RecordEntries.read(bytes + last)[first] == released)
+        #expect(RecordEntries.read(bytes + [0, 0, 0]) == expected)
+    }
+
     @Test func `records are read as they were written`() throws {
         let usage = ProcessUsage(userMicroseconds: 1, systemMicroseconds: 2, maxResidentBytes: 3)
         let exit = ExitRecord(status: .signal(11), usage: usage, at: .zero + .nanoseconds(5))

@@ -1,0 +1,64 @@
+internal import Glibc
+internal import OpsExecutor
+internal import OpsSlurm
+internal import OpsSystem
+
+/// Records of all attempts, in one file of the spool. Changes of one turn are brought to the disk together, before the turn has
+/// an effect that Slurm or opsd can see: a sync takes the same time for one as for hundreds.
+final class RecordJournal {
+    private let path: String
+    private var file: Descriptor
+    /// Entries that are not in the file.
+    private var added: [UInt8] = []
+    /// Bytes in the file, and their number from which on the file is written again without outdated entries.
+    private var size: Int
+    private var limit: Int
+
+    private static let smallestLimit = 1 << 20
+    private static let readLimit = 1 << 30
+
+    /// Reads the last record of each attempt.
+    static func read(_ path: String) throws(SystemError) -> [AttemptID: AttemptRecord] {
+        RecordEntries.read(try Files.readIfPresent(path, limit: readLimit) ?? [])
+    }
+
+    /// Replaces the file by one with the records of these attempts.
+    init(_ path: String, _ attempts: some Sequence<SlurmAttempt>) throws(SystemError) {
+        self.path = path
+        let bytes = Self.bytes(attempts)
+        file = try Self.replace(path, bytes)
+        size = bytes.count
+        limit = Self.limit(size)
+    }
+
+    private static func bytes(_ attempts: some Sequence<SlurmAttempt>) -> [UInt8] {
+        attempts.flatMap { RecordEntries.bytes($0.attempt, $0.tracker.record) }
+    }
+
+    private static func replace(_ path: String, _ bytes: [UInt8]) throws(SystemError) -> Descriptor {
+        try Files.replace(path, with: bytes, mode: 0o600)
+        let number = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW)
+        guard number >= 0 else { throw SystemError("open \(path)", errno: errno) }
+        return Descriptor(owning: number)
+    }
+
+    private static func limit(_ size: Int) -> Int { max(2 * size, smallestLimit) }
+
+    func add(_ attempt: AttemptID, _ record: AttemptRecord) { added += RecordEntries.bytes(attempt, record) }
+
+    /// Brings all added entries to the disk. `attempts`: all whose records are still needed.
+    func commit(_ attempts: some Sequence<SlurmAttempt>) throws(SystemError) {
+        guard !added.isEmpty else { return }
+        if size + added.count > limit {
+            let bytes = Self.bytes(attempts)
+            file = try Self.replace(path, bytes)
+            size = bytes.count
+            limit = Self.limit(size)
+        } else {
+            guard try file.writeAll(added) else { throw SystemError("write \(path)", errno: EPIPE) }
+            guard fdatasync(file.rawValue) == 0 else { throw SystemError("sync \(path)", errno: errno) }
+            size += added.count
+        }
+        added = []
+    }
+}
