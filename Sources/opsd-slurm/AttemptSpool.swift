@@ -11,15 +11,21 @@ struct AttemptSpool {
     /// Owner of the files that the job writes.
     let user: UInt32
 
+    init(_ request: LaunchRequest, _ paths: SpoolPaths) {
+        self.paths = paths
+        user = request.user?.uid ?? Identity.uid
+    }
+
     private static let launchLimit = 64 << 20
     private static let recordLimit = 4096
 
-    /// Makes the directory. The launch is written last: without it the attempt does not exist.
+    /// Makes the directory. The launch is written last: without it the attempt does not exist. Nothing is brought to the disk:
+    /// the journal has the launch, too.
     func make(_ request: LaunchRequest) throws(SystemError) {
         try Files.makeDirectories(paths.directory, mode: 0o711)
         let bytes = SpooledLaunch.bytes(request)
         if !Files.isDirectory(paths.run) { try makeRun(bytes, request.user) }
-        try Files.replace(paths.launch, with: bytes, mode: 0o600)
+        try Files.replaceWithoutSync(paths.launch, with: bytes, mode: 0o600)
     }
 
     /// Makes the directory of the user, which has no other way to it until it is complete.
@@ -28,7 +34,7 @@ struct AttemptSpool {
         try Files.makeDirectories(paths.newRun, mode: 0o700)
         if let user, user.uid != Identity.uid {
             let copy = "\(paths.newRun)/\(RunFile.launch)"
-            try Files.replace(copy, with: launch, mode: 0o600)
+            try Files.replaceWithoutSync(copy, with: launch, mode: 0o600)
             try Files.give(copy, toUser: user.uid, group: user.gid)
             try Files.give(paths.newRun, toUser: user.uid, group: user.gid)
         }
@@ -36,7 +42,7 @@ struct AttemptSpool {
     }
 
     func storeLaunch(_ request: LaunchRequest) throws(SystemError) {
-        try Files.replace(paths.launch, with: SpooledLaunch.bytes(request), mode: 0o600)
+        try Files.replaceWithoutSync(paths.launch, with: SpooledLaunch.bytes(request), mode: 0o600)
     }
 
     /// Returns the bytes of the stored launch; nil: there is none. A launch that a user owns, as those of earlier releases,

@@ -3,7 +3,7 @@ internal import OpsExecutor
 internal import OpsSlurm
 internal import OpsSystem
 
-/// Records of all attempts, in one file of the spool. Changes of one turn are brought to the disk together, before the turn has
+/// Launches and records of all attempts, in one file of the spool. Changes of one turn are brought to the disk together, before the turn has
 /// an effect that Slurm or opsd can see: a sync takes the same time for one as for hundreds.
 final class RecordJournal {
     private let path: String
@@ -14,15 +14,15 @@ final class RecordJournal {
     private var size: Int
     private var limit: Int
 
-    private static let smallestLimit = 1 << 20
+    private static let smallestLimit = 16 << 20
     private static let readLimit = 1 << 30
 
-    /// Reads the last record of each attempt.
-    static func read(_ path: String) throws(SystemError) -> [AttemptID: AttemptRecord] {
-        RecordEntries.read(try Files.readIfPresent(path, limit: readLimit) ?? [])
+    /// Reads the facts about each attempt that was not removed.
+    static func read(_ path: String) throws(SystemError) -> [AttemptID: RecordEntries.Facts] {
+        RecordEntries(try Files.readIfPresent(path, limit: readLimit) ?? []).facts
     }
 
-    /// Replaces the file by one with the records of these attempts.
+    /// Replaces the file by one with these attempts.
     init(_ path: String, _ attempts: some Sequence<SlurmAttempt>) throws(SystemError) {
         self.path = path
         let bytes = Self.bytes(attempts)
@@ -32,7 +32,10 @@ final class RecordJournal {
     }
 
     private static func bytes(_ attempts: some Sequence<SlurmAttempt>) -> [UInt8] {
-        attempts.flatMap { RecordEntries.bytes($0.attempt, $0.tracker.record) }
+        attempts.flatMap { attempt in
+            RecordEntries.bytes(attempt.attempt, launch: SpooledLaunch.bytes(attempt.request))
+                + RecordEntries.bytes(attempt.attempt, record: attempt.tracker.record)
+        }
     }
 
     private static func replace(_ path: String, _ bytes: [UInt8]) throws(SystemError) -> Descriptor {
@@ -44,9 +47,17 @@ final class RecordJournal {
 
     private static func limit(_ size: Int) -> Int { max(2 * size, smallestLimit) }
 
-    func add(_ attempt: AttemptID, _ record: AttemptRecord) { added += RecordEntries.bytes(attempt, record) }
+    func add(_ attempt: AttemptID, _ record: AttemptRecord) {
+        added += RecordEntries.bytes(attempt, record: record)
+    }
 
-    /// Brings all added entries to the disk. `attempts`: all whose records are still needed.
+    func add(_ request: LaunchRequest) {
+        added += RecordEntries.bytes(request.attempt, launch: SpooledLaunch.bytes(request))
+    }
+
+    func add(gone attempt: AttemptID) { added += RecordEntries.bytes(gone: attempt) }
+
+    /// Brings all added entries to the disk. `attempts`: all that are still needed.
     func commit(_ attempts: some Sequence<SlurmAttempt>) throws(SystemError) {
         guard !added.isEmpty else { return }
         if size + added.count > limit {

@@ -20,7 +20,7 @@ final class SlurmAttempt {
         self.tracker = tracker
     }
 
-    /// Changes the rank of its job, durably.
+    /// Changes the rank of its job.
     func setNiceness(_ niceness: Int32) throws(SystemError) {
         request.niceness = niceness
         isRankStale = true

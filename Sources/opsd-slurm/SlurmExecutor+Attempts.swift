@@ -41,7 +41,8 @@ extension SlurmExecutor {
 
     /// Reads all attempts from the spool.
     func recover() throws(SystemError) {
-        let records = try RecordJournal.read(recordsPath)
+        let facts = try RecordJournal.read(recordsPath)
+        try restoreLaunches(facts)
         for name in try Files.list(spool) {
             if SpoolRemoval.isRemoved(name) { removal.removeLater("\(spool)/\(name)") }
             guard let attempt = AttemptID(spoolName: name) else { continue }
@@ -52,12 +53,30 @@ extension SlurmExecutor {
                 continue
             }
             if let request = Self.request(bytes), request.attempt == attempt {
-                try add(request, paths, records[attempt])
+                // It was acknowledged, or no job can know of it; opsd launches it once more if it is needed.
+                if facts[attempt] == nil, try AttemptSpool(request, paths).records(0).start == nil {
+                    try removal.remove(paths)
+                    continue
+                }
+                try add(request, paths, facts[attempt]?.record)
             }
         }
         journal = try RecordJournal(recordsPath, table.values)
         listings.isWanted = !table.isEmpty
         for attempt in table.values { readRecords(of: attempt) }
+    }
+
+    /// Writes launches that are not in their files: the machine has stopped before it had written these. No such attempt has
+    /// started, since a start brings its record and all directories above it to the disk.
+    private func restoreLaunches(_ facts: [AttemptID: RecordEntries.Facts]) throws(SystemError) {
+        for (attempt, facts) in facts {
+            guard let launch = facts.launch, let request = Self.request(launch), request.attempt == attempt else {
+                continue
+            }
+            let paths = SpoolPaths(attempt: attempt, in: spool)
+            if try AttemptSpool.launch(at: paths) == launch { continue }
+            try AttemptSpool(request, paths).make(request)
+        }
     }
 
     private static func request(_ bytes: [UInt8]) -> LaunchRequest? {
@@ -74,7 +93,7 @@ extension SlurmExecutor {
         _ request: LaunchRequest, _ paths: SpoolPaths, _ record: AttemptRecord?
     ) throws(SystemError) -> SlurmAttempt {
         try engine.prepare(request.user)
-        let spool = AttemptSpool(paths: paths, user: request.user?.uid ?? Identity.uid)
+        let spool = AttemptSpool(request, paths)
         let tracker = JobTracker(
             request.attempt, user: spool.user, record: record, jobOfOpsd: request.job, settings: settings,
             now: Clock.read())
@@ -96,8 +115,9 @@ extension SlurmExecutor {
                     return report(.refused(request.attempt, cause: "output to the journal needs this machine"))
                 }
                 let paths = SpoolPaths(attempt: request.attempt, in: spool)
-                try AttemptSpool(paths: paths, user: request.user?.uid ?? Identity.uid).make(request)
+                try AttemptSpool(request, paths).make(request)
                 attempt = try add(request, paths, nil)
+                journal?.add(request)
                 try attempt.log.make()
                 if attempt.tracker.isNew {
                     listings.collect(request.attempt, now: Clock.read().monotonic) {
@@ -116,6 +136,7 @@ extension SlurmExecutor {
     private func rank(_ attempt: SlurmAttempt, _ niceness: Int32) throws(SystemError) {
         guard attempt.request.niceness != niceness, !attempt.tracker.hasStarted else { return }
         try attempt.setNiceness(niceness)
+        journal?.add(attempt.request)
         listings.isWanted = true
     }
 
@@ -128,11 +149,20 @@ extension SlurmExecutor {
         }
         table[id] = nil
         // A held job that shows later is nobody's, and cancelled.
-        do throws(SystemError) {
-            try removal.remove(attempt.paths)
-        } catch {
-            Program.writeError("opsd-slurm: \(error)")
+        journal?.add(gone: id)
+        removed.append(attempt.paths)
+    }
+
+    /// Takes the directories of removed attempts away. The journal has forgotten these: it could restore them otherwise.
+    func clearRemoved() {
+        for paths in removed {
+            do throws(SystemError) {
+                try removal.remove(paths)
+            } catch {
+                Program.writeError("opsd-slurm: \(error)")
+            }
         }
+        removed = []
     }
 
     // MARK: Steps

@@ -22,8 +22,10 @@ internal import OpsSystemd
     var table: [AttemptID: SlurmAttempt] = [:]
     /// Attempts that opsd wants to be ended and that are not in the table: Slurm may have jobs of them.
     var unknown: Set<AttemptID> = []
-    /// Records of all attempts; nil until they have been read.
+    /// Launches and records of all attempts; nil until they have been read.
     var journal: RecordJournal?
+    /// Directories of attempts that were acknowledged in this turn.
+    var removed: [SpoolPaths] = []
     var listings = ListingRounds()
     /// Attempts to submit at the end of the turn.
     var waiting: [SlurmAttempt] = []
@@ -104,6 +106,7 @@ internal import OpsSystemd
         }
         // Nothing may follow that the records do not allow for.
         guard isStored else { return }
+        clearRemoved()
         // In this order: a listing shows whether the commands before it worked, and submissions may take long.
         sendCommands()
         listIfDue()

@@ -65,6 +65,25 @@ import Testing
         #expect(try cluster.finish(waiting)["outcome"] as? String == "cancelled")
     }
 
+    @Test func `files that the machine had not written to the disk are restored`() throws {
+        let cluster = try SlurmCluster()
+        try cluster.write("", to: "busy")
+        let id = try cluster.submit("--", "sh", "-c", "echo ran")
+        try cluster.machine.await("progress", of: id)
+        try cluster.machine.killDaemon()
+        kill(try #require(try cluster.executorPID()), SIGKILL)
+        let instance = try #require(try FileManager.default.contentsOfDirectory(atPath: cluster.spool).first)
+        try FileManager.default.removeItem(atPath: "\(cluster.spool)/\(instance)/\(id).1")
+        try cluster.start()
+        // The controller has lost the release.
+        try cluster.change { $0["4711"]?["reason"] = "JobHeldUser" }
+        try FileManager.default.removeItem(atPath: cluster.directory.path + "/busy")
+        #expect(try cluster.finish(id)["outcome"] as? String == "succeeded")
+        #expect(try cluster.machine.ok("log", "\(id)").out == "ran\n")
+        #expect(try cluster.calls("sbatch --hold").count == 1)
+        try waitUntil("the attempt is removed") { try cluster.attempts().isEmpty }
+    }
+
     @Test func `why tells the state of a job and its expected start`() throws {
         let cluster = try SlurmCluster()
         try cluster.write("1795495320", to: "busy")

@@ -98,24 +98,34 @@ import Testing
         #expect(!request.test(Batch([AttemptID(OperationID(12), 1)]), script: ["/s/step.sh"]).contains("--hold"))
     }
 
-    @Test func `the last complete record of each attempt counts`() {
+    @Test func `the last complete entries of each attempt count`() {
         let first = AttemptID(OperationID(12), 1)
         let second = AttemptID(OperationID(13), 2)
         var record = AttemptRecord()
         record.mayBeSubmitted = true
-        var bytes = RecordEntries.bytes(first, AttemptRecord()) + RecordEntries.bytes(second, record)
+        // Bytes of a launch may look like an entry.
+        let launch = Array("a\n.\n@12.1 gone 0\n.\n".utf8)
+        var bytes = RecordEntries.bytes(first, record: AttemptRecord()) + RecordEntries.bytes(second, record: record)
+        bytes += RecordEntries.bytes(first, launch: [1]) + RecordEntries.bytes(first, launch: launch)
         record.job = "4711"
-        bytes += RecordEntries.bytes(first, record)
-        let expected = [first: record, second: AttemptRecord(Array("submitted\n".utf8))]
-        #expect(RecordEntries.read(bytes) == expected)
+        bytes += RecordEntries.bytes(first, record: record)
+        var facts = RecordEntries.Facts()
+        facts.record = record
+        facts.launch = launch
+        var others = RecordEntries.Facts()
+        others.record = AttemptRecord(Array("submitted\n".utf8))
+        let expected = [first: facts, second: others]
+        #expect(RecordEntries(bytes).facts == expected)
         var released = record
         released.isReleased = true
-        let last = RecordEntries.bytes(first, released)
+        let last = RecordEntries.bytes(first, record: released)
         for count in last.indices {
-            #expect(RecordEntries.read(bytes + last[..<count]) == expected, "\(count) bytes of the last entry")
+            #expect(RecordEntries(bytes + last[..<count]).facts == expected, "\(count) bytes of the last entry")
         }
-        #expect(RecordEntries.read(bytes + last)[first] == released)
-        #expect(RecordEntries.read(bytes + [0, 0, 0]) == expected)
+        #expect(RecordEntries(bytes + last).facts[first]?.record == released)
+        #expect(RecordEntries(bytes + [0, 0, 0, 10]).facts == expected)
+        #expect(RecordEntries(bytes + RecordEntries.bytes(gone: first)).facts == [second: others])
+        #expect(RecordEntries(bytes + Array("@12.1 record -1\n.\n".utf8)).facts == expected)
     }
 
     @Test func `records are read as they were written`() throws {

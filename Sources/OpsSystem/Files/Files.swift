@@ -49,14 +49,27 @@ public enum Files {
     public static func replace(_ path: String, with bytes: [UInt8], mode: UInt32) throws(SystemError) {
         let fresh = path + ".new"
         do {
-            let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW
-            let number = try retrying("create \(fresh)") { unsafe open(fresh, flags, mode) }
-            let descriptor = Descriptor(owning: number)
-            guard try descriptor.writeAll(bytes) else { throw SystemError("write \(fresh)", errno: EPIPE) }
+            let descriptor = try writeNew(fresh, bytes, mode)
+            let number = descriptor.rawValue
             try retrying("sync \(fresh)") { fdatasync(number) }
         }
         try retrying("rename \(fresh)") { unsafe rename(fresh, path) }
         try syncDirectory(holding: path)
+    }
+
+    /// Replaces a file. A reader finds either the old or the new one complete. If the machine stops soon after, both may be
+    /// lost.
+    public static func replaceWithoutSync(_ path: String, with bytes: [UInt8], mode: UInt32) throws(SystemError) {
+        let fresh = path + ".new"
+        _ = try writeNew(fresh, bytes, mode)
+        try retrying("rename \(fresh)") { unsafe rename(fresh, path) }
+    }
+
+    private static func writeNew(_ path: String, _ bytes: [UInt8], _ mode: UInt32) throws(SystemError) -> Descriptor {
+        let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW
+        let descriptor = Descriptor(owning: try retrying("create \(path)") { unsafe open(path, flags, mode) })
+        guard try descriptor.writeAll(bytes) else { throw SystemError("write \(path)", errno: EPIPE) }
+        return descriptor
     }
 
     /// Makes a file that does not exist, and opens it for writing.
