@@ -129,7 +129,9 @@ import Testing
         try submit(cluster, 3, ["--slurm", "pack=3"], script)
         try cluster.machine.await("started", of: 1)
         // The node dies with all processes of the job, that on the node first.
-        try waitUntil("it is in its loop") { try lines(pids).count == 1 }
+        try waitUntil("it is in its loop") {
+            try FileManager.default.fileExists(atPath: pids) && lines(pids).count == 1
+        }
         try cluster.change { $0["4711"]?["state"] = "NODE_FAIL" }
         for pid in try lines(pids)[0].split(separator: " ") { kill(try #require(pid_t(pid)), SIGKILL) }
         #expect(try cluster.finish(1)["outcome"] as? String == "interrupted")
