@@ -67,7 +67,10 @@ extension RunnerLink {
 }
 
 extension Daemon {
+    /// Throws while the database cannot be read: a client that follows the events would take a number of the last event that
+    /// is wrong for that of another database.
     func statusReply() throws(StoreError) -> StatusReply {
+        if turns.core == nil, let outage = turns.outage { throw outage.error }
         var reply = StatusReply()
         reply.version = Release.current.text
         reply.pid = Int(Identity.pid)
