@@ -65,7 +65,8 @@ extension JobTracker {
         isHandedDown = false
         isReleaseWanted = false
         phase = .held(since: now.monotonic)
-        let effects: [Effect] = [.store(record), .report(.accepted(attempt, job: job))]
+        var effects: [Effect] = [.store(record), .report(.accepted(attempt, job: job))]
+        if isShared, record.isFrozen { effects.append(.request) }
         guard record.isTerminated else { return effects }
         return effects + (isShared ? conclude(.signal(15), now: now) : [.cancel(jobs: [job]), .list])
     }

@@ -19,8 +19,10 @@ extension JobTracker {
             isHandedDown = false
             phase = .released(since: now.monotonic)
             effects.append(.report(launched(start, now)))
-            if record.isTerminated, let job = record.job {
-                effects.append(record.isShared ? .request : .terminate(job: job))
+            if record.isShared, record.isTerminated || record.isFrozen {
+                effects.append(.request)
+            } else if record.isTerminated, let job = record.job {
+                effects.append(.terminate(job: job))
             }
         }
         guard let exit, self.start != nil else { return effects }

@@ -55,6 +55,17 @@ import Testing
         #expect(Self.list(&tracker, [], at: 300).isEmpty)
     }
 
+    @Test func `an attempt that is frozen before it has a job is frozen at its start`() {
+        var tracker = JobTracker(
+            Self.attempt, user: 7, record: nil, jobOfOpsd: "", settings: .init(), now: Self.at(0))
+        #expect(!tracker.setFrozen(true).contains(.request), "opsd-step has no such attempt yet")
+        _ = Self.list(&tracker, [], at: 0)
+        #expect(tracker.submitted(.accepted(job: "4711"), isShared: true, now: Self.at(0)).contains(.request))
+        // A crash may have lost the request.
+        let start = StartRecord(node: "n1", job: "4711", at: Self.at(30).wall)
+        #expect(tracker.found(start: start, exit: nil, now: Self.at(32)).contains(.request))
+    }
+
     @Test func `a refused submission closes the fence, because the job may exist nevertheless`() {
         var tracker = JobTracker(
             Self.attempt, user: 7, record: nil, jobOfOpsd: "", settings: .init(), now: Self.at(0))
