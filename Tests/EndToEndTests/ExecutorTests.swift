@@ -51,6 +51,25 @@ import Testing
         #expect(row["inFlight"] as? Int == 0)
     }
 
+    /// On another machine the secret would be unset and the limit without effect, and nobody would notice.
+    @Test func `what needs this machine is refused for an executor`() throws {
+        let (machine, _) = try machine()
+        try machine.ok("queue", "add", "remote", "--executor", "far")
+        let keys = [
+            ("secrets", #"{"TOKEN": {"file": "/etc/passwd"}}"#), ("output", #""journal""#),
+            ("limits", #"{"tasks": 9}"#),
+        ]
+        for (key, value) in keys {
+            let graph = #"{"operations": [{"command": ["true"], "queue": "remote", "\#(key)": \#(value)}]}"#
+            let file = machine.state + "/graph.json"
+            try graph.write(toFile: file, atomically: true, encoding: .utf8)
+            let output = try machine.ctl("submit", "-f", file)
+            #expect(output.status == 5)
+            #expect(output.err.contains("\(key): needs the executor local"), "\(output.err)")
+            #expect(!output.err.contains("cannot enforce"), "\(output.err)")
+        }
+    }
+
     @Test func `an executor that nobody has configured is refused with the names that exist`() throws {
         let (machine, _) = try machine()
         let output = try machine.ctl("submit", "--executor", "fat", "--", "true")

@@ -22,11 +22,15 @@ struct ExecutorChoice: Sendable {
     /// True if no queue of the submission has an executor.
     var isPlain: Bool { ofQueues.isEmpty }
 
-    /// Options that only executors of one kind understand.
+    /// Keys that only some executors understand.
     struct Options: OptionSet {
         let rawValue: UInt8
         static let slurm = Options(rawValue: 1)
         static let http = Options(rawValue: 2)
+        static let secrets = Options(rawValue: 4)
+        static let journal = Options(rawValue: 8)
+        /// Limits of all processes of an operation together.
+        static let treeLimits = Options(rawValue: 16)
     }
 
     enum Chosen: Equatable {
@@ -65,7 +69,21 @@ struct ExecutorChoice: Sendable {
                 key: "completion",
                 "notify needs the executor local: messages of a process do not reach opsd from \(name)")
         }
+        if let (key, reason) = Self.refusal(of: options, kind) {
+            return .refused(key: key, "needs the executor local: \(reason) (this one is \(name))")
+        }
         return .named(name)
+    }
+
+    /// Returns a key that works only on this machine, and the reason.
+    private static func refusal(
+        of options: Options, _ kind: ExecutorConfiguration.Kind
+    ) -> (key: String, reason: String)? {
+        if options.contains(.secrets) { return ("secrets", "their values are read on this machine") }
+        guard kind == .slurm else { return nil }
+        if options.contains(.journal) { return ("output", "the journal is that of this machine") }
+        guard options.contains(.treeLimits) else { return nil }
+        return ("limits", "opsd limits memory, tasks and processors only there; \"slurm\" has memory and cpus of a job")
     }
 
     private var known: String {
@@ -77,5 +95,11 @@ extension ExecutorChoice.Options {
     init(_ details: OperationDetails) {
         self = details.slurm == nil ? [] : .slurm
         if details.http != nil { insert(.http) }
+        if !details.secrets.isEmpty { insert(.secrets) }
+        if details.output == .journal { insert(.journal) }
+        let limits = details.limits
+        if limits.memory != nil || limits.tasks != nil || limits.cpuWeight != nil || limits.cpuQuota != nil {
+            insert(.treeLimits)
+        }
     }
 }

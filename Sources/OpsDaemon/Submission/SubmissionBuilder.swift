@@ -30,6 +30,8 @@ struct SubmissionBuilder: Sendable {
     private struct CheckedDetails {
         var runUser: Details.RunUser?
         var options: ExecutorChoice.Options = []
+        /// Limits that this machine cannot enforce, if the operations run on it.
+        var beyondMachine: [(key: String, message: String)] = []
     }
 
     /// Milliseconds that each operation takes by itself, where the order of operations depends on it.
@@ -204,7 +206,10 @@ struct SubmissionBuilder: Sendable {
                 user = try findRunUser(name)
                 if user == nil { problem(index(), "user", "there is no user \"\(name)\"") }
             }
-            checked.append(CheckedDetails(runUser: user, options: ExecutorChoice.Options(own)))
+            checked.append(
+                CheckedDetails(
+                    runUser: user, options: ExecutorChoice.Options(own),
+                    beyondMachine: enforceable.problems(with: own.limits)))
             refuseReserved(in: own.environment, index())
             for secret in own.secrets {
                 let uid = user?.uid ?? caller.user
@@ -212,11 +217,8 @@ struct SubmissionBuilder: Sendable {
                     problem(index(), "secrets.\(secret.name)", "opsd sets this variable itself")
                 } else if let refusal = Credentials.refusal(of: secret, user: uid) {
                     problem(index(), "secrets.\(secret.name).credential", refusal)
-                } else if own.slurm != nil || own.http != nil {
-                    problem(index(), "secrets", "only commands on this machine can have secrets")
                 }
             }
-            for (key, message) in enforceable.problems(with: own.limits) { problem(index(), "limits.\(key)", message) }
             for (number, condition) in own.conditions.enumerated()
             where condition.test.timeout > Limits.evaluation {
                 let most = DurationText.format(Limits.evaluation)
@@ -227,11 +229,22 @@ struct SubmissionBuilder: Sendable {
         try authorization.requireStanding(caller, priority: Int(highest), nice: nil)
     }
 
+    /// Refuses the limits of details that this machine cannot enforce, once.
+    private mutating func refuseLimits(of place: Int, _ index: Int?) {
+        for (key, message) in checked[place].beyondMachine { problem(index, "limits.\(key)", message) }
+        checked[place].beyondMachine = []
+    }
+
     /// Sets the executor of each operation: equal operations of two queues may have different ones.
     private mutating func chooseExecutors() {
         let isNamed = input.policies.contains { $0.executor != nil }
         let hasOptions = checked.contains { !$0.options.isEmpty }
-        guard isNamed || hasOptions || !executors.isPlain else { return }
+        guard isNamed || hasOptions || !executors.isPlain else {
+            for place in checked.indices where !checked[place].beyondMachine.isEmpty {
+                refuseLimits(of: place, input.operations.firstIndex { $0.details == place })
+            }
+            return
+        }
         var known: [ExecutorKey: Int32] = [:]
         // A graph may have as many policies as operations.
         var places: [Policy: Int32] = [:]
@@ -248,7 +261,9 @@ struct SubmissionBuilder: Sendable {
             let options = operation.details < 0 ? [] : checked[Int(operation.details)].options
             var chosen = policy ?? Policy()
             switch executors.choose(policy, queue: queue, options) {
-            case .local: chosen.executor = nil
+            case .local:
+                chosen.executor = nil
+                if operation.details >= 0 { refuseLimits(of: Int(operation.details), index) }
             case .named(let name): chosen.executor = name
             case .refused(let key, let reason): problem(index, key, reason)
             }
