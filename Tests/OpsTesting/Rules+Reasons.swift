@@ -43,6 +43,8 @@ struct ReasonModel {
         switch reason.detail {
         case .reserved, .rate, .yields, .deadlocked, .condition, .barrier: true
         case .children: false
+        // The model knows the back-off of a ready operation only.
+        case .instant where reason.kind == .backoff && record.state == .pending: true
         default: record.state == .executing
         }
     }
