@@ -43,8 +43,6 @@ struct ReasonModel {
         switch reason.detail {
         case .reserved, .rate, .yields, .deadlocked, .condition, .barrier: true
         case .children: false
-        // The model knows the back-off of a ready operation only.
-        case .instant where reason.kind == .backoff && record.state == .pending: true
         default: record.state == .executing
         }
     }
@@ -70,7 +68,7 @@ struct ReasonModel {
         if let instant = record.policy.notBefore, instant > rules.now.wall {
             reasons.append(Reason(kind: .notBefore, ids: [record.id], detail: .instant(instant)))
         }
-        if let end = rules.restsUntil[record.id], end > rules.now.monotonic, record.state == .ready {
+        if let end = rules.restsUntil[record.id], end > rules.now.monotonic {
             reasons.append(Reason(kind: .backoff, ids: [record.id], detail: .instant(record.backoffUntil)))
         }
         return reasons

@@ -116,5 +116,5 @@ def test_every_public_name_can_be_imported() -> None:
 
 def test_a_message_that_is_too_large_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_wire, "FRAME_BYTES", 100)
-    with pytest.raises(opsd.ProtocolError, match="a message of"):
+    with pytest.raises(opsd.ProtocolError, match="a message has"):
         _wire.encode("Show", {"ref": "x" * 200})
