@@ -100,7 +100,7 @@ public struct Judge {
         reported.reports = transition.reports
         try store.commit(reported, submissions: [], boot: setting.boot, at: setting.now)
         try judgeReports(transition.reports, expected, store, at: setting.now)
-        for record in store.records where !record.isWaiting { restsUntil[record.id] = nil }
+        for record in store.records where record.state != .ready { restsUntil[record.id] = nil }
         for id in perhapsOvertaken.keys where !store[id].isWaiting {
             overtaken[id] = nil
             perhapsOvertaken[id] = nil

@@ -68,7 +68,7 @@ struct ReasonModel {
         if let instant = record.policy.notBefore, instant > rules.now.wall {
             reasons.append(Reason(kind: .notBefore, ids: [record.id], detail: .instant(instant)))
         }
-        if let end = rules.restsUntil[record.id], end > rules.now.monotonic {
+        if let end = rules.restsUntil[record.id], end > rules.now.monotonic, record.state == .ready {
             reasons.append(Reason(kind: .backoff, ids: [record.id], detail: .instant(record.backoffUntil)))
         }
         return reasons

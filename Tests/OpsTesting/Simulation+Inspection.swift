@@ -105,6 +105,8 @@ extension Simulation {
         let isOrdered = !store.queues.contains(where: \.isFair)
         let hasRate = record.categories.contains { store.categorySettings[$0.name]?.rate != nil }
         guard isOrdered, !hasRate else { return }
+        // The model does not know the end of a back-off that a dependency or a change of the clock has interrupted.
+        if rules.restsUntil[record.id] == nil, told.contains(where: { $0.kind == .backoff }) { return }
         let expected = model.reasons(of: record)
         var rest = told.filter { !ReasonModel.isBesideRows($0, of: record) }
         for reason in expected {
