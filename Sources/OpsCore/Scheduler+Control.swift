@@ -202,10 +202,17 @@ extension Scheduler {
         guard let queue = queues.find(name) else { throw .unknownQueue(name) }
         let unfinished = queues[queue].unfinished
         guard unfinished == 0 else { throw .queueNotEmpty(name, unfinished: unfinished) }
+        for isGroup in [false, true] {
+            if let lane = lanes.find(plainLane(queue, isGroup: isGroup)) { lanes.remove(lane) }
+        }
         slotTimes.forget(queue)
         queues.remove(queue)
         record(.queueRemoved(name))
         return .done(1)
+    }
+
+    private func plainLane(_ queue: QueueIndex, isGroup: Bool) -> Lane.Key {
+        Lane.Key(queue: queue, parent: 0, categories: nil, isGroup: isGroup, only: 0)
     }
 
     mutating func setCategory(_ name: String, _ edit: CategoryEdit) throws(Rejection) -> Acceptance {

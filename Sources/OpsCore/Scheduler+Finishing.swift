@@ -222,6 +222,7 @@ extension Scheduler {
 
     private mutating func forgetRun(of operation: OperationIndex) {
         guard table[operation].traits.contains(.hasRun) else { return }
+        table[operation].traits.remove(.hasRun)
         if let run = runs.removeValue(forKey: operation), run.restsUntil.monotonic != .zero { noteStaleTimer(.backoff) }
     }
 

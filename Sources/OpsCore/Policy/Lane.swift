@@ -16,8 +16,7 @@ struct Lane: Codable {
         /// True if each of its members needs a slot of the pool.
         var needsSlot: Bool { !isGroup && executor == nil }
 
-        /// True for a lane of a queue that any of its operations may enter: it stays although it is empty. After its
-        /// queue it serves the next one at the same index.
+        /// True for a lane of a queue that any of its operations may enter: it stays although it is empty.
         var isPlain: Bool {
             parent == 0 && categories == nil && only == 0 && executor == nil && account == nil
         }
