@@ -55,12 +55,14 @@ import Testing
     @Test func `what needs this machine is refused for an executor`() throws {
         let (machine, _) = try machine()
         try machine.ok("queue", "add", "remote", "--executor", "far")
+        let command = #""command": ["true"], "queue": "remote""#
+        let transfer = #""http": {"url": "http://127.0.0.1/", "to": "/nowhere/file"}"#
         let keys = [
-            ("secrets", #"{"TOKEN": {"file": "/etc/passwd"}}"#), ("output", #""journal""#),
-            ("limits", #"{"tasks": 9}"#),
+            (command, "secrets", #"{"TOKEN": {"file": "/etc/passwd"}}"#), (command, "output", #""journal""#),
+            (command, "limits", #"{"tasks": 9}"#), (transfer, "limits", #"{"tasks": 9}"#),
         ]
-        for (key, value) in keys {
-            let graph = #"{"operations": [{"command": ["true"], "queue": "remote", "\#(key)": \#(value)}]}"#
+        for (work, key, value) in keys {
+            let graph = #"{"operations": [{\#(work), "\#(key)": \#(value)}]}"#
             let file = machine.state + "/graph.json"
             try graph.write(toFile: file, atomically: true, encoding: .utf8)
             let output = try machine.ctl("submit", "-f", file)

@@ -70,7 +70,7 @@ struct ExecutorChoice: Sendable {
                 "notify needs the executor local: messages of a process do not reach opsd from \(name)")
         }
         if let (key, reason) = Self.refusal(of: options, kind) {
-            return .refused(key: key, "needs the executor local: \(reason) (this one is \(name))")
+            return .refused(key: key, "needs the executor local, not \(name): \(reason)")
         }
         return .named(name)
     }
@@ -79,11 +79,13 @@ struct ExecutorChoice: Sendable {
     private static func refusal(
         of options: Options, _ kind: ExecutorConfiguration.Kind
     ) -> (key: String, reason: String)? {
-        if options.contains(.secrets) { return ("secrets", "their values are read on this machine") }
-        guard kind == .slurm else { return nil }
-        if options.contains(.journal) { return ("output", "the journal is that of this machine") }
-        guard options.contains(.treeLimits) else { return nil }
-        return ("limits", "opsd limits memory, tasks and processors only there; \"slurm\" has memory and cpus of a job")
+        if options.contains(.secrets) { return ("secrets", "only processes of this machine can have them") }
+        if options.contains(.treeLimits) {
+            let advice = kind == .slurm ? "; for a job, give \"memory\" and \"cpus\" in \"slurm\"" : ""
+            return ("limits", "opsd limits memory, tasks and processors on this machine only\(advice)")
+        }
+        guard kind == .slurm, options.contains(.journal) else { return nil }
+        return ("output", "only processes of this machine can write to its journal")
     }
 
     private var known: String {
