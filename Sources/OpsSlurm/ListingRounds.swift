@@ -1,6 +1,6 @@
 public import OpsModel
 
-/// The listings of jobs: one for each user at a time. All of one time are a round.
+/// The listings of jobs. A round has one listing for each user.
 public struct ListingRounds {
     /// Instant at which the last round was started.
     private var last = MonotonicInstant.distantPast
@@ -27,7 +27,7 @@ public struct ListingRounds {
         return min(max(wanted, notBefore), last.clampedSum(interval))
     }
 
-    /// Begins a round. Two may follow on each other at once; in the long run there is one in half a second.
+    /// Begins a round. A second one may follow at once; in the long run there is at most one in half a second.
     public mutating func begin(now: MonotonicInstant, interval: TimeSpan) {
         notBefore = max(notBefore.clampedSum(min(interval, Self.shortestPause)), now)
         if collectedUntil <= now {

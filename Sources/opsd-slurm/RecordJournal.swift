@@ -3,8 +3,10 @@ internal import OpsExecutor
 internal import OpsSlurm
 internal import OpsSystem
 
-/// Launches and records of all attempts, in one file of the spool. Changes of one turn are brought to the disk together, before the turn has
-/// an effect that Slurm or opsd can see: a sync takes the same time for one as for hundreds.
+/// Launches and records of all attempts, in one file of the spool. The changes of a turn are brought to the disk together,
+/// before the turn has an effect that Slurm or opsd can see: a sync takes the same time for one change as for hundreds.
+/// After an error the file may end with half an entry, and nothing may be added: the next process reads the file up to
+/// there and replaces it.
 final class RecordJournal {
     private let path: String
     private var file: Descriptor

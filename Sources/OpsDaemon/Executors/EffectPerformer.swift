@@ -197,8 +197,8 @@ final class EffectPerformer {
         }
     }
 
-    /// Launches an attempt that is about to be cancelled, if a killed process of the executor forgets attempts: the next process
-    /// must know what to clean up. The launch of an attempt that it knows has no effect.
+    /// Launches an attempt that is about to be cancelled, if its executor forgets all attempts when its process is
+    /// killed: the next process must know what to clean up. Launching an attempt that it knows has no effect.
     private func launchForgotten(_ attempt: AttemptID, on name: String) {
         guard executors.forgetsAttempts(name), turns.core?.isCancelled(attempt) == true else { return }
         submit(attempt, nil, 0, to: name)

@@ -67,8 +67,8 @@ extension RunnerLink {
 }
 
 extension Daemon {
-    /// Throws while the database cannot be read: a client that follows the events would take a number of the last event that
-    /// is wrong for that of another database.
+    /// Throws while the database cannot be read. A reply would have a wrong number of the last event, and a client that
+    /// follows the events would conclude that this is another database.
     func statusReply() throws(StoreError) -> StatusReply {
         if turns.core == nil, let outage = turns.outage { throw outage.error }
         var reply = StatusReply()

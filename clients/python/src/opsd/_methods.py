@@ -184,14 +184,16 @@ class Methods:
     def status(self) -> StatusReply:
         """Returns the state of the daemon. With "more": again after every change, at most ten times a second.
         "runnerAnswers" is false if opsd-runner has been silent for several seconds; "detail" says for how
-        long.
+        long. While the database cannot be read, the call fails with StorageUnavailable; while it can be read
+        but not written, "state" says so.
         """
         return self._call("Status", {}, StatusReply.from_json)
 
     def status_stream(self) -> Iterator[StatusReply]:
         """Returns the state of the daemon. With "more": again after every change, at most ten times a second.
         "runnerAnswers" is false if opsd-runner has been silent for several seconds; "detail" says for how
-        long.
+        long. While the database cannot be read, the call fails with StorageUnavailable; while it can be read
+        but not written, "state" says so.
         """
         return self._stream("Status", {}, StatusReply.from_json)
 
@@ -737,14 +739,16 @@ class AsyncMethods:
     async def status(self) -> StatusReply:
         """Returns the state of the daemon. With "more": again after every change, at most ten times a second.
         "runnerAnswers" is false if opsd-runner has been silent for several seconds; "detail" says for how
-        long.
+        long. While the database cannot be read, the call fails with StorageUnavailable; while it can be read
+        but not written, "state" says so.
         """
         return await self._call("Status", {}, StatusReply.from_json)
 
     def status_stream(self) -> AsyncIterator[StatusReply]:
         """Returns the state of the daemon. With "more": again after every change, at most ten times a second.
         "runnerAnswers" is false if opsd-runner has been silent for several seconds; "detail" says for how
-        long.
+        long. While the database cannot be read, the call fails with StorageUnavailable; while it can be read
+        but not written, "state" says so.
         """
         return self._stream("Status", {}, StatusReply.from_json)
 
