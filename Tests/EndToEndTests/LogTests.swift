@@ -143,6 +143,42 @@ import Testing
         #expect(try machine.ctl("log", "\(id)", "--since", "1h", "-n", "1").status == 2)
     }
 
+    @Test func `the output of each attempt begins on a new line`() throws {
+        let machine = try Machine()
+        let id = try machine.submit(
+            "--retry", "2", "--retry-backoff", "1ms", "--shell", "echo one; printf %s $OPS_ATTEMPT; exit 1")
+        _ = try machine.ctl("wait", "\(id)")
+        let whole = "one\n1\none\n2\none\n3"
+        #expect(try machine.ok("log", "\(id)", "--since", "1h").out == whole)
+        #expect(try machine.ok("log", "-f", "\(id)", "--since", "1h").out == whole)
+        #expect(try machine.ok("log", "\(id)").out == "one\n3")
+    }
+
+    @Test func `lines of all attempts are selected by time and by a regular expression`() throws {
+        let machine = try Machine()
+        let id = try machine.submit(
+            "--retry", "2", "--retry-backoff", "1ms", "--shell", "echo one; echo $OPS_ATTEMPT; exit 1")
+        _ = try machine.ctl("wait", "\(id)")
+        #expect(try machine.ok("log", "\(id)", "--until", "now").out == "one\n1\none\n2\none\n3\n")
+        #expect(try machine.ok("log", "\(id)", "--until", "1h").out.isEmpty)
+        #expect(try machine.ok("log", "\(id)", "--grep", "[0-9]").out == "1\n2\n3\n")
+        #expect(try machine.ok("log", "\(id)", "--grep", "[0-9]", "-n", "1").out == "3\n")
+        #expect(try machine.ok("log", "\(id)", "--grep", "[0-9]", "--attempt", "2").out == "2\n")
+    }
+
+    @Test func `output that --since skips does not count as dropped`() throws {
+        let machine = try Machine()
+        let gate = Gate(machine)
+        let id = try machine.submit("--shell", "echo first; read x < \(gate.path); echo second")
+        let notes = "\(machine.state)/logs/0/\(id).1.log.times"
+        try waitUntil("no times at \(notes)") { FileManager.default.fileExists(atPath: notes) }
+        let between = try machine.betweenWrites()
+        gate.open()
+        _ = try machine.ctl("wait", "\(id)")
+        let log = try machine.ok("log", "\(id)", "--since", between)
+        #expect(log.out == "second\n" && log.err.isEmpty, "\(log.err)")
+    }
+
     @Test func `log names the number of bytes that log-limit dropped`() throws {
         let machine = try Machine(start: false)
         try machine.start(["--log-limit", "64K"])
@@ -155,6 +191,7 @@ import Testing
         let dropped = whole - log.out.utf8.count
         #expect(log.err == "opsctl: operation \(id): \(dropped) bytes of its output were dropped (log-limit)\n")
         #expect(try machine.ok("log", "\(id)", "-n", "1").err.isEmpty)
+        #expect(try machine.ok("log", "\(id)", "--since", "1h").err == log.err)
     }
 
     @Test func `many logs are read over one connection and followed with few`() throws {
@@ -178,14 +215,7 @@ import Testing
         // Waits until the runner has recorded the length of the log.
         let notes = "\(machine.state)/logs/0/\(id).1.log.times"
         try waitUntil("no times at \(notes)") { FileManager.default.fileExists(atPath: notes) }
-        let between = now
-        // Times of files come from a coarse clock of the kernel, which advances in steps of some milliseconds.
-        let clock = machine.state + "/clock"
-        try waitUntil("the clock of files stands still") {
-            try Data().write(to: URL(fileURLWithPath: clock))
-            let written = try FileManager.default.attributesOfItem(atPath: clock)[.modificationDate] as? Date
-            return written.map(text) ?? "" > between
-        }
+        let between = try machine.betweenWrites()
         gate.open()
         _ = try machine.ctl("wait", "\(id)")
         #expect(try machine.ok("log", "\(id)", "--until", between).out == "first\n")
@@ -225,13 +255,21 @@ import Testing
         #expect(try machine.ctl("log", "\(first)", "-f", "--until", "now").status == 2)
         #expect(try machine.ctl("log", "\(first)", "-n", "1", "--since", "1h").status == 2)
     }
+}
 
-    /// Current instant in the format of opsd.
-    private var now: String { text(Date()) }
-
-    private func text(_ date: Date) -> String {
+extension Machine {
+    /// Returns the current instant, after the clock of files has passed it.
+    func betweenWrites() throws -> String {
         let format = ISO8601DateFormatter()
         format.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
-        return format.string(from: date)
+        let between = format.string(from: Date())
+        // Times of files come from a coarse clock of the kernel, which advances in steps of some milliseconds.
+        let clock = state + "/clock"
+        try waitUntil("the clock of files stands still") {
+            try Data().write(to: URL(fileURLWithPath: clock))
+            let written = try FileManager.default.attributesOfItem(atPath: clock)[.modificationDate] as? Date
+            return written.map(format.string) ?? "" > between
+        }
+        return between
     }
 }

@@ -37,6 +37,10 @@ import Testing
             refusal("{\n \"operations\": [\n  {\"command\": [\"a\"],}]}")
                 == "opsctl: g.json:3:21: unexpected '}', correct the file and submit it again")
         #expect(
+            refusal("\nroot:x:0:0\n")
+                == "opsctl: g.json:2:1: unexpected 'r', a graph file begins with { or [; if it is YAML, use --format yaml"
+        )
+        #expect(
             refusal("[1]")
                 == "opsctl: g.json:1:2: an operation must be an object, correct the file and submit it again")
         #expect(

@@ -25,7 +25,12 @@ struct GraphFile {
         do throws(Malformed) {
             try read()
         } catch {
-            throw Failure(.refused, text.place(of: error.offset), error.why, "correct the file and submit it again")
+            let isAtStart = bytes.firstIndex { $0 > 0x20 } == error.offset
+            throw Failure(
+                .refused, text.place(of: error.offset), error.why,
+                isAtStart
+                    ? "a graph file begins with { or [; if it is YAML, use --format yaml"
+                    : "correct the file and submit it again")
         }
         if operations.isEmpty {
             throw Failure(

@@ -4,10 +4,12 @@ internal import OpsWire
 /// `log`: shows the output of operations.
 enum LogVerb {
     static let follow = Option.flag("follow", "f", "follow the output until the operation ends")
-    private static let attempt = Option.value("attempt", "N", .integer, "output of this attempt (default: the newest)")
+    private static let attempt = Option.value(
+        "attempt", "N", .integer,
+        "output of this attempt (default: the newest; with --since, --until, or --grep without -n: all)")
     private static let stderr = Option.flag("stderr", "standard error, if it is kept apart (output: split)")
     static let lines = Option.value("lines", "n", "N", .integer, "the last N lines")
-    private static let since = Option.value("since", "TIME", .past, "lines written at TIME or later, of all attempts")
+    private static let since = Option.value("since", "TIME", .past, "lines written at TIME or later")
     private static let until = Option.value("until", "TIME", .past, "lines written at TIME or earlier")
     private static let grep = Option.value(
         "grep", "REGEX", .text, "lines that contain a match of the regular expression, as for grep -E")
@@ -41,6 +43,8 @@ enum LogVerb {
         guard selection.isBroad else {
             let feed = try LogFeed(session, selection.refs?.first ?? "", request)
             var lines = LogLines()
+            var attempt: Int?
+            var isLineOpen = false
             while feed.isOpen {
                 try feed.read { (reply, data) throws(Failure) in
                     if writer.needsLines {
@@ -48,6 +52,9 @@ enum LogVerb {
                     } else if session.wantsJSON {
                         try session.row(reply)
                     } else {
+                        // An attempt whose last line has no end must not continue in the output of the next one.
+                        if isLineOpen, attempt != reply.attempt { try session.output.write("\n") }
+                        (attempt, isLineOpen) = (reply.attempt, data.last != UInt8(ascii: "\n"))
                         try session.output.write(data)
                     }
                 }

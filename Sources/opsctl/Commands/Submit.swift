@@ -224,7 +224,9 @@ enum SubmitVerb {
         let operations = accepted.operations ?? []
         guard session.wantsJSON else {
             try session.output.line("\(counted(accepted.count)) would be submitted (dry run)")
-            for name in operations.compactMap(\.name) { try session.output.line("  \(name)") }
+            for (place, operation) in operations.enumerated() where operation.name != nil || operations.count > 1 {
+                try session.output.line("  \(operation.name ?? "(operation \(place + 1), without a name)")")
+            }
             return
         }
         for operation in operations {
