@@ -1,5 +1,9 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/ioctl.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 /* The two below are variadic, which Swift does not import. */
 
@@ -56,6 +60,27 @@ static inline int opsd_sqlite3_rewrite_log(const char *database, const char *log
     return code;
 }
 
+/* Makes the file of the log's index before SQLite does, so that it is written in place. SQLite maps it into memory; where
+   every write goes to a new block, as on btrfs, a change of a page kills the process (SIGBUS) if a full disk has no block.
+   What cannot be done here, SQLite reports itself or does not need. */
+static inline void opsd_sqlite3_write_index_in_place(const char *directory, const char *index)
+{
+    const unsigned btrfs = 0x9123683e; /* BTRFS_SUPER_MAGIC */
+    const long not_copied = 0x00800000; /* FS_NOCOW_FL */
+    struct statfs system;
+    if (statfs(directory, &system) != 0 || (unsigned)system.f_type != btrfs) return;
+    int file = open(index, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file < 0) return;
+    /* Only an empty file takes the mark. One that an earlier process has left was marked by it.
+       The requests are FS_IOC_GETFLAGS and FS_IOC_SETFLAGS. */
+    long flags = 0;
+    if (ioctl(file, _IOR('f', 1, long), &flags) == 0) {
+        flags |= not_copied;
+        (void)ioctl(file, _IOW('f', 2, long), &flags);
+    }
+    close(file);
+}
+
 /* Brings the database, without its log, to the disk. */
 static inline int opsd_sqlite3_sync(sqlite3 *database)
 {
@@ -66,10 +91,12 @@ static inline int opsd_sqlite3_sync(sqlite3 *database)
 
 /* Makes the next checkpoint begin with the first frame of the log: sets nBackfill of the WAL-index to 0, holding the
    lock of those who raise it (https://www.sqlite.org/walformat.html, 2.2). Too low a number only has frames copied again.
-   Wants a connection that has read something. */
+   If all frames were moved, they are on the disk: SQLite syncs before it counts the last one. Then nothing is done, since a
+   commit of another connection may be about to start the log over, and a checkpoint that still took the old frames for
+   unmoved ones would copy what that commit writes over them to wrong pages. Wants a connection that has read something. */
 static inline int opsd_sqlite3_forget_moved(sqlite3 *database)
 {
-    enum { checkpoint_lock = 1, version_word = 0, version = 3007000, moved_word = 24, region = 32768 };
+    enum { checkpoint_lock = 1, version_word = 0, version = 3007000, frames_word = 4, moved_word = 24, region = 32768 };
     sqlite3_file *file = 0;
     volatile void *index = 0;
     int code = sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file);
@@ -80,7 +107,7 @@ static inline int opsd_sqlite3_forget_moved(sqlite3 *database)
     if (words[version_word] != version) return SQLITE_ERROR;
     code = file->pMethods->xShmLock(file, checkpoint_lock, 1, SQLITE_SHM_LOCK | SQLITE_SHM_EXCLUSIVE);
     if (code != SQLITE_OK) return code;
-    words[moved_word] = 0;
+    if (words[moved_word] != words[frames_word]) words[moved_word] = 0;
     file->pMethods->xShmBarrier(file);
     return file->pMethods->xShmLock(file, checkpoint_lock, 1, SQLITE_SHM_UNLOCK | SQLITE_SHM_EXCLUSIVE);
 }

@@ -1,3 +1,4 @@
+internal import CSQLite
 internal import Glibc
 
 extension Store {
@@ -10,6 +11,7 @@ extension Store {
         try header?.refuseForeign()
         if header == nil { try refuseTraces(of: path, in: directory) }
         try Database.rewriteLog(of: path)
+        unsafe opsd_sqlite3_write_index_in_place(directory, path + "-shm")
         let database = try Database(path, header == nil ? .create : .readWrite)
         // Until `load` has shown that the file belongs to opsd and is sound, closing it must not move its write-ahead
         // log into it.

@@ -108,6 +108,17 @@ import Testing
         #expect(place.names == ["copy.db", "folder", "letter", "link", "pipe"])
     }
 
+    @Test(.enabled(if: geteuid() == 0, "only root can make a device"))
+    func `a backup never replaces a device`() throws {
+        let machine = try Machine()
+        let place = try Place()
+        let device = place.path + "/null"
+        try #require(mknod(device, S_IFCHR | 0o600, 1 << 8 | 3) == 0)
+        let output = try machine.ctl("backup", "--force", device)
+        #expect(output.status == 5 && output.err.contains("is a device"), "\(output.err)")
+        #expect(place.names == ["null"])
+    }
+
     @Test func `a backup does not replace a database that is in use`() throws {
         let machine = try Machine()
         let place = try Place()

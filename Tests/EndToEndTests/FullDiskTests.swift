@@ -5,13 +5,21 @@ import Testing
 
 /// A state directory on a small file system of its own, which becomes full and has space again.
 @Suite struct FullDiskTests {
-    /// A mounted tmpfs, which is unmounted with this object.
+    /// A mounted file system, which is unmounted with this object.
     private final class SmallDisk {
         let path: String
 
         init(at path: String, megabytes: Int) throws {
             self.path = path
             try SmallDisk.run("mount", "-t", "tmpfs", "-o", "size=\(megabytes)m,mode=700", "opsd-test", path)
+        }
+
+        /// Mounts a new file system of 128 MB, in which every write goes to a new block.
+        init(btrfsAt path: String, image: String) throws {
+            self.path = path
+            try SmallDisk.run("truncate", "-s", "128M", image)
+            try SmallDisk.run("mkfs.btrfs", "-q", image)
+            try SmallDisk.run("mount", "-o", "loop", image, path)
         }
 
         deinit {
@@ -34,6 +42,15 @@ import Testing
             return (try? SmallDisk(at: place, megabytes: 1)) != nil
         }()
 
+        static let isBtrfsPossible: Bool = {
+            let temporary = TemporaryDirectory()
+            defer { withExtendedLifetime(temporary) {} }
+            let place = temporary.path + "/disk"
+            guard isPossible, mkdir(place, 0o700) == 0 else { return false }
+            // The test is skipped where the file system cannot be made or mounted.
+            return (try? SmallDisk(btrfsAt: place, image: temporary.path + "/image")) != nil
+        }()
+
         /// Fills the file system to the last byte.
         func fill() throws {
             let descriptor = open(path + "/filler", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
@@ -46,6 +63,36 @@ import Testing
         }
 
         func empty() { unlink(path + "/filler") }
+    }
+
+    /// SQLite maps the index of its log into memory: without a block for a page that it changed, the kernel killed opsd.
+    @Test(.enabled(if: SmallDisk.isBtrfsPossible, "NOT RUN: this needs root, btrfs, loop devices and mkfs.btrfs"))
+    func `opsd survives a full disk that never writes in place`() throws {
+        let temporary = TemporaryDirectory()
+        defer { withExtendedLifetime(temporary) {} }
+        let machine = try Machine(start: false)
+        let disk = try SmallDisk(btrfsAt: machine.state, image: temporary.path + "/image")
+        machine.ground = disk
+        try machine.start()
+        let daemon = try #require(try machine.ok("status", "--json").object["pid"] as? Int)
+        try disk.fill()
+        for _ in 0..<20 {
+            // Gives what was changed in memory its block now, so that the next change needs a new one.
+            try SmallDisk.run("sync", "-f", machine.state)
+            let output = try machine.ctl("submit", "--", "true")
+            #expect([0, 6].contains(output.status), "\(output.err)")
+        }
+        disk.empty()
+        try SmallDisk.run("sync", "-f", machine.state)
+        var after = try machine.ctl("submit", "--", "true")
+        for _ in 0..<600 where after.status == 6 {
+            // The file system needs a moment for the blocks of the removed file.
+            usleep(100_000)
+            after = try machine.ctl("submit", "--", "true")
+        }
+        #expect(try machine.ctl("wait", after.out.trimmingCharacters(in: .newlines), "--timeout", "60s").status == 0)
+        #expect(try machine.ok("status", "--json").object["pid"] as? Int == daemon)
+        try machine.ok("check")
     }
 
     private func marks(_ path: String) -> [String] {

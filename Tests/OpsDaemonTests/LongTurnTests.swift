@@ -57,6 +57,30 @@ import Testing
         #expect(try Database(copy, .readOnly).integer("SELECT count(*) FROM operation") == Int64(count))
     }
 
+    /// The end of the first move, put off, permitted checkpoints while the second one ran.
+    @Test func `no checkpoint is permitted while the log of the second of two large submissions is moved`() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        let padding = String(repeating: "x", count: 2000)
+        let operations = (0..<large).map { #"{"command":["true","\#($0)\#(padding)"],"held":true}"# }
+        let clients = try [fixture.connect(), fixture.connect()]
+        for client in clients { try client.send(Client.submission("[" + operations.joined(separator: ",") + "]")) }
+        var moves = 0
+        var wasMoving = false
+        try fixture.turn {
+            let isMoving = daemon.upkeep.isMovingLog
+            if isMoving && !wasMoving { moves += 1 }
+            wasMoving = isMoving
+            #expect(!isMoving || daemon.store.isLogBeingMoved)
+            return try daemon.history.select(Selection(), limit: 3 * large).count == 2 * large && !isMoving
+        }
+        #expect(moves > 0 && !daemon.store.isLogBeingMoved)
+        for client in clients {
+            let reply = try #require(try client.receive())
+            #expect(try reply.result(SubmitReply.self).count == large)
+        }
+    }
+
     @Test func `a submission that shrinks while it is read outside the loop is answered once`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()

@@ -89,7 +89,7 @@ extension FaultTests {
                 try insist(store) { try store.commit(turn.transition, submissions: turn.submissions) }
             }
             try insist(store) {
-                if beside { try Store.moveLog(ofDatabaseAt: store.path) } else { try store.checkpoint() }
+                if beside { _ = try Store.moveLog(ofDatabaseAt: store.path) } else { try store.checkpoint() }
             }
             try reader.execute("COMMIT")
             try insist(store) { try store.checkpoint() }

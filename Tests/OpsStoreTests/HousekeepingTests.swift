@@ -226,23 +226,56 @@ import Testing
 
     @Test func `a checkpoint does nothing while another one runs`() throws {
         let world = try World()
-        for number in 1...1000 { world.submit(one(String(repeating: "\(number)", count: 2000))) }
-        let reader = try Raw(world.store.path)
-        try reader.run("BEGIN; SELECT * FROM meta")
-        try world.commit()
-        try reader.run("COMMIT")
+        try commitLongLog(world)
         #expect(world.store.hasLongLog)
         world.store.isLogBeingMoved = true
         let size = try #require(File.read(world.store.path)?.count)
         try world.store.checkpoint()
         #expect(try world.store.tidy())
         #expect(File.read(world.store.path)?.count == size && world.store.hasLongLog)
-        try Store.moveLog(ofDatabaseAt: world.store.path)
+        let frames = try Store.moveLog(ofDatabaseAt: world.store.path)
         #expect(try #require(File.read(world.store.path)?.count) > size)
-        world.store.isLogBeingMoved = false
+        world.store.endMove(of: frames)
+        #expect(!world.store.hasLongLog, "it is not moved again")
         #expect(try tidy(world.store) == 1)
-        #expect(!world.store.hasLongLog)
         #expect(File.read(world.store.path + "-wal")?.count == 0)
+    }
+
+    @Test func `a log that grew while it was moved is moved again`() throws {
+        let world = try World()
+        try commitLongLog(world)
+        world.store.isLogBeingMoved = true
+        let frames = try Store.moveLog(ofDatabaseAt: world.store.path)
+        world.submit(one("[1]"))
+        try world.commit()
+        world.store.endMove(of: frames)
+        #expect(world.store.hasLongLog)
+    }
+
+    /// A checkpoint counted no frame as moved before it began. A commit that had just found all of them moved then started
+    /// the log over, and the checkpoint copied its pages over others.
+    @Test func `a log that is moved completely stays counted as moved`() throws {
+        let world = try World()
+        world.submit(one("[1]"))
+        try world.commit()
+        try world.store.checkpoint()
+        // As at the beginning of a commit: reads the database alone, since the log is moved.
+        try world.store.beginReading()
+        _ = try world.store.texts(of: OperationID(1))
+        _ = try Store.moveLog(ofDatabaseAt: world.store.path)
+        let index = try #require(File.read(world.store.path + "-shm"))
+        let (frames, moved) = (index[16..<20], index[96..<100])
+        #expect(frames.elementsEqual(moved) && frames.contains { $0 > 0 })
+        world.store.endReading()
+    }
+
+    /// Commits so much at once that the log is long, beside a reader that prevents its checkpoint.
+    private func commitLongLog(_ world: World) throws {
+        for number in 1...1000 { world.submit(one(String(repeating: "\(number)", count: 2000))) }
+        let reader = try Raw(world.store.path)
+        try reader.run("BEGIN; SELECT * FROM meta")
+        try world.commit()
+        try reader.run("COMMIT")
     }
 
     /// Tidies the store, and returns the number of steps that it took.

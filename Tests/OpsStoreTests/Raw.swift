@@ -24,13 +24,14 @@ final class Raw {
         try #require(sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK)
     }
 
-    func texts(_ sql: String) throws -> [String] {
+    /// Returns a column of all rows.
+    func texts(_ sql: String, column: Int32 = 0) throws -> [String] {
         var statement: OpaquePointer?
         try #require(sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK, "\(sql)")
         defer { sqlite3_finalize(statement) }
         var texts: [String] = []
         while sqlite3_step(statement) == SQLITE_ROW {
-            texts.append(sqlite3_column_text(statement, 0).map { String(cString: $0) } ?? "")
+            texts.append(sqlite3_column_text(statement, column).map { String(cString: $0) } ?? "")
         }
         return texts
     }

@@ -45,23 +45,38 @@ final class Upkeep {
     /// second after a million operations.
     func longTurnEnded() {
         muchWasFreed()
+        moveLongLog()
+    }
+
+    private func moveLongLog() {
         guard !isMovingLog, store.hasLongLog else { return }
         isMovingLog = true
         store.isLogBeingMoved = true
         let path = store.path
         turns.writing.run(
-            { () -> StoreError? in
-                do throws(StoreError) { try Store.moveLog(ofDatabaseAt: path) } catch { return error }
-                return nil
+            { () -> Result<Int?, StoreError> in
+                do throws(StoreError) { return .success(try Store.moveLog(ofDatabaseAt: path)) } catch {
+                    return .failure(error)
+                }
             },
-            then: { [unowned self] error in
-                isMovingLog = false
-                let moved = { [unowned self] in store.isLogBeingMoved = false }
-                // The store may be in use by the next large request.
-                if !turns.putOff(moved) { moved() }
-                // A later commit moves it, and shows if the disk works.
-                if let error { log.warning("cannot copy the write-ahead log into the database: \(error)") }
+            then: { [unowned self] result in
+                switch result {
+                case .success(let frames): endMove(of: frames)
+                case .failure(let error):
+                    // A later commit moves it, and shows if the disk works.
+                    log.warning("cannot copy the write-ahead log into the database: \(error)")
+                    endMove(of: nil)
+                }
             })
+    }
+
+    /// Permits the next move and checkpoints, at the end of the next large request if that uses the store now. The log of
+    /// such a request could not be moved when it ended, so its move begins here.
+    private func endMove(of frames: Int?, wasPutOff: Bool = false) {
+        if turns.putOff({ [unowned self] in endMove(of: frames, wasPutOff: true) }) { return }
+        isMovingLog = false
+        store.endMove(of: frames)
+        if wasPutOff { moveLongLog() }
     }
 
     private func goOn(after pause: TimeSpan) {

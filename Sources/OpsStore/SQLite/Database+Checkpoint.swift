@@ -15,13 +15,16 @@ extension Database {
         fileprivate var mode: Int32 { self == .passive ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE }
     }
 
-    /// Moves the log into the database as far as readers permit. Returns true if all of it was moved. `commitsGoOn`:
-    /// another connection commits meanwhile.
+    /// Moves the log into the database as far as readers permit. Returns true if all of it was moved.
+    func checkpoint(_ kind: Checkpoint) throws(StoreError) -> Bool { try moveLog(kind) != nil }
+
+    /// Moves the log into the database as far as readers permit. Returns its number of frames if all of it was moved.
+    /// `commitsGoOn`: another connection commits meanwhile.
     ///
     /// SQLite counts the frames that a partial checkpoint has moved without a sync, and does not move them again: if
     /// the sync of a later checkpoint failed, their pages would be lost when the log starts over. So the count is kept
     /// only after a successful sync; else the next checkpoint begins with the first frame.
-    func checkpoint(_ kind: Checkpoint, commitsGoOn: Bool = false) throws(StoreError) -> Bool {
+    func moveLog(_ kind: Checkpoint, commitsGoOn: Bool = false) throws(StoreError) -> Int? {
         if !movedIsOnDisk { try forgetMoved() }
         var frames: Int32 = -1
         var moved: Int32 = -1
@@ -29,7 +32,7 @@ extension Database {
         // There is a reader: as much as possible was checkpointed.
         if code == SQLITE_BUSY { code = SQLITE_OK }
         if code == SQLITE_OK, moved < frames || commitsGoOn { code = unsafe opsd_sqlite3_sync(handle) }
-        if code == SQLITE_OK { return frames >= 0 && moved == frames }
+        if code == SQLITE_OK { return frames >= 0 && moved == frames ? Int(frames) : nil }
         let failure = error(code, doing: "checkpoint")
         movedIsOnDisk = false
         // Done at once, since readers read pages that count as moved from the database; if it fails, it is done before

@@ -5,6 +5,8 @@ internal import CSQLite
 @safe
 final class LogSize {
     var frames = 0
+    /// Number of pages in the file after the last commit.
+    private(set) var length = 0
     /// Largest number of pages since the file was truncated.
     var peak = 0
     /// True if all pages were moved into the database.
@@ -26,6 +28,7 @@ final class LogSize {
 
     private func committed(_ frames: Int) {
         self.frames = frames
+        length = frames
         isMoved = false
         peak = max(peak, frames)
         commits &+= 1

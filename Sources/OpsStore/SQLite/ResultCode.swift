@@ -2,8 +2,12 @@ internal import CSQLite
 
 /// Translates result codes of SQLite to kinds of `StoreError`.
 enum ResultCode {
+    /// SQLITE_IOERR_SHMSIZE: no room to extend the index of the log, which other processes share.
+    private static let noRoomForIndex = SQLITE_IOERR | 19 << 8
+
     static func kind(_ code: Int32) -> StoreError.Kind {
-        switch code & 0xff {
+        if code == noRoomForIndex { return .full }
+        return switch code & 0xff {
         case SQLITE_FULL: .full
         case SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_NOLFS: .ioError
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH: .readOnly

@@ -56,11 +56,19 @@ extension Store {
 
     /// Moves as much of the log as possible into the database, through a connection of its own, for another thread.
     /// Commits can continue meanwhile, but without checkpoints (`isLogBeingMoved`). The log must not have been moved
-    /// already.
-    public static func moveLog(ofDatabaseAt path: String) throws(StoreError) {
+    /// already. Returns its number of frames if all of them were moved; `endMove` needs it.
+    public static func moveLog(ofDatabaseAt path: String) throws(StoreError) -> Int? {
         let database = try Database(path, .readWrite)
         database.setCheckpointOnClose(false)
-        _ = try database.checkpoint(.passive, commitsGoOn: true)
+        return try database.moveLog(.passive, commitsGoOn: true)
+    }
+
+    /// Permits checkpoints again after the log was moved through another connection. `frames`: what `moveLog` returned.
+    public func endMove(of frames: Int?) {
+        isLogBeingMoved = false
+        // Else a commit has added frames since. A new log of the same length is taken for a moved one only until the next
+        // commit.
+        if frames == log.length { log.isMoved = true }
     }
 
     /// Frees the pages of the database that are cached in memory.
