@@ -14,11 +14,16 @@ extension Checker {
             }
             guard let row = event.id.flatMap({ evidence.rows[$0] }), row.run == 1 else { continue }
             if event.type == "started" {
-                if let delay = evidence.planned[row.name]?.delay {
-                    let instant = row.submittedAt + delay
+                if let plan = evidence.planned[row.name], let delay = plan.delay {
                     checked += 1
-                    if latest < instant - Self.reading {
-                        find("event \(event.sequence): \(row.id) starts too early")
+                    // A delay counts from the reading of the request, which may be long before the operation is stored.
+                    let earliest = evidence.lowestReading(from: plan.sentAt, to: event.instant) + delay
+                    if let instant = row.notBefore, instant >= earliest - Self.rounding {
+                        if latest < instant - Self.rounding {
+                            find("event \(event.sequence): \(row.id) starts too early")
+                        }
+                    } else {
+                        find("operation \(row.id) was to wait for \(delay) s, and its notBefore is too early")
                     }
                 }
                 // The executor reports the start of a transfer, which is later than the decision to start it.
@@ -41,7 +46,4 @@ extension Checker {
 
     /// Instants are reported in milliseconds.
     static let rounding = 0.002
-    /// Longest time, on a busy machine, between reading a request (from which a delay counts) and storing the
-    /// operation.
-    private static let reading = 0.25
 }

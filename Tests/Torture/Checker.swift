@@ -32,13 +32,14 @@ struct Checker {
         checkCompanions()
         prove("events: none is missing, unreported or changed later") { $0.stream() }
         prove("only allowed changes of state occur") { $0.transitions() }
-        prove("no operation waits more than 6 s while a slot is free") { $0.waits() }
+        let bound = "\(Int(Self.longestWait)) s"
+        prove("no operation waits more than \(bound) while a slot is free") { $0.waits() }
         prove("operations without dependencies are ready at once") { $0.readiness() }
-        prove("the end of a process is noticed within 6 s") { $0.ends() }
+        prove("the end of a process is noticed within \(bound)") { $0.ends() }
         prove("no text or end of an operation comes from another user's process") { $0.impersonation() }
         prove("logs contain no bytes of other users, and respect their limit") { $0.foreignBytes() }
         prove("attackers have no power over other users") { $0.powers() }
-        prove("calls are answered within 6 s") { $0.answers() }
+        prove("calls are answered within \(bound)") { $0.answers() }
         prove("the daemon reports no fault of its own") { $0.ownFaults() }
     }
 

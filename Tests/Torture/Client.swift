@@ -104,7 +104,10 @@ struct Client {
         let begun = Instant.now
         let reply = try Wire.call(victims.socket, method, parameters, as: person)
         // The reply to a waiting call does not show how busy the daemon is.
-        if method != "Wait" { ledger.write { $0.answered.append(begun...max(begun, Instant.now)) } }
+        if method != "Wait" {
+            let time = begun...max(begun, Instant.now)
+            ledger.write { $0.answered.append(.init(method: method, time: time)) }
+        }
         return reply
     }
 
@@ -114,7 +117,10 @@ struct Client {
         submissions += 1
         let key = "\(name)/\(submissions)"
         var (operations, planned) = planner.graph(dice.happens(90) ? dice.roll(1...12) : dice.roll(30...60))
-        ledger.write { $0.submissions[key] = .init(key: key, operations: planned) }
+        let now = Instant.now
+        for place in planned.indices { planned[place].sentAt = now }
+        let all = planned
+        ledger.write { $0.submissions[key] = .init(key: key, operations: all) }
         if losesEdges { for place in operations.indices { operations[place]["after"] = nil } }
         let capture: [String: Any] = [
             "environment": ["PATH": "/usr/bin:/bin", "TORTURE": victims.work + "/"], "directory": "/", "umask": 0o22,
@@ -340,7 +346,7 @@ struct Client {
         ledger.count("opsctl")
         var environment = Victims.environment
         environment["OPS_SOCKET"] = victims.socket
-        let deaths = victims.deaths
+        let (deaths, wasDown) = (victims.deaths, victims.isDown)
         guard let words = dice.pick(verbs),
             let program = try? Program(  // a failure is reported below
                 [victims.programs + "/opsctl"] + words, environment: environment, output: "/dev/null")
@@ -350,7 +356,7 @@ struct Client {
             _ = program.wait(seconds: 5)
             return ledger.find("opsctl \(words.joined(separator: " ")) hung")
         }
-        if status == 128 + SIGKILL, victims.deaths > deaths { return }
+        if status == 128 + SIGKILL, wasDown || victims.deaths > deaths { return }
         if ![0, 1, 3, 4, 5].contains(status), !(victims.mayLackStorage && status == 6) {
             ledger.find("opsctl \(words.joined(separator: " ")) ended with \(status)")
         }

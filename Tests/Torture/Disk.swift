@@ -56,19 +56,39 @@ enum Disk: Sendable {
     }
 
     /// Unmounts the file system as soon as no process uses it, repairs it, and mounts it again, as a machine does when
-    /// it starts.
+    /// it starts. Kills the processes that still use it, such as one that a stop keeps from executing its program.
     static func remount(_ image: Image, at mountPoint: String, report: String) throws {
         let end = Date().addingTimeInterval(20)
         while umount(mountPoint) != 0 {
-            guard errno == EBUSY, Date() < end else {
-                throw Trouble("cannot unmount \(mountPoint): \(String(cString: strerror(errno)))")
+            let error = errno
+            guard error == EBUSY, Date() < end else {
+                let reason = String(cString: strerror(error))
+                throw Trouble("cannot unmount \(mountPoint): \(reason); used by: \(users(of: mountPoint).map(\.words))")
             }
+            for user in users(of: mountPoint) where user.pid != getpid() { kill(user.pid, SIGKILL) }
             usleep(10_000)
         }
         // The other file systems repair themselves when they are mounted. Status 1: errors were corrected.
         if image.kind == .ext4 { try run(["/sbin/e2fsck", "-p", image.path], report, upTo: 1) }
         try run(["/bin/mount", "-o", image.options, image.path, mountPoint], report, upTo: 0)
         try keepHonest(mountPoint)
+    }
+
+    /// Returns the processes that have something open below a directory, described with their state and the path.
+    private static func users(of directory: String) -> [(pid: pid_t, words: String)] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []  // no /proc: no Linux
+        return names.compactMap(pid_t.init).compactMap { pid in
+            let process = "/proc/\(pid)"
+            let files = (try? FileManager.default.contentsOfDirectory(atPath: process + "/fd")) ?? []  // it has ended
+            let links = ["/cwd", "/root", "/exe"] + files.map { "/fd/" + $0 }
+            let path = links.lazy.compactMap {
+                try? FileManager.default.destinationOfSymbolicLink(atPath: process + $0)  // closed since
+            }.first { $0.hasPrefix(directory) }
+            guard let path else { return nil }
+            let status = FileManager.default.contents(atPath: process + "/status") ?? Data()  // it has ended
+            let facts = String(decoding: status, as: UTF8.self).split(separator: "\n").prefix(3).joined(separator: ", ")
+            return (pid, "\(pid) (\(facts)): \(path)")
+        }
     }
 
     /// Makes the loop device write one page at a time. Linux 6.18 reports success for a write of which the file below

@@ -46,7 +46,8 @@ extension Evidence {
             var status = stat()
             guard stat(path, &status) == 0 else { continue }
             if strangers[id] != nil {
-                if Int(status.st_blocks) * 512 > 4 * Victims.logLimit {
+                // The log, and what a process may reserve after its end (docs/RELIABILITY.md).
+                if Int(status.st_blocks) * 512 > Victims.logLimit * 9 / 8 + (32 << 20) {
                     foreignLogs.append("log \(name) of an attacker has \(status.st_blocks / 2) KiB on disk")
                 }
                 continue

@@ -26,7 +26,7 @@ struct Evidence {
         /// True if it was skipped although nothing went wrong.
         var isNotNeeded: Bool
         /// Instants of the daemon's clock, which the torture may have moved; in seconds since 1970.
-        var submittedAt: Double
+        var notBefore: Double?
         var deadline: Double?
         var attempts: [Attempt] = []
     }
@@ -78,6 +78,7 @@ struct Evidence {
     /// Maximum number of operations that execute at once.
     let workers: Int
     var planned: [String: Planned] = [:]
+    private var clockSettings: [Shim.ClockSetting] = []
 
     var logs: [Log] = []
     /// Violations in logs: a wrong owner, an attacker's bytes, or a log of an attacker that is too large.
@@ -104,13 +105,21 @@ struct Evidence {
             }
         }
         try readRows(victims.socket, of: victims.people?.honest)
-        try readEvents(victims.socket, victims.shim?.clockSettings ?? [.init(since: -.infinity, ahead: 0)])
+        clockSettings = victims.shim?.clockSettings ?? [.init(since: -.infinity, ahead: 0)]
+        try readEvents(victims.socket, clockSettings)
         try readLogs(victims, dice)
         ownFaults = try victims.log.split(separator: "\n").filter { $0.contains("failed after its answer") }
             .map(String.init)
     }
 
     func isTransfer(_ id: Int) -> Bool { rows[id].flatMap { planned[$0.name] }?.transfer != nil }
+
+    /// Returns the lowest reading that the daemon's clock can have shown between two instants of the machine's clock.
+    func lowestReading(from first: Double, to last: Double) -> Double {
+        // A setting is noted just before it applies.
+        let begun = clockSettings.lastIndex { $0.since <= first - 1 } ?? 0
+        return first + (clockSettings[begun...].prefix { $0.since <= last }.map(\.ahead).min() ?? 0)
+    }
 
     /// Numbers of the events at which each attempt started and ended.
     var spans: [Marks.Attempt: ClosedRange<Int>] {
@@ -182,7 +191,7 @@ struct Evidence {
             exitCode: fields["exitCode"] as? Int, signal: fields["signal"] as? Int,
             unsatisfied: dependencies.filter { $0["satisfied"] as? Bool == false }.compactMap { $0["id"] as? Int },
             isNotNeeded: fields["notNeeded"] as? Bool ?? false,
-            submittedAt: seconds(fields["submittedAt"]) ?? 0, deadline: seconds(fields["deadline"]))
+            notBefore: seconds(fields["notBefore"]), deadline: seconds(fields["deadline"]))
     }
 
     private static func seconds(_ instant: Any?) -> Double? {

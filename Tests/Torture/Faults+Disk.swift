@@ -6,7 +6,16 @@ extension Faults {
     /// Fills the disk for a while. Sometimes opsd is killed meanwhile.
     mutating func fillDisk() throws -> Fault {
         let path = victims.state + "/filler"
-        return try disturb("disk full", [.noRoom], begin: { Disk.fill(path) }, end: { unlink(path) })
+        let fault = try disturb("disk full", [.noRoom], begin: { Disk.fill(path) }, end: { unlink(path) })
+        return try mountAgainIfNecessary(after: fault)
+    }
+
+    /// Repairs a file system that has shut itself down, as btrfs may do when it is full. opsd does not outlive this: a
+    /// write to SQLite's mapped index then ends a process with SIGBUS.
+    private mutating func mountAgainIfNecessary(after fault: Fault) throws -> Fault {
+        if victims.disk.image == nil || isDiskWritable { return fault }
+        let isKilled = victims.daemonDeath == 128 + SIGBUS
+        return try cutPower(fault.kind + (isKilled ? ", SIGBUS in opsd" : "") + ", mounted again")
     }
 
     /// Fills the file system that contains the image. The file system in the image then accepts data and fails to write
@@ -17,8 +26,7 @@ extension Faults {
         let kind = "write-back errors of \(image.kind.rawValue)"
         let fault = try disturb(
             kind, [.noRoom, .lostOutput], begin: { Disk.fill(path) }, end: { unlink(path) })
-        if isDiskWritable { return fault }
-        return try cutPower("\(kind), mounted again")
+        return try mountAgainIfNecessary(after: fault)
     }
 
     /// True if the file system accepts a new file and a sync. A file system that cannot write its journal shuts itself

@@ -111,9 +111,22 @@ struct Faults {
         }
     }
 
+    /// Number of the newest event. opsd refuses the call until it notices that the disk has been repaired.
     private func lastSequence() throws -> Int {
-        guard let last = try Wire.call(victims.socket, "Status")["lastSeq"] as? Int else { throw Trouble("no lastSeq") }
-        return last
+        let end = Date().addingTimeInterval(30)
+        while true {
+            do throws(CallError) {
+                let status = try Wire.call(victims.socket, "Status")
+                guard let last = status["lastSeq"] as? Int else { throw .lost }
+                return last
+            } catch {
+                let mayRecover = victims.mayLackStorage && error.isRefusal("StorageUnavailable")
+                guard mayRecover, Date() < end else {
+                    throw Trouble("no status: \(error); exit status of opsd: \(victims.daemonDeath ?? -1)")
+                }
+                usleep(50_000)
+            }
+        }
     }
 
     /// With attackers there are periods without other faults, so that all effects in them are caused by the attackers.

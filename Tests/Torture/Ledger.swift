@@ -10,6 +10,8 @@ final class Ledger: Sendable {
         var ids: [String: Int]?
         var graph: String?
     }
+    /// A call, and the time from it to its reply.
+    struct Answer: Sendable { var method: String, time: ClosedRange<Double> }
     struct Edge: Sendable, Hashable { var id: Int, on: Int, when: String }
     /// New limit of a queue, or of the pool if `queue` is nil.
     struct Limit: Sendable {
@@ -38,8 +40,7 @@ final class Ledger: Sendable {
         /// Edges that some client may have removed.
         var edgesInDoubt: Set<Edge> = []
         var calls: [String: Int] = [:]
-        /// Times from each call to its reply.
-        var answered: [ClosedRange<Double>] = []
+        var answered: [Answer] = []
         var limits: [Limit] = []
         var findings: [String] = []
     }

@@ -16,8 +16,10 @@ struct Planned: Sendable {
     var until = Int.max
     var lines = 0
     var hasTimeout = false
-    /// Shortest time in seconds between its submission and its start.
+    /// Shortest time in seconds between the reading of its submission and its start.
     var delay: Double?
+    /// Instant of the machine's clock at which its submission had not been sent yet.
+    var sentAt = -Double.infinity
     var hasCondition = false
     var isHeld = false
     var hasCategories = false

@@ -39,7 +39,7 @@ struct Torture {
         defer {
             if !isFinished {
                 keepState()
-                hostility?.killLeftovers()
+                hostility?.killAll()
                 for left in victims.endAll() { print("torture: \(left)") }
             }
         }

@@ -48,10 +48,12 @@ final class Hostility: Sendable {
         }
     }
 
-    /// Starts the client if it does not run, such as after a power cut. Returns false at the end of the run.
+    /// Starts the client if it does not run, such as after a power cut, but not during one. Returns false at the end of the
+    /// run.
     private func keepAlive() -> Bool {
         state.withLock { state in
             if state.isOver { return false }
+            if victims.isDown { return true }
             if let client = state.client, client.wait(seconds: 0) == nil { return true }
             state.starts += 1
             let words = [
@@ -70,14 +72,19 @@ final class Hostility: Sendable {
         }
     }
 
-    /// Ends the client, cancels its operations, and kills their remaining processes.
-    func end() throws {
+    /// Ends the client for good.
+    private func endClient() {
         let client = state.withLock { state in
             state.isOver = true
             return state.client
         }
         client?.signal(SIGKILL)
         _ = client?.wait(seconds: 10)
+    }
+
+    /// Ends the client, cancels its operations, and kills their remaining processes.
+    func end() throws {
+        endClient()
         let end = Date().addingTimeInterval(60)
         while true {
             do throws(CallError) {
@@ -91,6 +98,11 @@ final class Hostility: Sendable {
                 usleep(100_000)
             }
         }
+        killLeftovers()
+    }
+
+    func killAll() {
+        endClient()
         killLeftovers()
     }
 
