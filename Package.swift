@@ -8,10 +8,14 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
+/// For the libraries of the daemons. Regular expressions come with some methods of strings; linked statically, they would be
+/// five megabytes of each program.
+let lean: [SwiftSetting] =
+    strict + [.unsafeFlags(["-Xfrontend", "-disable-implicit-string-processing-module-import"])]
 /// For the targets in which tests compute for minutes: optimised in the debug build, too.
-let computing: [SwiftSetting] = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
+let computing: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
 /// For the targets that touch pointers: every unsafe expression is marked.
-let pointers: [SwiftSetting] = strict + [.strictMemorySafety()]
+let pointers: [SwiftSetting] = lean + [.strictMemorySafety()]
 
 /// Debian's SwiftPM-visible system library, through pkg-config.
 func system(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
@@ -53,22 +57,22 @@ let package = Package(
         // No loop becomes a call of the C library: a copy of the process does not have it.
         .target(name: "COpsSpawn", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-fno-builtin"])]),
 
-        .target(name: "OpsCalendar", swiftSettings: strict),
-        .target(name: "OpsModel", swiftSettings: strict),
-        .target(name: "OpsCore", dependencies: ["OpsModel"], swiftSettings: computing),
-        .target(name: "OpsRecord", dependencies: ["OpsCore"], swiftSettings: strict),
+        .target(name: "OpsCalendar", swiftSettings: lean),
+        .target(name: "OpsModel", swiftSettings: lean),
+        .target(name: "OpsCore", dependencies: ["OpsModel"], swiftSettings: lean + computing),
+        .target(name: "OpsRecord", dependencies: ["OpsCore"], swiftSettings: lean),
         .target(name: "OpsStore", dependencies: ["OpsCore", "CSQLite"], swiftSettings: pointers),
         .target(
             name: "OpsWire", dependencies: ["OpsModel"], resources: [.embedInCode("org.opsd.Control.varlink")],
-            swiftSettings: strict),
+            swiftSettings: lean),
         .target(name: "OpsYAML", dependencies: ["OpsWire", "CYAML"], swiftSettings: pointers),
         .target(name: "OpsSystem", dependencies: ["OpsModel", "COpsSpawn"], swiftSettings: pointers),
         .target(name: "OpsSystemd", dependencies: ["OpsSystem", "COpsSpawn", "CSystemd"], swiftSettings: pointers),
-        .target(name: "OpsClient", dependencies: ["OpsWire", "OpsSystem"], swiftSettings: strict),
-        .target(name: "OpsExecutor", dependencies: ["OpsSystem"], swiftSettings: strict),
+        .target(name: "OpsClient", dependencies: ["OpsWire", "OpsSystem"], swiftSettings: lean),
+        .target(name: "OpsExecutor", dependencies: ["OpsSystem"], swiftSettings: lean),
         .target(
-            name: "OpsExecutorServer", dependencies: ["OpsExecutor", "OpsSystem", "OpsSystemd"], swiftSettings: strict),
-        .target(name: "OpsRunner", dependencies: ["OpsExecutor", "OpsSystem", "OpsSystemd"], swiftSettings: strict),
+            name: "OpsExecutorServer", dependencies: ["OpsExecutor", "OpsSystem", "OpsSystemd"], swiftSettings: lean),
+        .target(name: "OpsRunner", dependencies: ["OpsExecutor", "OpsSystem", "OpsSystemd"], swiftSettings: lean),
         // The digest is optimised in every build: tests verify megabytes with it.
         .target(name: "COpsTransfer", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-O2"])]),
         .target(name: "OpsTransfer", dependencies: ["OpsSystem", "CCurl", "COpsTransfer"], swiftSettings: pointers),
@@ -78,7 +82,7 @@ let package = Package(
             dependencies: [
                 "OpsCalendar", "OpsCore", "OpsRecord", "OpsStore", "OpsWire", "OpsSystem", "OpsSystemd", "OpsExecutor",
             ],
-            swiftSettings: strict),
+            swiftSettings: lean),
 
         .executableTarget(
             name: "opsd", dependencies: ["OpsDaemon", "OpsSystem"], swiftSettings: strict,
@@ -95,7 +99,7 @@ let package = Package(
         .executableTarget(
             name: "opsd-step", dependencies: ["OpsSlurm", "OpsExecutor", "OpsSystem"], swiftSettings: strict,
             linkerSettings: [.unsafeFlags(["-static-executable"], .when(configuration: .release))]),
-        .target(name: "OpsDrawing", swiftSettings: strict),
+        .target(name: "OpsDrawing", swiftSettings: lean),
         .executableTarget(
             name: "opsd-fetch", dependencies: ["OpsTransfer", "OpsSystem", "COpsTransfer"], swiftSettings: strict,
             linkerSettings: withoutSharedRuntimes),
@@ -144,7 +148,7 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "OpsTesting", dependencies: ["OpsCore", "OpsCalendar"], path: "Tests/OpsTesting",
-            swiftSettings: computing),
+            swiftSettings: strict + computing),
         tests("OpsModelTests", ["OpsModel"]),
         tests("OpsCoreTests", ["OpsCore", "OpsTesting"]),
         tests("SimulationTests", ["OpsCore", "OpsCalendar", "OpsRecord", "OpsTesting", "simulate"]),

@@ -28,6 +28,8 @@ public struct Reason: Equatable, Sendable {
         case pool(workers: Int32, position: Int)
         case suspended(Level)
         case held
+        /// Groups or producers around it, which have started, are held.
+        case groupHeld
         case instant(WallInstant)
         /// A condition that is being evaluated, or that was false and is evaluated again at `again`.
         case condition(index: Int32, again: WallInstant?)

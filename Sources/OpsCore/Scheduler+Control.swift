@@ -73,7 +73,7 @@ extension Scheduler {
         executions[index].resolution = end
         disarmTimeout(index)
         recordCancelling(index, by: by, reason: reason)
-        if !table[operation].isGroup { terminate(index) }
+        if table[operation].isGroup { unfreeze(operation) } else { terminate(index) }
         // No process is left whose end could be reported: it waited for a message that it no longer needs.
         if executions[index].isGone, !executions[index].isOver { endAttempt(index) }
         return true

@@ -146,7 +146,7 @@ extension Scheduler {
         record(
             .cancelling(
                 table[operation].operationID, by: by, reason: reason, outcome: end.outcome, end.cause))
-        if end.outcome == .cancelled || end.outcome == .timedOut { publish(.cancelling, operation) }
+        if end.endsChildren { publish(.cancelling, operation) }
     }
 
     /// Ends an attempt of which no process is left. If it has no resolution yet, only its slot becomes free.
@@ -157,6 +157,7 @@ extension Scheduler {
         let operation = executions[index].operation
         let attempt = registry.attemptID(index)
         executions[index].isOver = true
+        executions[index].isCancelling = end.endsChildren
         if end.outcome != .succeeded { staging.spoil() }
         // Processes kept by `leftovers: leave` are not left frozen.
         if !table[operation].traits.isDisjoint(with: .frozen) { emit(.thaw(attempt), for: index) }

@@ -26,9 +26,10 @@ extension Scheduler {
             where child != children.last && unfinished(child) != nil { children.append(child) }
             if !children.isEmpty { reasons.append(Reason(kind: .group, ids: children, detail: .children)) }
         }
-        guard !table[operation].isGroup, !execution.isOver else { return reasons }
         let id = [table[operation].operationID]
+        if table[operation].traits.contains(.held) { reasons.append(Reason(kind: .held, ids: id, detail: .held)) }
         reasons += freezers(of: operation).map { Reason(kind: .suspended, ids: id, detail: .suspended($0)) }
+        guard !table[operation].isGroup, !execution.isOver else { return reasons }
         if let executor = execution.executor { return reasons + [whyInFlight(index, executor)] }
         if execution.isReaping || !execution.isConfirmed || capacity.runner == nil {
             reasons.append(Reason(kind: .dependency, ids: id, detail: .runner))
@@ -62,8 +63,8 @@ extension Scheduler {
         return reasons
     }
 
-    /// Returns a reason for each dependency. If there are more than `Limits.named`, one reason for each condition names
-    /// the rest.
+    /// Returns a reason for each dependency, the oldest operation first. If there are more than `Limits.named`, one reason
+    /// for each condition names the rest.
     private func whyDependent(_ operation: OperationIndex) -> [Reason] {
         var unmet: [(on: OperationID, when: EdgeCondition)] = []
         for edge in graph.dependencies(of: table[operation]) {
@@ -72,8 +73,8 @@ extension Scheduler {
         var alone: [Reason] = []
         var named: Set<Int64> = []
         var others = EdgeCondition.allCases.map { _ in [OperationID]() }
-        // The newest edge comes first in the list of what an operation waits for.
-        for (on, when) in unmet.reversed() {
+        // Edges do not keep their order over a restart.
+        for (on, when) in unmet.sorted(by: { ($0.on, $0.when.bits) < ($1.on, $1.when.bits) }) {
             if alone.count == Limits.named {
                 others[Int(when.bits)].append(on)
             } else if named.insert(on.rawValue << 2 | Int64(when.bits)).inserted {
@@ -90,6 +91,16 @@ extension Scheduler {
         let row = table[operation]
         let id = [row.operationID]
         if row.traits.contains(.held) { reasons.append(Reason(kind: .held, ids: id, detail: .held)) }
+        if row.traits.contains(.groupHeld) {
+            // A held group that has not started is named by the reason that its children wait for its start.
+            let holders = table.ancestors(of: operation).filter {
+                table[$0].state == .executing && table[$0].traits.contains(.held)
+            }
+            if !holders.isEmpty {
+                let ids = holders.map { table[$0].operationID }.sorted()
+                reasons.append(Reason(kind: .held, ids: ids, detail: .groupHeld))
+            }
+        }
         if row.traits.contains(.graphSuspended) {
             reasons.append(Reason(kind: .suspended, detail: .suspended(.graph(GraphID(row.graph)))))
         }

@@ -52,6 +52,12 @@ extension Scheduler {
                 broken.append("5: \(row.id) is in a lane of others")
             }
         }
+        for operation in rows {
+            let isHeld = table.ancestors(of: operation).contains { table[$0].traits.contains(.held) }
+            if isHeld != table[operation].traits.contains(.groupHeld) {
+                broken.append("5: \(table[operation].id) is \(isHeld ? "not " : "")held with a group")
+            }
+        }
         for lane in lanes.indices {
             if lanes[lane].live != members[lane] ?? 0 || lanes[lane].top != tops[lane] ?? .max {
                 broken.append("5: lane \(lane.rawValue) has lost count")

@@ -173,7 +173,7 @@ extension Scheduler {
         }
         guard !table[operation].isGroup else {
             executions[index].isCancelling = running.resolution != nil
-            restoreTimeout(ofGroup: index, startedAt: running.startedAt.wall)
+            restoreTimeout(ofGroup: index, running)
             return
         }
         executions[index].startedAt = running.startedAt
@@ -186,8 +186,7 @@ extension Scheduler {
             executions[index].isOver = true
             executions[index].isGone = true
             executions[index].isConfirmed = true
-            // Its children are to end too, and nothing below it starts.
-            executions[index].isCancelling = [.cancelled, .timedOut].contains(running.resolution?.outcome)
+            executions[index].isCancelling = running.resolution?.endsChildren ?? false
             return
         }
         executions[index].isCancelling =
@@ -217,10 +216,18 @@ extension Scheduler {
 
     /// Restores the clock of a group, which no runner confirms. As for a back-off, only the wall clock says how long ago it
     /// started; if that was set back, the group has started now.
-    private mutating func restoreTimeout(ofGroup index: ExecutionIndex, startedAt: WallInstant) {
+    private mutating func restoreTimeout(ofGroup index: ExecutionIndex, _ running: Snapshot.Running) {
+        let startedAt = running.startedAt.wall
         let elapsed = max(.zero, now.wall - startedAt)
         executions[index].startedAt = Moment(monotonic: now.monotonic - elapsed, wall: startedAt)
-        if executions[index].resolution == nil { armTimeout(index) }
+        guard executions[index].resolution == nil, let given = running.timeoutRemaining ?? timeout(of: index) else {
+            return
+        }
+        if table[executions[index].operation].traits.isDisjoint(with: .frozen) {
+            setTimeout(index, at: executions[index].startedAt.monotonic + given)
+        } else {
+            executions[index].timeoutLeft = given
+        }
     }
 
     // MARK: The runner

@@ -116,10 +116,9 @@ extension Scheduler {
             publish(
                 .started, operation, old: .ready, new: .executing, detail: isGroup ? nil : String(execution.attempt))
         }
-        // Operations that waited for its start alone lend it nothing any more, and it ages no longer.
+        // Children lend it nothing any more for its start, and it ages no longer.
         let row = table[operation]
-        let mayCountForLess =
-            row.traits.contains(.startIsAwaited) || row.group != nil || queues[row.queue].aging != nil
+        let mayCountForLess = row.group != nil || queues[row.queue].aging != nil
         if mayCountForLess, row.effective != row.priority { invalidatePriority(of: operation) }
         if executor == nil {
             meetStartEdges(of: operation)
@@ -129,6 +128,7 @@ extension Scheduler {
             startGroup(operation)
         } else {
             releaseChildren(of: operation)
+            thawGroups(around: operation)
             countRunning(operation, 1)
             countSlotTime(operation, 1)
         }
@@ -166,6 +166,8 @@ extension Scheduler {
     mutating func meetStartEdges(of operation: OperationIndex) {
         guard table[operation].traits.contains(.startIsAwaited) else { return }
         table[operation].traits.remove(.startIsAwaited)
+        // Operations that waited for its start alone lend it nothing any more.
+        if table[operation].effective != table[operation].priority { invalidatePriority(of: operation) }
         let met = graph.dependents(of: table[operation]).filter { graph[$0].when == .started }
         for edge in met.reversed() {
             registry.graph.detach(edge, in: &registry.table)

@@ -84,6 +84,7 @@ extension Scheduler {
         }
         if let parent = row.parent {
             addChild(operation, to: parent)
+            inheritHold(operation, from: parent)
             if table[parent].state != .executing {
                 table[operation].traits.insert(.groupNotStarted)
                 table[operation].waiting += 1

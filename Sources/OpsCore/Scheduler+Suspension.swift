@@ -72,9 +72,7 @@ extension Scheduler {
                 }
             }
             touched += thawExecuting(.frozenByGraph) { $0.graph == id.rawValue }
-        case .operations(let ids):
-            let operations = try selection(ids)
-            for operation in operations where resumeOne(operation) { touched += 1 }
+        case .operations(let ids): touched = try resume(ids)
         }
         return .done(touched)
     }
@@ -92,29 +90,67 @@ extension Scheduler {
                 throw .needsFreeze(id)
             }
         }
-        var touched = 0
-        for operation in operations {
-            if table[operation].state == .executing {
-                if freeze, self.freeze(operation, .frozenItself) { touched += 1 }
-            } else if !table[operation].traits.contains(.held) {
-                leaveLane(operation)
-                registry.setTraits(of: operation, inserting: .held)
-                record(.held(table[operation].operationID, isHeld: true))
-                publish(.suspended, operation)
-                touched += 1
+        var touched: Set<OperationIndex> = []
+        if freeze {
+            // Groups after the processes below them.
+            for isGroup in [false, true] {
+                for operation in operations where table[operation].isGroup == isGroup {
+                    if self.freeze(operation, .frozenItself) { touched.insert(operation) }
+                }
             }
         }
+        for operation in operations where mayBeHeld(operation, freeze: freeze) {
+            guard !table[operation].traits.contains(.held) else { continue }
+            leaveLane(operation)
+            registry.setTraits(of: operation, inserting: .held)
+            record(.held(table[operation].operationID, isHeld: true))
+            if touched.insert(operation).inserted { publish(.suspended, operation) }
+        }
+        inheritHolds(below: ids)
+        return touched.count
+    }
+
+    /// Returns whether a suspension holds an operation: one that waits, or one below which others may start later.
+    private func mayBeHeld(_ operation: OperationIndex, freeze: Bool) -> Bool {
+        table[operation].state != .executing || table[operation].isGroup
+            || freeze && registry.hasUnfinishedChildren(operation)
+    }
+
+    private mutating func resume(_ ids: [OperationID]) throws(Rejection) -> Int {
+        let operations = try selection(ids)
+        var touched = 0
+        for operation in operations {
+            let wasThawed = thaw(operation, .frozenItself)
+            let wasHeld = table[operation].traits.contains(.held)
+            if wasHeld {
+                registry.setTraits(of: operation, removing: .held)
+                record(.held(table[operation].operationID, isHeld: false))
+                if !wasThawed { publish(.resumed, operation) }
+            }
+            if wasThawed || wasHeld { touched += 1 }
+        }
+        inheritHolds(below: ids)
+        for operation in operations { enterLane(operation) }
         return touched
     }
 
-    private mutating func resumeOne(_ operation: OperationIndex) -> Bool {
-        if table[operation].traits.contains(.frozenItself) { return thaw(operation, .frozenItself) }
-        guard table[operation].traits.contains(.held) else { return false }
-        registry.setTraits(of: operation, removing: .held)
-        record(.held(table[operation].operationID, isHeld: false))
-        publish(.resumed, operation)
-        enterLane(operation)
-        return true
+    /// Lets everything below these operations inherit their holds, parents before their children.
+    private mutating func inheritHolds(below ids: [OperationID]) {
+        for case let operation? in ids.map(unfinished) {
+            for child in registry.descendants(of: operation) {
+                if let parent = table[child].parent { inheritHold(child, from: parent) }
+            }
+        }
+    }
+
+    /// Notes whether a group or a producer around an operation is held. An operation that is in a lane must not inherit a
+    /// hold.
+    mutating func inheritHold(_ operation: OperationIndex, from parent: OperationIndex) {
+        if table[parent].traits.isDisjoint(with: [.held, .groupHeld]) {
+            table[operation].traits.remove(.groupHeld)
+        } else {
+            table[operation].traits.insert(.groupHeld)
+        }
     }
 
     /// Returns the unfinished operations that ids name, and all below them, each once.
@@ -142,28 +178,27 @@ extension Scheduler {
 
     // MARK: Freezing
 
+    /// Returns the number of processes that it has frozen.
     private mutating func freezeExecuting(_ trait: Traits, where matches: (OperationRow) -> Bool) -> Int {
+        let operations = executions.indices.map { executions[$0].operation }.filter { matches(table[$0]) }
         var touched = 0
-        for index in Array(executions.indices) {
-            let operation = executions[index].operation
-            if matches(table[operation]), freeze(operation, trait) { touched += 1 }
-        }
+        for operation in operations where !table[operation].isGroup && freeze(operation, trait) { touched += 1 }
+        for operation in operations where table[operation].isGroup { _ = freeze(operation, trait) }
         return touched
     }
 
+    /// Returns the number of processes that it has thawed.
     private mutating func thawExecuting(_ trait: Traits, where matches: (OperationRow) -> Bool) -> Int {
+        let operations = executions.indices.map { executions[$0].operation }.filter { matches(table[$0]) }
         var touched = 0
-        for index in Array(executions.indices) {
-            let operation = executions[index].operation
-            if matches(table[operation]), thaw(operation, trait) { touched += 1 }
-        }
+        for operation in operations where thaw(operation, trait) && !table[operation].isGroup { touched += 1 }
         return touched
     }
 
+    /// Freezes the process of an operation; of a group, only its clock, once all processes below it are frozen.
     private mutating func freeze(_ operation: OperationIndex, _ trait: Traits) -> Bool {
-        guard let index = execution(of: operation), !table[operation].isGroup, !executions[index].isGone,
-            !executions[index].isCancelling,
-            !table[operation].traits.contains(trait)
+        guard let index = execution(of: operation), !executions[index].isGone, !executions[index].isCancelling,
+            !table[operation].traits.contains(trait), !table[operation].isGroup || isAllFrozen(below: operation)
         else { return false }
         let wasFrozen = !table[operation].traits.isDisjoint(with: .frozen)
         table[operation].traits.insert(trait)
@@ -171,19 +206,38 @@ extension Scheduler {
         stopTimeout(index)
         record(.frozen(table[operation].operationID, isFrozen: true))
         publish(.suspended, operation)
-        emit(.freeze(registry.attemptID(index)), for: index)
+        if !table[operation].isGroup { emit(.freeze(registry.attemptID(index)), for: index) }
         return true
     }
 
-    private mutating func thaw(_ operation: OperationIndex, _ trait: Traits) -> Bool {
-        guard table[operation].traits.contains(trait) else { return false }
-        table[operation].traits.remove(trait)
+    private func isAllFrozen(below group: OperationIndex) -> Bool {
+        registry.descendants(of: group).allSatisfy { child in
+            guard !table[child].isGroup, let index = execution(of: child) else { return true }
+            return executions[index].isGone || executions[index].isCancelling
+                || !table[child].traits.isDisjoint(with: .frozen)
+        }
+    }
+
+    private mutating func thaw(_ operation: OperationIndex, _ traits: Traits) -> Bool {
+        guard !table[operation].traits.isDisjoint(with: traits) else { return false }
+        table[operation].traits.remove(traits)
         guard table[operation].traits.isDisjoint(with: .frozen) else { return true }
         guard let index = execution(of: operation) else { return true }
         continueTimeout(index)
         record(.frozen(table[operation].operationID, isFrozen: false))
         publish(.resumed, operation)
+        guard !table[operation].isGroup else { return true }
         emit(.thaw(registry.attemptID(index)), for: index)
+        thawGroups(around: operation)
         return true
+    }
+
+    /// Lets the clocks of frozen groups continue, because a process below them runs.
+    mutating func thawGroups(around operation: OperationIndex) {
+        var upcoming = table[operation].parent
+        while let ancestor = upcoming {
+            upcoming = table[ancestor].parent
+            if table[ancestor].isGroup { _ = thaw(ancestor, .frozen) }
+        }
     }
 }

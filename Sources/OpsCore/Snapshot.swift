@@ -104,7 +104,7 @@ public struct Snapshot: Sendable, Codable {
         public var resolution: Resolution?
         /// True if its processes were to be terminated although its resolution was decided before.
         public var isCancelled = false
-        /// Timeout of an attempt that was frozen or whose timeout was extended: the time that is left while it is
+        /// Timeout of an attempt or group that was frozen, or whose timeout was extended: the time that is left while it is
         /// frozen, else the whole timeout from `startedAt`. Nil: the timeout of its policy, from `startedAt`.
         public var timeoutRemaining: TimeSpan?
         /// Id of its job in the engine of its executor.

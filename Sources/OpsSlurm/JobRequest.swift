@@ -89,7 +89,9 @@ public enum ClusterLimits {
 public enum NodeStates {
     public static let command = ["sinfo", "--all", "-h", "-N", "-o", "%t"]
 
-    private static let up: Set<String> = ["idle", "alloc", "mix", "comp", "resv", "plnd", "idle~", "maint"]
+    /// Without `comp`: a node that was completing a job is shown so, too, while a controller that has just started has not
+    /// heard of it.
+    private static let up: Set<String> = ["idle", "alloc", "mix", "resv", "plnd", "idle~", "maint"]
 
     /// Returns whether all nodes answer and take jobs, according to the output of the command.
     public static func areAllUp(_ output: String) -> Bool {

@@ -15,7 +15,9 @@ import Testing
 
     @Test func `afterFinish runs at once and then after the end of each run`() throws {
         let machine = try Machine()
-        try machine.ok("schedule", "add", "loop", "--at", "afterFinish 1s", "--", "sleep", "0.4")
+        try machine.ok(
+            "schedule", "add", "loop", "--at", "afterFinish 1s", "--", "sh", "-c",
+            "echo before $OPS_SCHEDULED_BEFORE; sleep 0.4")
         try pass("5s", machine)
         try machine.killDaemon()
         try machine.start()
@@ -34,6 +36,17 @@ import Testing
         let records = try runs("loop", machine).filter { $0["result"] as? String == "run" }
         #expect(records.count == times.count)
         #expect(Set(records.compactMap { $0["nominal"] as? String }).count == records.count)
+        let befores = try machine.ok("log", "-l", "schedule=loop").lines.filter { $0.contains("before") }
+        #expect(befores.count { $0.hasSuffix("before") } == 1, "only the first run has none: \(befores)")
+        #expect(Set(befores).count == times.count, "\(befores)")
+    }
+
+    @Test func `a schedule cannot be named like the id of a graph`() throws {
+        let machine = try Machine()
+        for name in ["g7", "7"] {
+            let output = try machine.ctl("schedule", "add", name, "--at", "@daily", "--", "true")
+            #expect(output.status == 5 && output.err.contains("that would be an id"), "\(output.err)")
+        }
     }
 
     @Test func `a run at boot happens once in each boot after the one of add`() throws {

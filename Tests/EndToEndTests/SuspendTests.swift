@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @Suite struct SuspendTests {
@@ -65,5 +66,50 @@ import Testing
         try machine.ok("resume", "\(frozen)")
         #expect(try machine.ctl("wait", "\(frozen)", "--timeout", "30s").status == 1)
         #expect(try machine.outcome(frozen) == "timedOut")
+    }
+
+    @Test func `nothing below a suspended group starts, also after a restart`() throws {
+        let machine = try Machine()
+        let gate = machine.state + "/gate"
+        let graph = #"""
+            {"operations": [{"name": "outer", "operations": [
+              {"name": "inner", "operations": [
+                {"name": "again", "shell": "until test -e \#(gate); do sleep 0.05; done; exit 1",
+                 "retry": {"limit": 1, "backoff": 0}}]}]}]}
+            """#
+        _ = try machine.graph(graph)
+        let again = try #require(try machine.show("again")["id"] as? Int)
+        try machine.await("started", of: again)
+        #expect(try machine.ok("suspend", "outer").out.contains("suspended 2 operations"))
+        #expect(try machine.show("outer")["held"] as? Bool == true)
+        try Data().write(to: URL(filePath: gate))
+        try machine.await("retrying", of: again)
+        try machine.killDaemon()
+        try machine.start()
+        let why = try #require(try machine.ok("why", "again", "--json").object["waitingFor"] as? [[String: Any]])
+        #expect(why.compactMap { $0["kind"] as? String } == ["held"], "\(why)")
+        #expect(try machine.show("again")["attempt"] as? Int == 1)
+        try machine.ok("resume", "outer")
+        #expect(try machine.ctl("wait", "outer", "--timeout", "30s").status == 1)
+        #expect(try machine.show("again")["attempt"] as? Int == 2)
+    }
+
+    @Test func `the timeout of a group does not run while the group is frozen`() throws {
+        let machine = try Machine()
+        _ = try machine.graph(
+            #"{"operations": [{"name": "outer", "timeout": "5s", "operations": [{"name": "inner", "command": ["sleep", "600"]}]}]}"#
+        )
+        let inner = try #require(try machine.show("inner")["id"] as? Int)
+        try machine.await("started", of: inner)
+        try machine.ok("suspend", "outer", "--freeze")
+        // It starts later, so it would end later if both clocks ran.
+        let other = try machine.submit("--timeout", "5s", "--", "sleep", "600")
+        #expect(try machine.ctl("wait", "\(other)", "--timeout", "30s").status == 1)
+        try machine.killDaemon()
+        try machine.start()
+        #expect(try machine.stateOf("outer") == "executing")
+        try machine.ok("resume", "outer")
+        #expect(try machine.ctl("wait", "outer", "--timeout", "30s").status == 1)
+        #expect(try machine.outcome("outer") == "timedOut")
     }
 }

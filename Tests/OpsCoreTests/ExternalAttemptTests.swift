@@ -42,6 +42,17 @@ import Testing
         #expect(load(world)?.inFlight == 0)
     }
 
+    @Test func `operations that waited for the start of a job lend it no priority after it`() {
+        var world = world()
+        world.add { $0.executor = "slurm" }
+        world.add(after: [1], when: .started, priority: 7)
+        world.turn()
+        #expect(world.last.effects == [command(.submit(first, job: nil, priority: 7))])
+        world.after(report(.accepted(first, job: "4711")))
+        world.after(report(.launched(first, process(world))))
+        #expect(world.scheduler.effectivePriority(of: 1) == 0)
+    }
+
     @Test func `an executor that is lost counts as away, and gets nothing more`() {
         var world = world()
         #expect(load(world)?.isConnected == true)

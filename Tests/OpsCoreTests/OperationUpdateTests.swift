@@ -28,6 +28,17 @@ import Testing
         #expect(world.after(.gone(Self.first)) == ["ended 1#1 succeeded", "finished 1 succeeded"])
     }
 
+    @Test func `a child is retried although its parent has reported its result`() {
+        var world = daemonized(.kill)
+        world.add(child: 1) { $0.retry = RetryPolicy(limit: 1, backoff: .zero) }
+        world.turn()
+        world.after(Self.word)
+        #expect(world.scheduler.isCancelling(1))
+        world.after(.gone(Self.first))
+        #expect(!world.scheduler.isCancelling(1), "it waits for its child alone")
+        #expect(world.after(world.exit(2, 1)).contains("retrying 2"))
+    }
+
     @Test func `an operation with leftovers wait finishes when its leftover processes have ended`() {
         var world = daemonized(.wait)
         world.after(Self.word)

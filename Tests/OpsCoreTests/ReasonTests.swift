@@ -41,6 +41,14 @@ import Testing
         #expect(world.state(1) == nil)
     }
 
+    @Test func `dependencies are named in the order of their ids, whenever they were added`() {
+        var world = World()
+        for _ in 1...2 { world.add() }
+        world.add(after: [2])
+        world.after(.addDependency(3, on: 1, when: .succeeded, finished: nil))
+        #expect(why(3, world).map(\.ids) == [[1], [2]])
+    }
+
     @Test func `an executing operation waits for its unfinished children, each once`() {
         var world = World(workers: 2)
         world.add()

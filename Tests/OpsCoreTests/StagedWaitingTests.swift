@@ -111,6 +111,20 @@ import Testing
         #expect(hands(world) == [.stage(attempt(4), after: [])])
     }
 
+    @Test func `nothing is staged whose dependent comes before a staged one that waits`() {
+        var world = world()
+        for id in 1...6 { world.add(after: id == 3 ? [2] : []) }
+        // 1 comes before 3, and waits for 6.
+        world.handle(.addDependency(1, on: 6, when: .succeeded, finished: nil))
+        world.turn()
+        #expect(world.executing == [2, 4])
+        world.after(world.exit(4))
+        #expect(hands(world) == [.stage(attempt(3), after: [attempt(2)])])
+        world.handle(world.exit(5))
+        #expect(world.scheduler.mustRevokeStaged(at: world.now), "6 may start in the free slot")
+        #expect(world.after(.stagingRevoked(started: 0)).contains("started 6#1 slot 1"))
+    }
+
     @Test(arguments: [0, 1, 2, 3, 4, 5])
     func `an unpredictable operation is not staged behind another`(kind: Int) {
         var world = world()

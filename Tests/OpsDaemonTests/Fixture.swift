@@ -20,13 +20,17 @@ final class Fixture {
 
     /// - Parameter buffered: Bytes for the clients of an ordinary user; clients of this process's own user have four
     /// times as much.
-    init(connections: Int = 64, perUser: Int = 64, buffered: Int64 = 256 << 20) throws {
+    /// - Parameter executors: Configured executors. The test listens on their sockets, so that the daemon starts no program.
+    init(
+        connections: Int = 64, perUser: Int = 64, buffered: Int64 = 256 << 20, executors: [ExecutorConfiguration] = []
+    ) throws {
         directory = temporary.path
         loop = try EventLoop()
         var configuration = Configuration(state: directory, socket: directory + "/control.sock")
         configuration.connections = connections
         configuration.connectionsPerUser = perUser
         configuration.workers = 2
+        configuration.executors = executors
         runnerSocket = try UnixSocket.listen(at: directory + "/" + LaunchProtocol.socketName())
         let store = try Store.open(directory: directory, boot: "boot")
         let history = try History.open(path: store.path)

@@ -9,16 +9,18 @@ import Testing
 
 /// Failures while the effects of a turn are performed, and reports of the runner during an outage.
 @Suite struct OutageTests {
+    /// Creates a queue in which nothing starts.
+    private static let closedQueue = SetQueueRequest.with {
+        $0.name = "closed"
+        $0.limit = 0
+    }
+
     /// The first of two edits lets its operation start, and the launch reads the store after the commit.
     @Test func `a failed read at a launch acknowledges nothing`() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon
         let client = try fixture.connect()
-        _ = try client.call(
-            .with {
-                $0.name = "closed"
-                $0.limit = 0
-            } as SetQueueRequest)
+        _ = try client.call(Self.closedQueue)
         let operations = [10, 20].map { #"{"command":["true"],"queue":"closed","timeout":\#($0)}"# }
         _ = try client.submit("[\(operations.joined(separator: ","))]")
         let runner = StandInRunner(fixture)
@@ -36,6 +38,51 @@ import Testing
         let queues = try daemon.store.load().operations.map(\.queue)
         #expect(runner.launches.isEmpty)
         #expect((reply.failure == nil) == (queues == [0, 0]), "\(queues)")
+    }
+
+    /// A transfer is in flight when the launch of another operation reads the store after the commit, and fails.
+    @Test func `an executor connects again after an outage and not during it`() throws {
+        let fixture = try Fixture(executors: [.transfers])
+        let daemon = fixture.daemon
+        let socket = try UnixSocket.listen(
+            at: fixture.directory + "/" + LaunchProtocol.socketName(executor: ExecutorConfiguration.transfers.name))
+        daemon.executors.configure([.transfers])
+        let client = try fixture.connect()
+        _ = try client.call(Self.closedQueue)
+        _ = try client.submit(
+            #"[{"http":{"url":"http://127.0.0.1/a","to":"/nonexistent/a"}},{"command":["true"],"queue":"closed"}]"#)
+        let runner = StandInRunner(fixture)
+        try runner.greet()
+        let greeting = ExecutorGreeting(
+            version: LaunchProtocol.version, instance: "e", boot: "boot", pid: 78, entries: [],
+            release: Release.current.text)
+        var hello: [UInt8] = []
+        ExecutorReport.hello(greeting).append(to: &hello, for: LaunchProtocol.version)
+        var connection: Descriptor?
+        let awaitConnection = {
+            try fixture.turn {
+                connection = try UnixSocket.accept(from: socket)
+                return connection != nil
+            }
+            _ = try connection?.writeAll(hello)
+        }
+        try awaitConnection()
+        try fixture.turn { daemon.turns.core?.state(of: OperationID(1)) == .executing }
+
+        try daemon.store.database.execute("ALTER TABLE text RENAME TO elsewhere")
+        try client.send(
+            .with {
+                $0.selection.refs = ["2"]
+                $0.changes = JSONObject([.init("queue", "default")])
+            } as SetRequest)
+        try fixture.turn { daemon.turns.outage != nil }
+        daemon.executors.configure([.transfers])
+        let isConnected = try UnixSocket.accept(from: socket) != nil
+        #expect(!isConnected, "reports during an outage are lost")
+        try daemon.store.database.execute("ALTER TABLE elsewhere RENAME TO text")
+        try fixture.turn { daemon.turns.outage == nil }
+        try awaitConnection()
+        try fixture.turn { daemon.executors.isConnected(ExecutorConfiguration.transfers.name) }
     }
 
     @Test func `an operation whose command cannot be read fails alone`() throws {

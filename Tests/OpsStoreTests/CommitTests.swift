@@ -54,6 +54,18 @@ import Testing
         #expect(try Raw(one.store.path).texts(hashes) == stored)
     }
 
+    /// A list in the condition of a partial index did, for each operation that was stored or ended.
+    @Test(arguments: [
+        "INSERT INTO operation (id, state, flags, priority, queue, details, environment) VALUES (1, 0, 0, 0, 1, 1, 1)",
+        "UPDATE operation SET state = 3, outcome = 0, finishedAt = 1, root = 1 WHERE id = 1",
+    ])
+    func `no temporary table is built to write an operation`(sql: String) throws {
+        let world = try World()
+        let opcodes = try Raw(world.store.path).texts("EXPLAIN \(sql)", column: 1)
+        #expect(opcodes.contains("Halt"))
+        #expect(!opcodes.contains("OpenEphemeral"))
+    }
+
     /// The disk can fail between two launches of one read transaction. The snapshot is then loaded within it.
     @Test func `a snapshot can be loaded while a read transaction is open`() throws {
         let world = try World()

@@ -89,6 +89,7 @@ public struct ExecutorSimulation {
                 policy.retry = RetryPolicy(limit: 2, backoff: .seconds(1), onInterrupted: random.chance(50))
             }
             submission.add(
+                priority: random.chance(30) ? Int8(random.below(9)) : 0,
                 categories: random.chance(30) ? [.units("db")] : [], policy: policy,
                 after: place > 0 && random.chance(40) ? [Int32(place - 1)] : [],
                 when: random.pick(EdgeCondition.allCases))

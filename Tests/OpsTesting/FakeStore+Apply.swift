@@ -70,7 +70,9 @@ extension FakeStore {
     private mutating func applyAttribute(_ change: Change) throws(Violation) {
         switch change {
         case .held(let id, let isHeld):
-            try require(self[id].isWaiting || !isHeld, .lawfulSteps, "\(id) held while \(self[id].state)")
+            // Others may wait below an executing operation.
+            let mayBeHeld = self[id].isWaiting || self[id].state == .executing && !children(of: id).isEmpty
+            try require(mayBeHeld || !isHeld, .lawfulSteps, "\(id) held while \(self[id].state)")
             if isHeld { self[id].flags.insert(.held) } else { self[id].flags.remove(.held) }
         case .frozen(let id, let isFrozen):
             try require(self[id].state == .executing || !isFrozen, .lawfulSteps, "\(id) frozen, not executing")
@@ -97,9 +99,7 @@ extension FakeStore {
                 record.policy.completion == .notify && record.running?.exit != nil && record.hasSlot, .lawfulSteps,
                 "the slot of \(attempt) is freed")
             self[attempt.operation].running?.slot = nil
-        case .timeoutMoved(let attempt, let remaining):
-            try current(attempt)
-            self[attempt.operation].running?.timeoutRemaining = remaining
+        case .timeoutMoved(let attempt, let remaining): try moveTimeout(of: attempt, remaining)
         case .observerOwed(let id, let run): self[id].owedRuns.append(run)
         case .observed(let id, let run): self[id].owedRuns.removeAll { $0 == run }
         case .graphSuspended(let graph, let isOn):
@@ -135,6 +135,17 @@ extension FakeStore {
             .finished, .reopened, .cancelling:
             preconditionFailure("apply(_:) takes the steps")
         }
+    }
+
+    private mutating func moveTimeout(of attempt: AttemptID, _ remaining: TimeSpan) throws(Violation) {
+        let id = attempt.operation
+        guard has(id), self[id].isGroup else {
+            try current(attempt)
+            self[id].running?.timeoutRemaining = remaining
+            return
+        }
+        try require(self[id].state == .executing, .lawfulSteps, "the timeout of \(id), which is \(self[id].state)")
+        self[id].groupTimeout = remaining
     }
 
     private mutating func setSlotTime(_ queue: String, _ user: UInt32, _ used: TimeSpan, at instant: WallInstant) {
@@ -191,6 +202,7 @@ extension FakeStore {
         self[id].readyAt = max(self[id].readyAt, self[id].backoffUntil)
         self[id].backoffUntil = .zero
         self[id].startedAt = at.wall
+        self[id].groupTimeout = nil
         // The job of an executor starts later.
         if slot != nil || self[id].isGroup {
             self[id].hasStarted = true

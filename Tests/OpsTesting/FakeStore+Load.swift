@@ -52,7 +52,7 @@ extension FakeStore {
         else { return nil }
         return Record.Running(
             attempt: AttemptID(record.id, 0), slot: nil, runner: "", boot: "",
-            startedAt: Moment(monotonic: .zero, wall: record.startedAt))
+            startedAt: Moment(monotonic: .zero, wall: record.startedAt), timeoutRemaining: record.groupTimeout)
     }
 
     private func restated(_ running: Record.Running, _ resolution: Record.Resolution?) -> Snapshot.Running {

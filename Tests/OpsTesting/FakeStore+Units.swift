@@ -17,8 +17,8 @@ extension FakeStore {
             guard let settings = categorySettings[name] else { return [:] }
             return Dictionary(uniqueKeysWithValues: settings.units.map { ($0, settings.share) })
         }
-        guard use(group, name)?.mode == .units else { return allowedUnits(for: group, name) }
-        return taken(by: group, name)
+        // A group that holds all of the category follows its list; the others have the units that they were given.
+        return use(group, name)?.mode == .exclusive ? allowedUnits(for: group, name) : taken(by: group, name)
     }
 
     /// Returns how many shares of each unit other operations hold in the scope of this one.

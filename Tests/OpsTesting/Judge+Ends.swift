@@ -139,6 +139,11 @@ extension Judge {
                 let isEmpty = rules.store.children(of: record.id).allSatisfy(\.isFinished)
                 try require(!isEmpty, .settles, "group \(record.id) goes on without children")
             }
+            if record.hasSlot, record.resolution == nil, !record.isFrozen,
+                let group = rules.store.ancestors(of: record).first(where: { $0.isGroup && $0.isFrozen })
+            {
+                throw Violation(.deadlines, "the clock of \(group.id) stands still while \(record.id) runs")
+            }
         }
         if isComplete, let idle = rules.startable(rules.effectivePriorities()).first {
             throw Violation(.nothingIdle, "\(idle.id) could start and does not; overtaken: \(perhapsOvertaken)")

@@ -92,6 +92,9 @@ public struct Judge {
                 restsUntil[id] = setting.now.monotonic + (notBefore - setting.now.wall)
                 clocks[id] = setting.now.clockDifference
             case .finished(let id, let outcome, let cause, _): try judgeEnd(id, outcome, cause, rules)
+            case .cancelling(let id, _, _, _, .ranLongerThan):
+                let isStopped = store[id].isGroup && store[id].isFrozen
+                try require(!isStopped, .deadlines, "\(id) timed out while it was frozen")
             default: noteEdit(change, store)
             }
             try store.apply(change, submissions: submissions, boot: setting.boot, at: setting.now)
@@ -133,6 +136,7 @@ public struct Judge {
         case .reopened(let id, _, _): due.remove(id)
         case .held(let id, _), .becamePending(let id): confirmed[id] = nil
         case .graphSuspended(let graph, _): confirmed = confirmed.filter { store[$0.key].graph != graph }
+        case .queueFairnessSet(let queue, _): confirmed = confirmed.filter { store[$0.key].queue != queue }
         default: break
         }
     }
@@ -175,9 +179,9 @@ public struct Judge {
         let startable = rules.startable(effective)
         guard let first = startable.first, first.id != record.id, rules.precedes(first, record, effective)
         else { return nil }
-        if rules.sharesFairly(first, record, effective) {
+        if rules.sharesFairly(first, record, effective) || rules.mayHaveFairTurn(record, before: first, effective) {
             // Tests of the core check which user goes first. The operations of one user start in order.
-            let own = startable.first { rules.sharesFairly(first, $0, effective) && $0.user == record.user }
+            let own = startable.first { rules.sharesFairly(record, $0, effective) && $0.user == record.user }
             guard let own, own.id != record.id, rules.precedes(own, record, effective) else { return nil }
         }
         return Violation(

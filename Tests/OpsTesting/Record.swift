@@ -52,6 +52,8 @@ public struct Record: Sendable {
     public var priority: Int8
     public var flags: Draft.Flags
     public var isFrozen = false
+    /// Timeout of a group that is or was frozen: the rest while it is frozen, else the whole.
+    public var groupTimeout: TimeSpan?
     public var state: OperationState
     public var outcome: Outcome?
     public var cause: Cause?

@@ -85,7 +85,7 @@ extension Rules {
             if let running = unfinished(ids).first(where: { $0.state == .executing && !$0.isGroup }) {
                 return .refused(.needsFreeze(running.id))
             }
-            return .done(selection(ids).count { $0.isWaiting && !$0.isHeld })
+            return .done(selection(ids).count { ($0.isWaiting || $0.isGroup) && !$0.isHeld })
         }
     }
 

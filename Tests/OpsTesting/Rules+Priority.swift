@@ -64,8 +64,9 @@ extension Rules {
     /// Ready, and nothing of its own keeps it back. Where the clocks have been set nobody knows; an instant that has
     /// passed has passed, even when set back.
     func isInLine(_ record: Record) -> Bool {
-        record.state == .ready && !record.isHeld && !store.suspendedGraphs.contains(record.graph)
-            && (record.hasStarted || (record.policy.notBefore ?? .zero) <= now.wall || due.contains(record.id))
+        record.state == .ready && !record.isHeld && !isGroupHeld(record)
+            && !store.suspendedGraphs.contains(record.graph)
+            && ((record.policy.notBefore ?? .zero) <= now.wall || due.contains(record.id))
             && (restsUntil[record.id].map { $0 <= now.monotonic }
                 ?? (record.backoffUntil == .zero || unknownRestsAreOver))
     }

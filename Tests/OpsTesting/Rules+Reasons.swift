@@ -29,7 +29,9 @@ struct ReasonModel {
         case .finished: return []
         case .executing:
             let children = store.children(of: record.id).filter { !$0.isFinished }.map(\.id)
-            return children.isEmpty ? [] : [Reason(kind: .group, ids: children, detail: .children)]
+            let group = Reason(kind: .group, ids: children, detail: .children)
+            let held = Reason(kind: .held, ids: [record.id], detail: .held)
+            return (children.isEmpty ? [] : [group]) + (record.isHeld ? [held] : [])
         case .pending: return reasonsOfPending(record) + reasonsHoldingBack(record)
         case .ready:
             let held = reasonsHoldingBack(record)
@@ -42,7 +44,7 @@ struct ReasonModel {
     static func isBesideRows(_ reason: Reason, of record: Record) -> Bool {
         switch reason.detail {
         case .reserved, .rate, .yields, .deadlocked, .condition, .barrier: true
-        case .children: false
+        case .children, .held: false
         default: record.state == .executing
         }
     }
@@ -60,6 +62,8 @@ struct ReasonModel {
     private func reasonsHoldingBack(_ record: Record) -> [Reason] {
         var reasons: [Reason] = []
         if record.isHeld { reasons.append(Reason(kind: .held, ids: [record.id], detail: .held)) }
+        let holders = store.ancestors(of: record).filter { $0.isHeld && $0.state == .executing }.map(\.id).sorted()
+        if !holders.isEmpty { reasons.append(Reason(kind: .held, ids: holders, detail: .groupHeld)) }
         let levels: [(Bool, Level)] = [
             (store.suspendedGraphs.contains(record.graph), .graph(record.graph)),
             (store.queue(record.queue)?.isSuspended ?? false, .queue(record.queue)), (store.isSuspended, .daemon),

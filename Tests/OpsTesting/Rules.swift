@@ -69,6 +69,9 @@ struct Rules {
             || store.queue(record.queue)?.isSuspended ?? false
     }
 
+    /// Returns true if a group or a producer around it is held.
+    func isGroupHeld(_ record: Record) -> Bool { store.ancestors(of: record).contains(where: \.isHeld) }
+
     func slotsInUse() -> Int { store.records.count { $0.hasSlot } }
 
     /// Returns true if a rate permits no start, as far as the scheduler knows: it hears of processes late.
@@ -106,6 +109,16 @@ struct Rules {
     func sharesFairly(_ a: Record, _ b: Record, _ effective: [OperationID: Int]) -> Bool {
         a.queue == b.queue && store.queue(a.queue)?.isFair == true && !a.isGroup && !b.isGroup
             && effective[a.id] ?? 0 == effective[b.id] ?? 0
+    }
+
+    /// Returns true if an operation of its fair queue may give its turn, which comes before that of `first`, to `record`. Its
+    /// conditions are not asked for that: they are asked last.
+    func mayHaveFairTurn(_ record: Record, before first: Record, _ effective: [OperationID: Int]) -> Bool {
+        store.unfinished.contains { other in
+            other.id != record.id && sharesFairly(other, record, effective) && precedes(other, first, effective)
+                && !other.policy.conditions.isEmpty && isInLine(other) && mayStart && !isSuspended(other)
+                && hasRoom(other) && !isKeptByRate(other) && shortCategories(of: other).isEmpty
+        }
     }
 
     /// Eligible, and nothing but categories keeps it from starting; a full pool is every one's business.

@@ -22,6 +22,8 @@ extension Simulation {
                 "\(record.id) counts for \(told ?? 0), not \(effective[record.id] ?? 0)")
         }
         let model = ReasonModel(rules, effective)
+        // Positions depend on back-offs of which the model does not know whether they are over.
+        guard ReasonModel(otherwise, effective).inLine.map(\.id) == model.inLine.map(\.id) else { return }
         for name in core.categoryNames { try inspectCategory(name, core, rules, model) }
         for record in store.unfinished { try inspectReasons(record, core, rules, model) }
     }

@@ -30,7 +30,8 @@ extension Simulation {
         events += store.suspendedGraphs.sorted().map { .resume(.graph($0)) }
         let still = store.unfinished.filter { $0.isHeld || $0.isFrozen }.map(\.id)
         if !still.isEmpty { events.append(.resume(.operations(still))) }
-        return events + ["a", "b", "c"].map { .setCategory($0, capacity: 3) }
+        // A lower capacity than that of their submission could let operations wait for one another.
+        return events + ["a", "b", "c"].map { .setCategory($0, capacity: 100) }
     }
 
     /// Lets everything continue that can; if nothing can, lets time pass.

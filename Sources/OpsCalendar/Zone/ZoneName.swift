@@ -13,6 +13,7 @@ public enum ZoneName {
         let isSpelled = bytes.allSatisfy { byte in
             (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") <= 9 || "+-_/".utf8.contains(byte)
         }
-        return isSpelled && !name.hasSuffix("/") && !name.contains("//")
+        let parts = bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        return isSpelled && !parts.contains(where: \.isEmpty)
     }
 }

@@ -88,6 +88,9 @@ public struct Resolution: Hashable, Sendable, Codable {
         self.outcome = outcome
         self.cause = cause
     }
+
+    /// True if what is below the operation ends too, and nothing below it starts any more.
+    var endsChildren: Bool { outcome == .cancelled || outcome == .timedOut }
 }
 
 /// An operation that has finished in this turn. It is removed at the end of the turn.

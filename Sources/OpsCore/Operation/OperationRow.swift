@@ -142,9 +142,14 @@ struct Traits: OptionSet, Codable {
     /// An executor other than the runner runs it.
     static let external = Traits(bit: 24)
 
+    /// A group or a producer around it is held: nothing below that starts.
+    static let groupHeld = Traits(bit: 25)
+
     static let frozen: Traits = [.frozenItself, .frozenByQueue, .frozenByGraph, .frozenByDaemon]
     /// Any of these keeps a ready operation out of the lanes.
-    static let ineligible: Traits = [.held, .graphSuspended, .delayed, .backingOff, .finishPending, .staged]
+    static let ineligible: Traits = [
+        .held, .groupHeld, .graphSuspended, .delayed, .backingOff, .finishPending, .staged,
+    ]
 }
 
 extension Traits {

@@ -11,9 +11,10 @@ extension Scheduler {
             var plan = stagingPlan()
         else { return }
         while staging.mayStage, let next = next(&plan), table[next.operation].key < plan.bound,
-            let unblocked = firstUnblocked(by: next.operation)
+            let unblocked = firstUnblocked(by: next.operation), unblocked > plan.lastWaiting
         {
             plan.bound = min(plan.bound, unblocked)
+            if !next.executions.isEmpty { plan.lastWaiting = table[next.operation].key }
             stage(next.operation, after: next.executions.map(registry.attemptID))
         }
     }
@@ -113,18 +114,35 @@ extension Scheduler {
             var executions: [ExecutionIndex]
         }
 
+        typealias Wait = (key: UInt64, operation: OperationIndex, execution: ExecutionIndex)
+
         /// No operation with this key or a higher one may be staged.
         var bound = UInt64.max
+        /// Key of the last staged operation that waits. What the others unblock may not come before it: the runner would
+        /// start it first.
+        var lastWaiting: UInt64 = 0
         /// Candidates, the first last.
         var candidates: [Candidate] = []
         /// Executions whose slot a staged operation is to have.
         var promised: [ExecutionIndex] = []
+
+        /// Returns the operations that wait, each with all of its executions, the first operation last.
+        static func candidates(_ waits: [Wait]) -> [Candidate] {
+            var candidates: [Candidate] = []
+            for wait in waits.sorted(by: { ($0.key, $0.execution) > ($1.key, $1.execution) }) {
+                if candidates.last?.operation != wait.operation {
+                    candidates.append(Candidate(key: wait.key, operation: wait.operation, executions: []))
+                }
+                candidates[candidates.count - 1].executions.append(wait.execution)
+            }
+            return candidates
+        }
     }
 
     /// Returns nil when what comes next is not predictable.
     private func stagingPlan() -> StagingPlan? {
         var plan = StagingPlan()
-        var waits: [(key: UInt64, operation: OperationIndex, execution: ExecutionIndex)] = []
+        var waits: [StagingPlan.Wait] = []
         for index in executions.indices where executions[index].countsForLimits {
             let operation = executions[index].operation
             if executions[index].executor != nil {
@@ -151,19 +169,14 @@ extension Scheduler {
             guard let unblocked = firstUnblocked(by: operation) else { return nil }
             plan.bound = min(plan.bound, unblocked)
         }
-        waits.sort { ($0.key, $0.execution) > ($1.key, $1.execution) }
-        var candidates: [StagingPlan.Candidate] = []
-        for wait in waits {
-            if candidates.last?.operation != wait.operation {
-                candidates.append(StagingPlan.Candidate(key: wait.key, operation: wait.operation, executions: []))
-            }
-            candidates[candidates.count - 1].executions.append(wait.execution)
-        }
-        for candidate in candidates {
+        plan.lastWaiting = staging.operations.filter { table[$0].state == .pending }.map { table[$0].key }.max() ?? 0
+        // The runner gives slots to staged launches in the order in which it got them.
+        let last = staging.operations.last.map { table[$0].key } ?? 0
+        for candidate in StagingPlan.candidates(waits) {
             if table[candidate.operation].traits.contains(.staged) {
                 let slot = candidate.executions.first { !plan.promised.contains($0) }
                 if let slot { plan.promised.append(slot) }
-            } else if table[candidate.operation].waiting == Int32(candidate.executions.count),
+            } else if candidate.key > last, table[candidate.operation].waiting == Int32(candidate.executions.count),
                 mayWaitStaged(candidate.operation)
             {
                 plan.candidates.append(candidate)

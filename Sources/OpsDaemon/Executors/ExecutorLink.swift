@@ -59,8 +59,10 @@ final class ExecutorLink {
 
     // MARK: Connecting
 
-    /// Connects now, or as soon as the program listens.
+    /// Connects now, or as soon as the program listens. Does nothing during an outage, in which reports would be lost: the
+    /// greeting after it lists all attempts.
     func connect() {
+        if turns.outage != nil { return }
         isWanted = true
         guard descriptor == nil else { return }
         do throws(SystemError) {

@@ -13,6 +13,9 @@ extension Requests {
                 "name",
                 "a schedule's name is 1 to \(Limits.nameBytes) letters, digits and _.:/-; not \"\(request.name)\"")
         }
+        if let complaint = NameSyntax.complaint(aboutGraph: request.name) {
+            throw invalid("name", "each run is a graph with the name of its schedule, so the name \(complaint)")
+        }
         let graph = request.operations.bytes.count + (request.defaults?.bytes.count ?? 0)
         guard graph <= Limits.scheduleBytes else {
             throw ControlError.tooLarge(what: "the graph of a schedule", limit: Limits.scheduleBytes)

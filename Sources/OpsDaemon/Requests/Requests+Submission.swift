@@ -96,7 +96,11 @@ extension Requests {
         try Self.requireWords(options)
         let keys = try Self.keys(input, options)
         guard !keys.isEmpty || !input.externals.isEmpty || turns.wantsEstimates(input, options) else {
-            if putOff(exchange, { [unowned self] in try self.handle(input, options, exchange) }) { return }
+            // The closure copies the graph, so it is made only if it is needed.
+            if turns.longTurn != nil {
+                let again = { [unowned self] in try self.handle(input, options, exchange) }
+                if putOff(exchange, again) { return }
+            }
             if turns.outage != nil { throw turns.unavailable }
             let builder = try builder(input, options, exchange.caller)
             return try submit(builder, input, options, exchange)
@@ -135,7 +139,7 @@ extension Requests {
     }
 
     private func submit(
-        _ builder: SubmissionBuilder, _ input: GraphInput, _ options: SubmissionOptions, _ exchange: Exchange
+        _ builder: consuming SubmissionBuilder, _ input: GraphInput, _ options: SubmissionOptions, _ exchange: Exchange
     ) throws {
         let names = SubmissionNames(input)
         let accept: (Acceptance) -> Void = { [unowned self] acceptance in

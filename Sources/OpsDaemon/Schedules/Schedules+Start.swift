@@ -108,6 +108,15 @@ extension Schedules {
         finish.watch(run, of: schedule)
     }
 
+    /// Returns the instant before this one. With `afterFinish` it is the instant of the latest run, from whose end this one
+    /// counts.
+    private func instant(before nominal: UnixTime, of schedule: Schedule) -> UnixTime? {
+        let ofCalendar = schedule.definition.recurrences.previous(before: nominal)
+        guard schedule.definition.afterFinish != nil, let latest = schedule.latest, latest.nominal < nominal.seconds
+        else { return ofCalendar }
+        return max(ofCalendar ?? .earliest, UnixTime(seconds: latest.nominal))
+    }
+
     /// Submits a run to the scheduler. `answer` is called after the commit, with nil if it has failed.
     private func submit(
         _ schedule: Schedule, _ nominal: UnixTime, _ write: ScheduleWrite, isSerial: Bool,
@@ -115,7 +124,7 @@ extension Schedules {
     ) throws {
         let definition = schedule.definition
         let scheduled = definition.local(nominal)
-        let before = definition.recurrences.previous(before: nominal).map(definition.local)
+        let before = instant(before: nominal, of: schedule).map(definition.local)
         var options = SubmissionOptions()
         options.name = schedule.name
         options.capture = definition.request.capture

@@ -3,18 +3,18 @@ internal import OpsWire
 
 /// The executors that a submission may name, and those of its queues.
 struct ExecutorChoice: Sendable {
-    /// Kinds by name, of the executors of opsd.conf.
-    private let kinds: [String: ExecutorConfiguration.Kind]
-    private let names: [String]
+    /// The executors of opsd.conf.
+    private let configured: [ExecutorConfiguration]
     /// Executors of the queues that have one.
     private var ofQueues: [String: String] = [:]
 
     init(_ configuration: Configuration) {
-        names = configuration.executors.map(\.name)
-        kinds = Dictionary(
-            configuration.executors.compactMap { executor in executor.kind.map { (executor.name, $0) } },
-            uniquingKeysWith: { first, _ in first })
+        configured = configuration.executors
     }
+
+    private var names: [String] { configured.map(\.name) }
+
+    private func kind(of name: String) -> ExecutorConfiguration.Kind? { configured.first { $0.name == name }?.kind }
 
     /// Records the executor of a queue that operations of the submission are in.
     mutating func add(_ executor: String?, ofQueue queue: String) { ofQueues[queue] = executor }
@@ -44,13 +44,13 @@ struct ExecutorChoice: Sendable {
     /// Returns the executor of an operation: its own, else that of its queue. `options`: of the operation.
     func choose(_ policy: Policy?, queue: String, _ options: Options) -> Chosen {
         let isTransfer = options.contains(.http)
-        let first = isTransfer ? names.first { kinds[$0] == .transfer } : nil
+        let first = isTransfer ? configured.first { $0.kind == .transfer }?.name : nil
         guard let name = policy?.executor ?? first ?? ofQueues[queue], name != "local" else {
             if isTransfer { return .refused(key: "http", "needs an executor of kind transfer; \(known)") }
             return options.contains(.slurm)
                 ? .refused(key: "slurm", "needs an executor of kind slurm; \(known)") : .local
         }
-        guard let kind = kinds[name] else {
+        guard let kind = kind(of: name) else {
             return .refused(
                 key: "executor",
                 "there is no executor \"\(name)\"\(Nearest.suggestion(for: name, among: names)); \(known)")

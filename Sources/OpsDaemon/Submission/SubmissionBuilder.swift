@@ -7,8 +7,9 @@ internal import OpsWire
 /// Makes the submission for scheduler and store of a decoded graph, and checks what only the daemon can check: queues,
 /// references to existing operations, users, limits, and the rights of the caller.
 ///
-/// It is made in the loop, which adds the answers of the store; `refreshFacts` and `build` may be called beside it.
-struct SubmissionBuilder: Sendable {
+/// It is made in the loop, which adds the answers of the store; `refreshFacts` and `build` may be called beside it. It is not
+/// copied: that would count references to each table of the graph, for each submission.
+struct SubmissionBuilder: ~Copyable, Sendable {
     private var input: GraphInput
     private let options: SubmissionOptions
     private let caller: Caller
@@ -59,7 +60,7 @@ struct SubmissionBuilder: Sendable {
     mutating func build() throws -> SubmissionTexts {
         submission.categorySets = input.categorySets.map(CategoryUse.strictest)
         submission.policies = input.policies
-        submission.operations = input.operations.map(draft)
+        submission.operations = input.operations.map(Self.draft)
         refuseReserved(in: input.environment, nil)
         try checkDetails()
         chooseExecutors()
@@ -93,7 +94,7 @@ struct SubmissionBuilder: Sendable {
         }
     }
 
-    private func draft(_ operation: GraphInput.Operation) -> Draft {
+    private static func draft(_ operation: GraphInput.Operation) -> Draft {
         Draft(
             group: operation.parent, queue: max(operation.queue, 0) + (operation.queue < 0 ? 0 : queueOffset),
             categories: operation.categories, policy: operation.policy, priority: operation.priority,
@@ -103,7 +104,7 @@ struct SubmissionBuilder: Sendable {
     // MARK: Queues
 
     /// Offset of the first named queue: `default` is at offset 0, for operations that name none.
-    private let queueOffset: Int32 = 1
+    private static let queueOffset: Int32 = 1
 
     private mutating func addQueues(_ turns: Turns) {
         submission.queues = ["default"]

@@ -61,7 +61,8 @@ final class SubmissionDecoding: ReplyStream {
 
     /// Continues after a slice.
     private func proceed(hasMore: Bool) {
-        guard exchange.share.resize(to: decoder.heldBytes) else {
+        let held = decoder.heldBytes
+        guard exchange.share.resize(to: held) else {
             return requests.fail(exchange, exchange.connection.user.budget.refusal)
         }
         if hasMore {
@@ -69,8 +70,7 @@ final class SubmissionDecoding: ReplyStream {
             exchange.resumeLater(self)
             return
         }
-        let isLarge =
-            decoder.count > DaemonLimits.operationsInTheLoop || decoder.heldBytes > DaemonLimits.bytesReadInTheLoop
+        let isLarge = decoder.count > DaemonLimits.operationsInTheLoop || held > DaemonLimits.bytesReadInTheLoop
         guard isLarge else {
             // The answer may come after a commit; the connection may resume the stream before that.
             isBeside = true

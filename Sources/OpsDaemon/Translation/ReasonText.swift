@@ -45,6 +45,7 @@ struct ReasonText {
                 ? "the daemon has no workers" : "all \(workers) workers are busy; \(ordinal(place)) in line"
         case .suspended(let level): return suspended(level) + (reason.ids.isEmpty ? "" : "; its processes are stopped")
         case .held: return "held until it is resumed"
+        case .groupHeld: return "held until \(who) is resumed"
         case .instant(let at):
             return reason.kind == .backoff
                 ? "waits until \(instantText(at)) before it is retried" : "not before \(instantText(at))"

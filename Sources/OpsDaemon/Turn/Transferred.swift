@@ -2,14 +2,13 @@
 /// copy all of it.
 ///
 /// Unchecked: the sender keeps no reference to the value, and it is received once, after the thread's mailbox has passed it on.
-final class Transferred<Value>: @unchecked Sendable {
+final class Transferred<Value: ~Copyable>: @unchecked Sendable {
     private var value: Value?
 
-    init(_ value: consuming Value) { self.value = value }
+    init(_ value: consuming Value) { self.value = consume value }
 
     func consume() -> Value {
-        guard let taken = value else { preconditionFailure("what is moved is taken once") }
-        value = nil
+        guard let taken = value.take() else { preconditionFailure("what is moved is taken once") }
         return taken
     }
 }

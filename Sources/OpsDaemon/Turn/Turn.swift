@@ -19,6 +19,13 @@ struct Turn {
     /// Facts of this turn that would not be reported again if the commit fails.
     var facts: [Event] = []
 
+    /// Makes it the next turn. The array of submissions is used again: to free and allocate it in each turn costs as much
+    /// as to store some of them.
+    mutating func clear() {
+        submissions.removeAll(keepingCapacity: submissions.capacity <= 256)
+        self = Turn(submissions: submissions)
+    }
+
     /// True if the scheduler may know something that is not stored yet.
     var isAheadOfStore: Bool { hasEvents || hasPatientEvents }
 }

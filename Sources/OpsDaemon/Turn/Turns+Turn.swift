@@ -181,10 +181,10 @@ extension Turns {
     /// Commits the results of the turn, and lets them take effect.
     func store(_ transition: Transition, _ send: () -> Void) throws(StoreError) {
         if turn.isAheadOfStore, outage == nil { try commit(transition) }
-        let turn = self.turn
-        self.turn = Turn()
+        let answers = turn.afterwards
+        turn.clear()
         host.publish(transition) {
-            for answer in turn.afterwards { answer(true) }
+            for answer in answers { answer(true) }
             send()
         }
     }

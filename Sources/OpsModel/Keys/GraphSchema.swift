@@ -88,8 +88,8 @@ public enum GraphSchema {
 
     /// Returns the schema of a key that may also be null, which means that it is absent.
     private static func orNull(_ schema: String, _ about: String) -> String {
-        let text = about.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-        return #"{"description": "\#(text)", "anyOf": [\#(schema), {"type": "null"}]}"#
+        let text = about.flatMap { $0 == "\\" || $0 == "\"" ? ["\\", $0] : [$0] }
+        return #"{"description": "\#(String(text))", "anyOf": [\#(schema), {"type": "null"}]}"#
     }
 
     private static func hasValue(_ key: String) -> String {

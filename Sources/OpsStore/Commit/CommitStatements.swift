@@ -64,7 +64,8 @@ struct SubmissionStatements {
 
 /// Statements for changes of one operation.
 struct OperationStatements {
-    let becameReady, becamePending, started, submitted, startedGroup, ran, retrying, finished, reopened, hold,
+    let becameReady, becamePending, started, submitted, startedGroup, timeoutMoved, ran, retrying, finished, reopened,
+        hold,
         freeze: Statement
     let setPriority, setQueue, setPolicy, setCommand, setCategories, setNote, insertResolution, deleteResolution,
         nameAndOutcome: Statement
@@ -84,7 +85,9 @@ struct OperationStatements {
             """
             UPDATE operation SET state = 2, attempt = ?2, run = ?3, \(Self.due), notBefore = NULL WHERE id = ?1
             """)
-        startedGroup = try make("UPDATE operation SET state = 2, run = ?2, startedAt = ?3 WHERE id = ?1")
+        startedGroup = try make(
+            "UPDATE operation SET state = 2, run = ?2, startedAt = ?3, timeout = NULL WHERE id = ?1")
+        timeoutMoved = try make("UPDATE operation SET timeout = ?2 WHERE id = ?1")
         ran = try make(
             """
             UPDATE operation SET

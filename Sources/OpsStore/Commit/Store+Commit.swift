@@ -98,16 +98,22 @@ extension Store {
         case .slotFreed(let attempt):
             try writeAttempts()
             try update(statements.attempt.slotFreed, attempt.operation, Int64(attempt.number))
-        case .timeoutMoved(let attempt, let remaining):
-            try writeAttempts()
-            try update(
-                statements.attempt.timeoutMoved, attempt.operation, Int64(attempt.number), remaining.nanoseconds)
+        case .timeoutMoved(let attempt, let remaining): try moveTimeout(of: attempt, remaining)
         case .edgeAdded, .edgeRemoved, .observerOwed, .observed: try applyEdge(change)
         case .queueSet, .queueExecutorSet, .queueFairnessSet, .slotTimeUsed, .queueRemoved, .categorySet, .rateStarted,
             .graphSuspended,
             .daemonSuspended, .workersSet:
             try applySetting(change)
         }
+    }
+
+    private func moveTimeout(of attempt: AttemptID, _ remaining: TimeSpan) throws(StoreError) {
+        // A group has no attempt.
+        if attempt.number == 0 {
+            return try update(statements.operation.timeoutMoved, attempt.operation, remaining.nanoseconds)
+        }
+        try writeAttempts()
+        try update(statements.attempt.timeoutMoved, attempt.operation, Int64(attempt.number), remaining.nanoseconds)
     }
 
     /// Stores a change of edges, or of observers that must run.

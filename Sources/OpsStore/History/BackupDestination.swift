@@ -10,7 +10,7 @@ struct BackupDestination {
     let path: String
     private let database: String
 
-    /// `replacesAnything`: any present file may be replaced, and not only an earlier copy.
+    /// `replacesAnything`: any present file but a device may be replaced, and not only an earlier copy.
     init(_ wanted: String, of database: String, replacesAnything: Bool) throws(BackupRefusal) {
         let slash = wanted.lastIndex(of: "/") ?? wanted.startIndex
         let name = wanted[slash...].drop { $0 == "/" }
@@ -22,6 +22,9 @@ struct BackupDestination {
         path = (directory == "/" ? "" : directory) + "/" + name
         try refuseStateDirectory(around: directory)
         try refuseUse()
+        if FileIdentity(path, followsLink: false)?.isDevice == true {
+            throw BackupRefusal(description: "\(path) is a device, which no copy replaces; name a file")
+        }
         if !replacesAnything { try refuseOthers() }
     }
 
@@ -104,6 +107,7 @@ private struct FileIdentity: Equatable {
     private let inode: ino_t
     let size: Int64
     let isRegular: Bool
+    let isDevice: Bool
 
     /// Nil if there is no file.
     init?(_ path: String, followsLink: Bool = true) {
@@ -113,6 +117,7 @@ private struct FileIdentity: Equatable {
         inode = status.st_ino
         size = Int64(status.st_size)
         isRegular = status.st_mode & S_IFMT == S_IFREG
+        isDevice = [S_IFCHR, S_IFBLK].contains(status.st_mode & S_IFMT)
     }
 
     static func == (one: FileIdentity, other: FileIdentity) -> Bool {

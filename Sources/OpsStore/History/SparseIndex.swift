@@ -39,14 +39,13 @@ enum SparseIndex: Hashable, Sendable {
         }
     }
 
-    /// Query of the next operation in the index from ?1 on. It contains the condition of the partial index, which
-    /// SQLite does not derive by itself.
+    /// Query of the next operation in the index from ?1 on. SQLite must see that the condition of the partial index holds:
+    /// an outcome is one of its terms, but a state needs it word for word.
     func sql(_ order: SelectionCursor.Order) -> String {
         let index: String
         switch self {
         case .unfinished(let state): index = "operationUnfinished WHERE state = \(state.stored) AND state < 3"
-        case .unsuccessful(let outcome):
-            index = "operationUnsuccessful WHERE outcome = \(outcome.stored) AND outcome IN (1, 2, 5)"
+        case .unsuccessful(let outcome): index = "operationUnsuccessful WHERE outcome = \(outcome.stored)"
         }
         let end = order == .oldestFirst ? "id >= ?1 ORDER BY id" : "id <= ?1 ORDER BY id DESC"
         return "SELECT id FROM operation INDEXED BY \(index) AND \(end) LIMIT 1"

@@ -17,7 +17,7 @@ struct RunningRows {
             """)
         resolutions = try database.prepare(
             "SELECT outcome, \(CauseRow.columns), \"by\" <> '' FROM ending WHERE operation = ?1")
-        starts = try database.prepare("SELECT startedAt FROM operation WHERE id = ?1")
+        starts = try database.prepare("SELECT startedAt, timeout FROM operation WHERE id = ?1")
     }
 
     /// Returns nil for a group without a timeout whose end is not decided: it has no attempt.
@@ -26,9 +26,13 @@ struct RunningRows {
         if row.flags.contains(.group) {
             let hasTimeout = row.policy.map { policies[Int($0)].timeout != nil } ?? false
             guard resolution != nil || hasTimeout else { return nil }
+            starts.bind(1, row.id.rawValue)
+            defer { starts.reset() }
+            let isFound = try starts.step()
             return Snapshot.Running(
                 attempt: AttemptID(row.id, 0), slot: nil, runner: "", boot: "",
-                startedAt: Moment(monotonic: .zero, wall: try startedAt(row.id)), resolution: resolution)
+                startedAt: Moment(monotonic: .zero, wall: isFound ? starts.time(0) : .zero), resolution: resolution,
+                timeoutRemaining: isFound ? starts.optionalTime(1) : nil)
         }
         attempts.bind(1, row.id.rawValue)
         attempts.bind(2, row.attempt)
@@ -49,12 +53,6 @@ struct RunningRows {
             }
         }
         return running
-    }
-
-    private func startedAt(_ id: OperationID) throws(StoreError) -> WallInstant {
-        starts.bind(1, id.rawValue)
-        defer { starts.reset() }
-        return try starts.step() ? starts.time(0) : .zero
     }
 
     private var process: LaunchedProcess? {

@@ -42,10 +42,16 @@ public enum NameSyntax {
 
     /// Returns why a text cannot be an environment variable of a process, as execve(2) takes it.
     public static func complaint(aboutVariable name: String, value: String) -> String? {
-        if name.isEmpty || name.utf8.contains(UInt8(ascii: "=")) || name.utf8.contains(0) {
+        if name.isEmpty || contains(UInt8(ascii: "="), in: name) || contains(0, in: name) {
             return "not the name of a variable"
         }
-        return value.utf8.contains(0) ? "must not contain a NUL" : nil
+        return contains(0, in: value) ? "must not contain a NUL" : nil
+    }
+
+    /// Returns whether a text contains a byte. Each submission checks its whole environment; to read the bytes in place is
+    /// several times as fast as to read them one at a time.
+    private static func contains(_ byte: UInt8, in text: String) -> Bool {
+        text.utf8.withContiguousStorageIfAvailable { $0.contains(byte) } ?? text.utf8.contains(byte)
     }
 
     /// Returns true if a text can be the name of a queue or a category.

@@ -9,7 +9,7 @@ enum SuspendVerb {
         forms: ["[SELECTION] [--freeze]"],
         about: [
             "Without a selection it suspends the whole daemon; with only --graph or --queue, that graph or queue; otherwise the "
-                + "selected operations.",
+                + "selected operations. Nothing in a suspended group starts, not even operations that are added later.",
             "Running operations continue unless they are frozen. Frozen operations keep their workers and categories, and "
                 + "their timeouts are paused. Suspensions survive restarts.",
         ],

@@ -310,7 +310,7 @@ class Methods:
     def suspend(self, *, selection: Selection | None = None, freeze: bool | None = None) -> SuspendReply:
         """Suspends operations, so that they do not start; "freeze" also stops the processes of executing ones.
         Without a selection: the whole daemon. A selection of only a graph or a queue suspends that as a
-        whole, with later operations too.
+        whole, with later operations too. Nothing below a suspended group starts.
         """
         return self._call("Suspend", {
             "selection": None if selection is None else selection.to_json(),
@@ -876,7 +876,7 @@ class AsyncMethods:
     async def suspend(self, *, selection: Selection | None = None, freeze: bool | None = None) -> SuspendReply:
         """Suspends operations, so that they do not start; "freeze" also stops the processes of executing ones.
         Without a selection: the whole daemon. A selection of only a graph or a queue suspends that as a
-        whole, with later operations too.
+        whole, with later operations too. Nothing below a suspended group starts.
         """
         return await self._call("Suspend", {
             "selection": None if selection is None else selection.to_json(),
