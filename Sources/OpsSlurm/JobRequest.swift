@@ -84,18 +84,3 @@ public enum ClusterLimits {
         return value.flatMap { Int($0) }.map { max($0 - 1, 1) }
     }
 }
-
-/// States of the nodes of a cluster.
-public enum NodeStates {
-    public static let command = ["sinfo", "--all", "-h", "-N", "-o", "%t"]
-
-    /// Without `comp`: a node that was completing a job is shown so, too, while a controller that has just started has not
-    /// heard of it.
-    private static let up: Set<String> = ["idle", "alloc", "mix", "resv", "plnd", "idle~", "maint"]
-
-    /// Returns whether all nodes answer and take jobs, according to the output of the command.
-    public static func areAllUp(_ output: String) -> Bool {
-        let states = output.split(separator: "\n").map { String($0.filter { !$0.isWhitespace }) }
-        return !states.isEmpty && states.allSatisfy(up.contains)
-    }
-}

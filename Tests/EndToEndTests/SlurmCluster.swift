@@ -15,7 +15,7 @@ final class SlurmCluster {
         machine = try Machine(start: false)
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("FakeSlurm/slurm").path
-        for name in ["sbatch", "squeue", "scontrol", "scancel", "sinfo"] {
+        for name in ["sbatch", "squeue", "scontrol", "scancel"] {
             try FileManager.default.copyItem(atPath: source, toPath: "\(directory.path)/\(name)")
         }
         chmod(directory.path, 0o777)

@@ -29,7 +29,7 @@ import Testing
 
     @Test func `a request that no node can fulfil now is submitted`() throws {
         let cluster = try SlurmCluster()
-        try cluster.write("down*\n", to: "nodes")
+        try cluster.write("DOWN\n", to: "nodes")
         #expect(try cluster.finish(try cluster.submit("--", "true"))["outcome"] as? String == "succeeded")
     }
 

@@ -91,13 +91,6 @@ import Testing
         #expect(ClusterLimits.mostTasks("") == nil)
     }
 
-    @Test func `nodes count as up only while all of them respond`() {
-        #expect(NodeStates.areAllUp("idle\nmix \n"))
-        for text in ["", "idle\ndown*\n", "idle*\n", "drain\n", "unk*\n", "idle\ncomp\n"] {
-            #expect(!NodeStates.areAllUp(text))
-        }
-    }
-
     @Test func `a request to the node is read as it was written`() {
         var request = StepRequest()
         #expect(StepRequest(request.bytes) == request)

@@ -319,6 +319,9 @@ class Torture:
             print(f"slurm-torture: sbatch has lied {len(file.readlines())} times")
         for text in wrong[:40]:
             print(f"slurm-torture: WRONG: {text}", file=sys.stderr)
+        if wrong:
+            logs = [f"{HOME}/state/executor-cluster.log", f"{DIRECTORY}/log/slurmctld.log"]
+            subprocess.run(["tail", "-n", "200", *logs], stdout=sys.stderr)
         return 1 if wrong else 0
 
     def leftovers(self):
