@@ -170,14 +170,14 @@ extension Scheduler {
         let needs = registry.resolve(categories.needs(of: table[operation].categories), under: table[operation].parent)
         for (need, use) in zip(needs, categories.uses(of: table[operation].categories)) {
             let category = categories[need.category]
-            if !category.fits(need.mode, need.units) {
+            if !category.room.fits(need.mode, need.units) {
                 let line = waiting(for: need.category)
                 let position = line.firstIndex(of: table[operation].operationID).map { $0 + 1 } ?? line.count + 1
                 reasons.append(
                     Reason(
                         kind: .category, ids: registry.holders(of: need.category),
                         detail: .category(
-                            name: use.name, wanted: use, capacity: category.capacity, position: position)))
+                            name: use.name, wanted: use, capacity: category.room.capacity, position: position)))
             } else if let reserver = reserver(of: need, against: table[operation].key) {
                 reasons.append(
                     Reason(

@@ -103,7 +103,7 @@ extension Scheduler {
             else { continue }
             // The scopes have the order of what the group holds.
             let scope = groups[group].scopes[position].scope
-            categories[scope].capacity = max(1, categories[category].capacity)
+            categories[scope].room.capacity = max(1, categories[category].room.capacity)
             let units = categories[category].units
             categories[scope].setUnits(units?.names ?? [], share: units?.share ?? 1)
             invalidateClaim(on: scope)

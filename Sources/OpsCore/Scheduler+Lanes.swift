@@ -126,7 +126,7 @@ extension Scheduler {
         var bestKey = UInt64.max
         for i in categories[category].parked.indices where categories[category].parked[i].isGroup == groups {
             let (mode, units) = (categories[category].parked[i].mode, categories[category].parked[i].units)
-            guard categories[category].fits(mode, units),
+            guard categories[category].room.fits(mode, units),
                 let key = lanes.firstKey(of: &registry.categories[category].parked[i].heap, at: .category(category)),
                 key < bestKey
             else { continue }

@@ -32,7 +32,7 @@ extension Scheduler {
             passed.reserveCapacity(32)
             categories[need.category].lanes.forEach(below: key) { entry in
                 let other = lanes[entry.lane].needs[Int(entry.need)]
-                if !categories[need.category].fit(other, beside: need), lacksRoom(entry.lane),
+                if !categories[need.category].room.fit(other, beside: need), lacksRoom(entry.lane),
                     waitsForCategoriesAlone(entry.lane)
                 {
                     passed.append(entry.lane)
@@ -67,7 +67,7 @@ extension Scheduler {
     }
 
     private func lacksRoom(_ lane: LaneIndex) -> Bool {
-        lanes[lane].needs.contains { !categories[$0.category].fits($0.mode, $0.units) }
+        lanes[lane].needs.contains { !categories[$0.category].room.fits($0.mode, $0.units) }
     }
 
     /// Returns whether nothing but categories keeps the members of a lane from starting. A group that yields
@@ -131,7 +131,7 @@ extension Scheduler {
             else {
                 continue
             }
-            if !categories[need.category].fit(need, beside: other) { return operation }
+            if !categories[need.category].room.fit(need, beside: other) { return operation }
         }
         return nil
     }
@@ -145,7 +145,12 @@ extension Scheduler {
         guard let need = needs.first(where: { reserver(of: $0, against: key) != nil }) else { return nil }
         let awaited = endsAwaitedByReservers()
         if awaited.isEmpty { return .category(need.category) }
-        return WaitView(registry).reach(awaited).contains(.start(operation)) ? nil : .reservations
+        return isReached(operation, from: awaited) ? nil : .reservations
+    }
+
+    /// Not inlined: this copies the registry, which the optimizer would do before any test of the caller.
+    @inline(never) private func isReached(_ operation: OperationIndex, from awaited: [WaitNode]) -> Bool {
+        WaitView(registry).reach(awaited).contains(.start(operation))
     }
 
     /// Returns the ends of groups and producers that hold a category which an operation with a reservation needs: only
@@ -157,7 +162,7 @@ extension Scheduler {
             for reserver in categories[category].reservations {
                 guard let lane = lane(of: reserver), waitsForCategoriesAlone(lane) else { continue }
                 for need in lanes[lane].needs
-                where !categories[need.category].fits(need.mode, need.units) {
+                where !categories[need.category].room.fits(need.mode, need.units) {
                     result += categories[need.category].longHolders.map { .end($0) }
                 }
             }
@@ -195,25 +200,5 @@ extension Scheduler {
             wake(.category(category))
         }
         return true
-    }
-}
-
-extension Category {
-    /// Returns whether two needs have room together, beside the present holders.
-    func fit(_ a: Need, beside b: Need) -> Bool {
-        switch (a.mode, b.mode) {
-        case (.shared, .shared): return true
-        case (.units, .units): return a.units <= freeUnits - b.units
-        default: return false
-        }
-    }
-
-    /// Returns whether two needs can be held at once when nothing else is.
-    func canShare(_ a: Need, _ b: Need) -> Bool {
-        switch (a.mode, b.mode) {
-        case (.shared, .shared): return true
-        case (.units, .units): return a.units <= capacity - b.units
-        default: return false
-        }
     }
 }

@@ -184,7 +184,7 @@ extension Scheduler {
             let need = lanes[entry.lane].needs[Int(entry.need)]
             let effective = OperationRow.effective(ofKey: entry.key)
             guard effective > claim else { return false }
-            guard categories[category].fits(need.mode, need.units) else {
+            guard categories[category].room.fits(need.mode, need.units) else {
                 claim = effective
                 return false
             }

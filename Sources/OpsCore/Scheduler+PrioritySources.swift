@@ -151,7 +151,7 @@ extension Scheduler {
         var continues = true
         categories[category].lanes.forEach(below: bound) { entry in
             let need = lanes[entry.lane].needs[Int(entry.need)]
-            guard continues, !categories[category].fits(need.mode, need.units) else { return continues }
+            guard continues, !categories[category].room.fits(need.mode, need.units) else { return continues }
             // The first member of a lane is usually enough.
             if let first = lanes[entry.lane].members.first { continues = body(.start(first.operation)) }
             guard continues else { return false }

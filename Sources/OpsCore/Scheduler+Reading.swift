@@ -106,7 +106,7 @@ extension Scheduler {
 
     private func standing(of category: CategoryIndex, heldBy holders: [OperationID]) -> CategoryStanding {
         CategoryStanding(
-            name: categories[category].name, capacity: categories[category].capacity,
+            name: categories[category].name, capacity: categories[category].room.capacity,
             holders: Array(holders.sorted().prefix(Limits.named)),
             waiting: Array(waiting(for: category).prefix(Limits.named)), settings: categories[category].settings,
             units: unitStandings(of: category))
@@ -160,7 +160,7 @@ extension Scheduler {
             let lane = entry.lane
             let need = lanes[lane].needs[Int(entry.need)]
             let isExhausted = categories[category].rate?.hasRoom(at: now) == false
-            guard isExhausted || !categories[category].fits(need.mode, need.units) else { continue }
+            guard isExhausted || !categories[category].room.fits(need.mode, need.units) else { continue }
             result += members(of: lane, below: .max).map { table[$0].key }
         }
         return result.sorted().map(OperationRow.id(ofKey:))

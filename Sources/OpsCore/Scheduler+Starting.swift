@@ -59,7 +59,7 @@ extension Scheduler {
         if let group = lanes[lane].group, !key.isGroup, !groups[group].hasRoom { return .group(group) }
         if let executor = key.executor, !executors[executor].hasRoom { return .executor(executor) }
         if let category = exhaustedRate(of: lanes[lane].needs) { return .rate(category) }
-        for need in lanes[lane].needs where !categories[need.category].fits(need.mode, need.units) {
+        for need in lanes[lane].needs where !categories[need.category].room.fits(need.mode, need.units) {
             return .category(need.category)
         }
         return reservationInWay(operation, lanes[lane].needs)
@@ -151,13 +151,13 @@ extension Scheduler {
     }
 
     mutating func acquire(_ needs: [Need]) {
-        for need in needs { categories[need.category].acquire(need.mode, units: need.units) }
+        for need in needs { categories[need.category].room.acquire(need.mode, units: need.units) }
         for need in needs { invalidateClaim(on: need.category) }
     }
 
     mutating func release(_ needs: [Need], assigned: [Assignment]) {
         for assignment in assigned { categories[assignment.category].release(assignment) }
-        for need in needs { categories[need.category].release(need.mode, units: need.units) }
+        for need in needs { categories[need.category].room.release(need.mode, units: need.units) }
         for need in needs { invalidateClaim(on: need.category) }
         for need in needs { wake(.category(need.category)) }
     }

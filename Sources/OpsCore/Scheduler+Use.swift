@@ -13,10 +13,11 @@ extension Scheduler {
     public var categoryLoads: [CategoryLoad] {
         categories.pool.indices.filter { categories[$0].base == nil }.prefix(Limits.named).map { index in
             let category = categories[index]
-            let whole = max(category.capacity, 1)
+            let whole = max(category.room.capacity, 1)
             return CategoryLoad(
-                name: category.name, capacity: category.capacity,
-                used: category.exclusiveHolders > 0 ? whole : max(category.usedUnits, min(1, category.sharedHolders)),
+                name: category.name, capacity: category.room.capacity,
+                used: category.room.exclusiveHolders > 0
+                    ? whole : max(category.room.usedUnits, min(1, category.room.sharedHolders)),
                 waiting: waitingCount(for: index))
         }.sorted { $0.name < $1.name }
     }
@@ -24,7 +25,7 @@ extension Scheduler {
     private func waitingCount(for category: CategoryIndex) -> Int {
         categories[category].lanes.entries.reduce(0) { count, entry in
             let need = lanes[entry.lane].needs[Int(entry.need)]
-            return categories[category].fits(need.mode, need.units)
+            return categories[category].room.fits(need.mode, need.units)
                 ? count : count + members(of: entry.lane, below: .max).count
         }
     }

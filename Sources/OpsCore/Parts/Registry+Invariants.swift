@@ -62,28 +62,30 @@ extension Registry {
     /// 3. Every category counts the shares of its holders, and they can hold it together.
     private func checkCategories() -> [String] {
         var broken: [String] = []
-        var taken: [CategoryIndex: Category] = [:]
+        var taken: [CategoryIndex: CategoryRoom] = [:]
         var units: [CategoryIndex: [UnitIndex: Int32]] = [:]
         for index in executions.indices {
             for assignment in executions[index].assigned {
                 for unit in assignment.taken { units[assignment.category, default: [:]][unit, default: 0] += 1 }
             }
             for need in executions[index].holding {
-                taken[need.category, default: Category(name: "", capacity: 0)].acquire(need.mode, units: need.units)
+                taken[need.category, default: CategoryRoom(capacity: 0)].acquire(need.mode, units: need.units)
             }
         }
         for category in categories.pool.indices {
-            let (now, held) = (categories[category], taken[category] ?? Category(name: "", capacity: 0))
-            if (now.usedUnits, now.sharedHolders, now.exclusiveHolders)
-                != (held.usedUnits, held.sharedHolders, held.exclusiveHolders)
-            {
+            let now = categories[category]
+            var room = taken[category] ?? CategoryRoom(capacity: 0)
+            room.capacity = now.room.capacity
+            room.isSharedScope = now.room.isSharedScope
+            room.surplus = now.units?.surplus ?? 0
+            if now.room != room {
                 broken.append("3: category \(now.name) counts other holders than it has")
             }
             let unconfirmed = executions.indices.count { executions[$0].unconfirmed.contains(category) }
             broken += now.rate?.checkInvariants(unconfirmed: Int32(unconfirmed)) ?? []
             broken += now.units?.checkInvariants(held: units[category] ?? [:]) ?? []
-            let kinds = [now.usedUnits > 0, now.sharedHolders > 0, now.exclusiveHolders > 0].filter { $0 }.count
-            if kinds > 1 || now.exclusiveHolders > 1 { broken.append("3: category \(now.name) is not exclusive") }
+            let kinds = [room.usedUnits > 0, room.sharedHolders > 0, room.exclusiveHolders > 0].filter { $0 }.count
+            if kinds > 1 || room.exclusiveHolders > 1 { broken.append("3: category \(now.name) is not exclusive") }
         }
         return broken
     }

@@ -98,8 +98,8 @@ extension WaitView {
         }
         guard isAny, need.mode == .units else { return false }
         let category = registry.categories[need.category]
-        return units + Int64(category.usedUnits) - Int64(category.units?.surplus ?? 0)
-            > Int64(max(1, category.capacity))
+        return units + Int64(category.room.usedUnits) - Int64(category.room.surplus)
+            > Int64(max(1, category.room.capacity))
     }
 }
 
@@ -145,7 +145,7 @@ extension Registry {
     func excludes(_ need: Need, _ operation: OperationIndex, in rows: some OperationRows) -> Bool {
         guard isUnfinished(operation, in: rows), rows[operation].state != .executing else { return false }
         return presentNeeds(of: operation, in: rows).contains {
-            $0.category == need.category && !categories[need.category].canShare($0, need)
+            $0.category == need.category && !categories[need.category].room.canShare($0, need)
         }
     }
 
@@ -153,7 +153,7 @@ extension Registry {
     func excludes(_ need: Need, holder: OperationIndex, in rows: some OperationRows) -> Bool {
         guard let execution = rows[holder].execution else { return false }
         let held = executions[execution].holding.first { $0.category == need.category }
-        return held.map { !categories[need.category].canShare(need, $0) } ?? false
+        return held.map { !categories[need.category].room.canShare(need, $0) } ?? false
     }
 
     /// Returns the needs of an operation without those that it will have of a group that has not started.

@@ -134,7 +134,7 @@ extension WaitView {
     /// the category.
     private func uses(of operation: OperationIndex) -> [DeadlockProblem.Use] {
         needs(of: operation).map { need in
-            var (domain, capacity) = (OperationIndex?.none, registry.categories[need.category].capacity)
+            var (domain, capacity) = (OperationIndex?.none, registry.categories[need.category].room.capacity)
             for ancestor in rows.enclosing(operation) {
                 guard let held = needs(of: ancestor).first(where: { $0.category == need.category }) else { continue }
                 domain = ancestor

@@ -9,9 +9,9 @@ struct Need: Equatable, Codable {
 /// holds is a category of its own (a *scope*).
 struct Category: Codable {
     var name: String
-    var capacity: Int32
+    var room: CategoryRoom
     /// Its named units, also those that drain; nil for a category that only counts.
-    var units: UnitTable?
+    var units: UnitTable? { didSet { room.surplus = units?.surplus ?? 0 } }
     /// Second variable that names the assigned units to a process.
     var export: String?
     /// Its latest starts, if a rate limits them.
@@ -26,11 +26,6 @@ struct Category: Codable {
     var users: Int32 = 0
     /// For a scope: the category that users know.
     var base: CategoryIndex?
-    /// A scope that its group holds shared: only shared holders, and any number of them.
-    var isSharedScope = false
-    var usedUnits: Int32 = 0
-    var sharedHolders: Int32 = 0
-    var exclusiveHolders: Int32 = 0
     /// Lanes that wait here, by what they need.
     var parked: [Parking] = []
     var parkedCount = 0
@@ -52,39 +47,16 @@ struct Category: Codable {
         var heap = LaneHeap()
     }
 
-    /// Units that may be acquired. Units that drain are not in the capacity, so their holders use up none of it.
-    var freeUnits: Int32 { capacity - usedUnits + (units?.surplus ?? 0) }
+    init(name: String, capacity: Int32) {
+        self.name = name
+        room = CategoryRoom(capacity: capacity)
+    }
 
     var settings: CategorySettings {
         let named = units.flatMap { $0.isNamed ? $0 : nil }
         return CategorySettings(
-            name: name, capacity: capacity, units: named?.names ?? [], share: named?.share ?? 1, export: export,
+            name: name, capacity: room.capacity, units: named?.names ?? [], share: named?.share ?? 1, export: export,
             rate: rate?.rate)
-    }
-
-    func fits(_ mode: CategoryUse.Mode, _ units: Int32) -> Bool {
-        if isSharedScope { return mode == .shared }
-        switch mode {
-        case .exclusive: return capacity > 0 && usedUnits == 0 && sharedHolders == 0 && exclusiveHolders == 0
-        case .shared: return capacity > 0 && usedUnits == 0 && exclusiveHolders == 0
-        case .units: return sharedHolders == 0 && exclusiveHolders == 0 && units <= freeUnits
-        }
-    }
-
-    mutating func acquire(_ mode: CategoryUse.Mode, units: Int32) {
-        switch mode {
-        case .exclusive: exclusiveHolders += 1
-        case .shared: sharedHolders += 1
-        case .units: usedUnits += units
-        }
-    }
-
-    mutating func release(_ mode: CategoryUse.Mode, units: Int32) {
-        switch mode {
-        case .exclusive: exclusiveHolders -= 1
-        case .shared: sharedHolders -= 1
-        case .units: usedUnits -= units
-        }
     }
 }
 
@@ -95,7 +67,7 @@ extension Category {
         units?.setList(names, share: share)
         // Units that drain are remembered after their names have gone: they may be named again.
         if names.isEmpty, units?.hasHolders == false { units = nil }
-        if !names.isEmpty { capacity = units?.capacity ?? capacity }
+        if !names.isEmpty { room.capacity = units?.capacity ?? room.capacity }
     }
 
     /// Assigns units to an operation that acquires its share; nil if they have no names.
@@ -137,7 +109,7 @@ struct CategoryTable: Codable {
     }
 
     func find(_ name: String) -> CategoryIndex? { index[name] }
-    func capacity(of name: String) -> Int32 { find(name).map { pool[$0].capacity } ?? 1 }
+    func capacity(of name: String) -> Int32 { find(name).map { pool[$0].room.capacity } ?? 1 }
     func uses(of set: CategorySetIndex?) -> [CategoryUse] { set.map { sets[$0] } ?? [] }
     func needs(of set: CategorySetIndex?) -> [Need] { set.map { needs[$0.offset] } ?? [] }
 
@@ -166,7 +138,7 @@ struct CategoryTable: Codable {
 
     mutating func set(_ settings: CategorySettings) -> CategoryIndex {
         let category = named(settings.name)
-        pool[category].capacity = settings.capacity
+        pool[category].room.capacity = settings.capacity
         pool[category].export = settings.export
         pool[category].setUnits(settings.units, share: settings.share)
         pool[category].isSet = true
@@ -193,9 +165,9 @@ struct CategoryTable: Codable {
     mutating func addScope(of need: Need, _ assignment: Assignment?, base: CategoryIndex) -> CategoryIndex {
         var scope = Category(name: pool[base].name, capacity: need.units)
         scope.base = base
-        scope.isSharedScope = need.mode == .shared || pool[need.category].isSharedScope
+        scope.room.isSharedScope = need.mode == .shared || pool[need.category].room.isSharedScope
         if need.mode == .exclusive {
-            scope.capacity = max(1, pool[need.category].capacity)
+            scope.room.capacity = max(1, pool[need.category].room.capacity)
             scope.units = pool[need.category].units.map { UnitTable($0.names, share: $0.share) }
         } else {
             scope.units = assignment.map { UnitTable($0.names) }

@@ -9,40 +9,40 @@ struct CategoryModelTests {
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func `a use fits if the holders leave room for it`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        var category = Category(name: "a", capacity: 4)
+        var room = CategoryRoom(capacity: 4)
         var holders: [(mode: CategoryUse.Mode, units: Int32)] = []
         for _ in 0..<400 {
-            if random.chance(5) { category.capacity = Int32(random.below(6)) }
+            if random.chance(5) { room.capacity = Int32(random.below(6)) }
             let (mode, units) = (random.pick(CategoryUse.Mode.allCases), Int32(1 + random.below(3)))
             let used = holders.reduce(0) { $0 + ($1.mode == .units ? $1.units : 0) }
             let areShared = holders.allSatisfy { $0.mode == .shared }
             let fits =
                 switch mode {
-                case .exclusive: holders.isEmpty && category.capacity > 0
-                case .shared: areShared && category.capacity > 0
-                case .units: holders.allSatisfy { $0.mode == .units } && used + units <= category.capacity
+                case .exclusive: holders.isEmpty && room.capacity > 0
+                case .shared: areShared && room.capacity > 0
+                case .units: holders.allSatisfy { $0.mode == .units } && used + units <= room.capacity
                 }
-            #expect(category.fits(mode, units) == fits)
+            #expect(room.fits(mode, units) == fits)
             if fits, random.chance(70) {
-                category.acquire(mode, units: units)
+                room.acquire(mode, units: units)
                 holders.append((mode, units))
             } else if !holders.isEmpty, random.chance(60) {
                 let gone = holders.remove(at: random.below(holders.count))
-                category.release(gone.mode, units: gone.units)
+                room.release(gone.mode, units: gone.units)
             }
             let both = (Need(category: any, mode: mode, units: units), Need(category: any, mode: .units, units: 2))
-            #expect(category.canShare(both.0, both.1) == (mode == .units && units + 2 <= category.capacity))
-            let left = category.capacity - category.usedUnits
-            #expect(category.fit(both.0, beside: both.1) == (mode == .units && units + 2 <= left))
+            #expect(room.canShare(both.0, both.1) == (mode == .units && units + 2 <= room.capacity))
+            let left = room.capacity - room.usedUnits
+            #expect(room.fit(both.0, beside: both.1) == (mode == .units && units + 2 <= left))
         }
         let shared = Need(category: any, mode: .shared, units: 1)
-        #expect(category.canShare(shared, shared) && category.fit(shared, beside: shared))
+        #expect(room.canShare(shared, shared) && room.fit(shared, beside: shared))
     }
 
     private let any = CategoryIndex(rawValue: 0)
 
     @Test func `a group that shares a category lends it to any number of sharers and to nobody else`() {
-        var scope = Category(name: "a", capacity: 1)
+        var scope = CategoryRoom(capacity: 1)
         scope.isSharedScope = true
         for _ in 0..<3 {
             #expect(scope.fits(.shared, 1) && !scope.fits(.exclusive, 1) && !scope.fits(.units, 1))
