@@ -2,6 +2,7 @@
 #include "ops_kernel.h"
 #include "ops_spawn.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -331,14 +332,33 @@ int ops_has_flag_attribute(const char *path, const char *name) {
     return getxattr(path, name, value, sizeof value) == 1 && value[0] == '1';
 }
 
-int ops_open_entry(int directory, const char *name) {
+static int open_entry(int directory, const char *name, int flags) {
     struct open_how how = {
-        .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+        .flags = (uint64_t)(flags | O_NOFOLLOW | O_CLOEXEC),
         .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH,
     };
     int entry = (int)syscall(SYS_openat2, directory, name, &how, sizeof how);
     // Linux before 5.6 cannot tell where a file system begins.
     return entry < 0 && errno == ENOSYS ? openat(directory, name, (int)how.flags) : entry;
+}
+
+int ops_open_entry(int directory, const char *name) { return open_entry(directory, name, O_PATH); }
+
+int ops_open_subdirectory(int directory, const char *name) {
+    return open_entry(directory, name, O_RDONLY | O_DIRECTORY);
+}
+
+int ops_has_entries(int directory) {
+    _Alignas(struct dirent64) char buffer[2048];
+    for (;;) {
+        ssize_t count = getdents64(directory, buffer, sizeof buffer);
+        if (count <= 0) return (int)count;
+        const struct dirent64 *entry;
+        for (ssize_t at = 0; at < count; at += entry->d_reclen) {
+            entry = (const struct dirent64 *)(buffer + at);
+            if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) return 1;
+        }
+    }
 }
 
 int ops_open_reference(const char *path) {

@@ -33,6 +33,23 @@ import Testing
         #expect(try UnusedDirectory.isUnused(path))
         #expect(chmod(path, 0o500) == 0)
         #expect(try !UnusedDirectory.isUnused(path))
+        #expect(chmod(path, 0) == 0)
+        #expect(try !UnusedDirectory.isUnused(path))
+    }
+
+    @Test func `what stands in the place of a directory is not taken for an unused one`() throws {
+        let scratch = TemporaryDirectory()
+        let path = scratch.path + "/outputs"
+        #expect(try !UnusedDirectory.isUnused(path), "nothing is there")
+        try UnusedDirectory.make(scratch.path + "/other", owner: nil)
+        #expect(symlink("other", path) == 0)
+        #expect(try !UnusedDirectory.isUnused(path))
+        try Files.remove(path)
+        try Files.replace(path, with: [1], mode: 0o700)
+        #expect(try !UnusedDirectory.isUnused(path))
+        try Files.remove(path)
+        #expect(mkfifo(path, 0o700) == 0)
+        #expect(try !UnusedDirectory.isUnused(path), "nobody writes to it, and nobody waits for that")
     }
 
     @Test func `replacing a file leaves no other file behind`() throws {

@@ -90,16 +90,48 @@ struct DirectoryListing: ~Copyable {
 extension DirectoryEntry {
     /// Opens the entry at a path, whose directories above it are ours; `nil`: nothing is there.
     static func open(_ path: String) throws(SystemError) -> DirectoryEntry? {
+        guard let directory = try parent(of: path) else { return nil }
+        return try open(name(of: path), in: directory.rawValue)
+    }
+
+    fileprivate static func parent(of path: String) throws(SystemError) -> Descriptor? {
         let slash = path.lastIndex(of: "/")
         let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
-        let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
-        let number = unsafe Glibc.open(parent, flags)
-        guard number >= 0 else {
-            if errno == ENOENT { return nil }
-            throw .last("open directory \(parent)")
+        let number = unsafe Glibc.open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        if number >= 0 { return Descriptor(owning: number) }
+        if errno == ENOENT { return nil }
+        throw .last("open directory \(parent)")
+    }
+
+    fileprivate static func name(of path: String) -> [CChar] {
+        Array((path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path).utf8CString)
+    }
+}
+
+extension DirectoryListing {
+    /// Opens the directory at a path, whose directories above it are ours, as an entry is opened; `nil`: nothing is there.
+    static func open(_ path: String) throws(SystemError) -> DirectoryListing? {
+        guard let directory = try DirectoryEntry.parent(of: path) else { return nil }
+        let number = unsafe ops_open_subdirectory(directory.rawValue, DirectoryEntry.name(of: path))
+        if number >= 0 { return DirectoryListing(directory: Descriptor(owning: number)) }
+        if errno == ENOENT { return nil }
+        throw .last("open directory \(path)")
+    }
+
+    var status: stat {
+        borrowing get throws(SystemError) {
+            var status = stat()
+            let number = directory.rawValue
+            try retrying("examine a directory") { unsafe fstat(number, &status) }
+            return status
         }
-        let above = Descriptor(owning: number)
-        return try open(Array(name.utf8CString), in: above.rawValue)
+    }
+
+    /// True if the directory has no entries. Its names must not have been read before.
+    var isEmpty: Bool {
+        borrowing get throws(SystemError) {
+            let number = directory.rawValue
+            return try retrying("read directory") { ops_has_entries(number) } == 0
+        }
     }
 }

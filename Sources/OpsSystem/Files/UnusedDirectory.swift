@@ -29,12 +29,12 @@ public enum UnusedDirectory {
     ///
     /// A copy with all attributes (`cp -a`) sets any time: the time alone does not show that the directory is empty.
     public static func isUnused(_ path: String) throws(SystemError) -> Bool {
-        let opened: DirectoryEntry?
+        let opened: DirectoryListing?
         do throws(SystemError) {
-            opened = try DirectoryEntry.open(path)
+            opened = try DirectoryListing.open(path)
         } catch {
-            // A file system is mounted there.
-            guard error.errno == EXDEV else { throw error }
+            // A file system is mounted there, it is not a directory any more, or its owner has taken away its rights.
+            guard [EXDEV, ENOTDIR, ELOOP, EACCES].contains(error.errno) else { throw error }
             return false
         }
         guard let directory = opened else { return false }
@@ -42,7 +42,7 @@ public enum UnusedDirectory {
         guard status.st_mtim.tv_sec == mark, status.st_mtim.tv_nsec == 0, status.st_mode & 0o7777 == 0o700 else {
             return false
         }
-        return try directory.list().names(limit: 1).isEmpty
+        return try directory.isEmpty
     }
 }
 
