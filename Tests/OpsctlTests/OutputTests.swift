@@ -5,6 +5,14 @@ import Testing
 @testable import opsctl
 
 @Suite struct OutputTests {
+    @Test(arguments: [
+        ("de_DE.UTF-8", Charset.unicode), ("C.utf8", .unicode), ("en_US.utf-8@euro", .unicode), ("C", .ascii),
+        ("de_DE.ISO-8859-1", .ascii), ("de_DE.ISO-8859-15@utf8", .ascii), ("utf8", .ascii), ("en.", .ascii),
+    ])
+    func `the charset is that of the locale`(locale: String, charset: Charset) {
+        #expect(Charset(locale: locale) == charset)
+    }
+
     @Test func `display widths count terminal cells`() {
         #expect(DisplayWidth.of("abc") == 3)
         #expect(DisplayWidth.of("日本語") == 6)

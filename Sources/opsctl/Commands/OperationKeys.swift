@@ -16,7 +16,8 @@ struct OperationKeys {
     /// Writes the members of the operation's object, except command, name and environment, which the caller writes.
     func write(to text: inout JSONWriter) throws(Failure) {
         if !arguments.hasOptions {
-            text.member(OperationKey.stdin.text, input)
+            // The names of keys take a while: this is the shortest submission.
+            if let input { text.member(OperationKey.stdin.text, input) }
             if let output { try writeOutput(output, to: &text) }
             return
         }
@@ -47,7 +48,7 @@ struct OperationKeys {
             let given = options(key.entry).filter { arguments.has($0) }
             if given.isEmpty {
                 if key == .output, let output { try writeOutput(output, to: &text) }
-                if key == .stdin { text.member(key.text, input) }
+                if key == .stdin, let input { text.member(key.text, input) }
             } else if given.contains(where: { $0.member != nil }) {
                 try write(object: key, given, to: &text)
             } else if given.count > 1, given[0].encoding == .time {

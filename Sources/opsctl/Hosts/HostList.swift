@@ -33,10 +33,10 @@ struct HostList {
     /// Returns the hosts of the command line or the environment. The environment is ignored if the command line names a
     /// local socket, and by a bridge, which is the remote side.
     private static func text(_ arguments: Arguments) -> String? {
-        if arguments.verb.name == BridgeVerb.verb.name || arguments.verb.name == HostVerb.verb.name { return nil }
-        if let given = arguments.text(.host) { return given }
-        guard arguments.text(.socket) == nil, let named = Environment["OPS_HOST"], !named.isEmpty else { return nil }
-        return named
+        let named = Environment["OPS_HOST"].flatMap { $0.isEmpty || arguments.text(.socket) != nil ? nil : $0 }
+        guard let text = arguments.text(.host) ?? named else { return nil }
+        // Most runs name no host, and need not make these verbs.
+        return [BridgeVerb.verb.name, HostVerb.verb.name].contains(arguments.verb.name) ? nil : text
     }
 
     /// Returns the operands for a host: those with the prefix `HOST:`, without it, and those without the prefix of any

@@ -8,10 +8,18 @@ enum Charset: Sendable {
     /// Charset of the locale. If no locale is set, as in a minimal container, the terminal usually shows all
     /// characters.
     static var ofLocale: Charset {
-        let names = ["LC_ALL", "LC_CTYPE", "LANG"].compactMap { Environment[$0] }
-        guard let name = names.first(where: { !$0.isEmpty }) else { return .unicode }
-        let codeset = name.lowercased().split(separator: ".").dropFirst().first ?? ""
-        return codeset.hasPrefix("utf-8") || codeset.hasPrefix("utf8") ? .unicode : .ascii
+        for name in ["LC_ALL", "LC_CTYPE", "LANG"] {
+            if let locale = Environment[name], !locale.isEmpty { return Charset(locale: locale) }
+        }
+        return .unicode
+    }
+
+    /// Charset of a locale such as `de_DE.UTF-8@euro`. Read byte by byte, since each run of opsctl does this.
+    init(locale: String) {
+        let letters = locale.utf8.drop { $0 != UInt8(ascii: ".") }.dropFirst().prefix(5)
+        var codeset: [UInt8] = []
+        for letter in letters where letter != UInt8(ascii: "-") { codeset.append(letter | 0x20) }
+        self = codeset.starts(with: "utf8".utf8) ? .unicode : .ascii
     }
 
     /// ASCII replacements for the symbols, trees and bars of opsctl, one character for each; other characters stay.
