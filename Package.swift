@@ -133,6 +133,7 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(
             name: "transfer-bench", dependencies: ["OpsTransfer", "OpsSystem"], path: "Benchmarks/Transfer",
+            exclude: ["holding_server.py"],
             swiftSettings: strict),
         .executableTarget(
             name: "simulate", dependencies: ["OpsCore", "OpsRecord", "OpsSystem", "OpsTesting"],

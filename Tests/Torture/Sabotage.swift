@@ -39,13 +39,17 @@ extension Faults {
         let names = ["opsd.db", "opsd.db-wal"]
         try victims.stop(SIGKILL)
         for name in names { try replace(kept + name, by: victims.state + "/" + name) }
+        let acknowledged = acknowledgedCount
         try victims.start()
-        rest(1000)
+        // There must be something to forget.
+        for _ in 0..<300 where acknowledgedCount == acknowledged { rest(100) }
         try victims.stop(SIGKILL)
         for name in names { try replace(victims.state + "/" + name, by: kept + name) }
         try victims.start()
         return fault
     }
+
+    private var acknowledgedCount: Int { ledger.read { $0.submissions.values.count { $0.ids != nil } } }
 
     /// Has the effect of a runner that sleeps until the process of a user has started.
     mutating func standStill() -> Fault {
