@@ -62,7 +62,6 @@ extension JobTracker {
         record.mayBeSubmitted = true
         record.job = job
         record.isShared = isShared
-        isHandedDown = false
         isReleaseWanted = false
         phase = .held(since: now.monotonic)
         var effects: [Effect] = [.store(record), .report(.accepted(attempt, job: job))]

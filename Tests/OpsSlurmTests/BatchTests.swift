@@ -14,6 +14,7 @@ import Testing
             (Batch(Self.attempts(12...12)), "12.1"), (Batch(Self.attempts(12...19)), "12-19.1"),
             (Batch(Self.attempts(12...13) + Self.attempts(31...31, number: 2)), "12-13.1,31.2"),
             (Batch(Self.attempts(1...9), pack: 4, fence: 1), "1-9.1:p4:f1"),
+            (Batch(Self.attempts(99_990...100_100)), "99990-100100.1"),
         ]
         for (batch, text) in batches {
             #expect(batch.text == text)
@@ -88,12 +89,20 @@ import Testing
         #expect(rest.contains("--time=1"), "the last task has one attempt")
         #expect(request.test(batches[1], script: ["/s"]).contains("--time=1"))
         #expect(ClusterLimits.mostTasks("A = 1\nMaxArraySize            = 1001\nB = 2\n") == 1000)
+        #expect(
+            ClusterLimits.mostTasks("MaxArraySize = 2\n") == 1 && ClusterLimits.mostTasks("MaxArraySize = 1\n") == 1)
         #expect(ClusterLimits.mostTasks("") == nil)
+        #expect(!words.contains { $0.hasPrefix("--nice") })
     }
 
     @Test func `a request to the node is read as it was written`() {
         var request = StepRequest()
+        #expect(request.bytes.isEmpty)
         #expect(StepRequest(request.bytes) == request)
+        var record = AttemptRecord()
+        #expect(StepRequest(record) == request)
+        record.isFrozen = true
+        #expect(StepRequest(record).isFrozen)
         request.grace = .nanoseconds(5)
         request.isFrozen = true
         request.signal = 10

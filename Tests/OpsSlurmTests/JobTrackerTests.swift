@@ -252,4 +252,58 @@ import Testing
             Self.closed(&tracker, effects, at: 3)
                 == [.exited(Self.attempt, ProcessExit(status: .signal(15), at: Self.at(3)), treeIsGone: true)])
     }
+
+    @Test func `a listing is needed except while sbatch runs and after the end`() {
+        var tracker = Self.tracker()
+        #expect(tracker.needsListing && !tracker.hasStarted)
+        _ = Self.list(&tracker, [], at: 0)
+        #expect(!tracker.needsListing, "sbatch runs")
+        _ = tracker.submitted(.accepted(job: "4711"), now: Self.at(0))
+        #expect(tracker.needsListing)
+        tracker = Self.started()
+        #expect(tracker.needsListing && tracker.hasStarted)
+        _ = tracker.found(start: nil, exit: ExitRecord(status: .code(0), at: .zero), now: Self.at(5))
+        #expect(!tracker.needsListing)
+    }
+
+    @Test func `a start whose job nobody knew is stored with its job before it is reported`() {
+        var tracker = Self.tracker()
+        let start = StartRecord(node: "n1", job: "4711", at: Self.at(1).wall)
+        let effects = tracker.found(start: start, exit: nil, now: Self.at(2))
+        var stored = AttemptRecord()
+        stored.mayBeSubmitted = true
+        stored.isReleased = true
+        stored.job = "4711"
+        #expect(effects.first == .store(stored))
+        #expect(effects.count == 2 && Self.reports(effects).count == 1)
+    }
+
+    @Test func `an attempt that has passed its fence goes on`() {
+        var tracker = Self.tracker()
+        _ = Self.list(&tracker, [], at: 0)
+        #expect(tracker.submitted(.refused("no"), now: Self.at(1)) == [.close(fence: 0)])
+        var stored = AttemptRecord()
+        stored.mayBeSubmitted = true
+        stored.isReleased = true
+        #expect(tracker.fenceClosed(false, now: Self.at(1)) == [.store(stored), .list])
+        #expect(!tracker.hasEnded)
+    }
+
+    @Test func `a job that opsd has stored and that waits or runs in Slurm is reported again`() {
+        for row in [Self.held("4711"), Self.row("4711", "RUNNING")] {
+            var tracker = Self.tracker(job: "4711")
+            #expect(tracker.presentState(now: Self.at(0)) == nil)
+            _ = Self.list(&tracker, [row], at: 1)
+            #expect(tracker.presentState(now: Self.at(1)) == .accepted(Self.attempt, job: "4711"))
+        }
+    }
+
+    @Test func `a listing from the instant of a release or a signal counts`() {
+        var tracker = Self.released()
+        #expect(Self.list(&tracker, [], at: 1).isEmpty)
+        #expect(Self.list(&tracker, [], at: 16) == [.close(fence: 0)], "the job is missing for the time of a record")
+        tracker = Self.started()
+        _ = tracker.found(start: nil, exit: ExitRecord(status: .signal(9), at: Self.at(4).wall), now: Self.at(5))
+        #expect(Self.reports(Self.list(&tracker, [Self.row("4711", "TIMEOUT")], at: 5)).count == 1)
+    }
 }

@@ -75,6 +75,15 @@ import Testing
         }
     }
 
+    @Test func `a new round has found nothing yet`() {
+        var rounds = ListingRounds()
+        #expect(rounds.underWay == 0)
+        rounds.found = [Self.attempt(1)]
+        rounds.isComplete = false
+        rounds.begin(now: Self.at(0), interval: Self.interval)
+        #expect(rounds.found.isEmpty && rounds.isComplete)
+    }
+
     @Test func `a user is watched for some time`() {
         var rounds = ListingRounds()
         rounds.watch(7, until: Self.at(10))

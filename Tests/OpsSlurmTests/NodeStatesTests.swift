@@ -28,7 +28,7 @@ import Testing
     func `a node that takes no jobs is not up`(state: String) {
         #expect(!NodeStates.areAllUp(Self.node(state)))
         #expect(!NodeStates.areAllUp(Self.node("IDLE") + Self.node(state)))
-        #expect(!NodeStates.areAllUp(Self.node(state, reason: " Reason=State=IDLE [root@2026-11-27T05:31:31]")))
+        #expect(!NodeStates.areAllUp(Self.node(state, reason: " Reason=x State=IDLE [root@2026-11-27T05:31:31]")))
     }
 
     /// A controller that was killed shows nodes as before until they have registered, and refuses every job meanwhile.
@@ -37,7 +37,8 @@ import Testing
         #expect(!NodeStates.areAllUp(Self.node(state, registered: "None")))
         #expect(!NodeStates.areAllUp(Self.node("IDLE") + Self.node(state, registered: "None")))
         #expect(
-            !NodeStates.areAllUp(Self.node(state, registered: "None", reason: " Reason=SlurmdStartTime=1 [root@now]")))
+            !NodeStates.areAllUp(Self.node(state, registered: "None", reason: " Reason=x SlurmdStartTime=1 [root@now]"))
+        )
     }
 
     @Test func `a node that Slurm starts for a job is up`() {

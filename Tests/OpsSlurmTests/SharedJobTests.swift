@@ -164,4 +164,16 @@ import Testing
         #expect(!tracker.permitsRelease)
         #expect(Self.released().permitsRelease)
     }
+
+    @Test func `a held task ends with its array only if the array is listed without it`() {
+        var tracker = JobTracker(
+            Self.attempt, user: 7, record: nil, jobOfOpsd: "", settings: .init(), now: Self.at(0))
+        _ = Self.list(&tracker, [], at: 0)
+        _ = tracker.submitted(.accepted(job: "4711_1"), now: Self.at(0))
+        let own = Self.row("4711_1", "PENDING", "JobHeldUser", isShared: false)
+        #expect(Self.list(&tracker, [own], showsArray: true, at: 1).isEmpty)
+        let other = Self.row("4712", "PENDING", "JobHeldUser", isShared: false)
+        #expect(Self.list(&tracker, [other], showsArray: true, at: 2) == [.close(fence: 0)])
+        #expect(own.isShared == false && Self.row("4711", "RUNNING").isShared)
+    }
 }
