@@ -68,17 +68,20 @@ final class SlurmEngine {
     }
 
     /// Returns Slurm's refusal of a job that can never run. Slurm gives the same answer while a node is down that the job
-    /// needs, so all nodes must answer before and after it.
+    /// needs, so the same controller must show all nodes as up before and after it.
     private static func refusal(of question: EngineCommand) -> Submission? {
-        let nodes = EngineCommand(arguments: NodeStates.command, user: question.user)
-        for isLast in [false, true] {
-            let answer = question.run()
-            guard answer.status != 0 else { return nil }
-            let reply = Submission(status: answer.status, output: "", errors: answer.errors)
-            guard case .refused = reply, NodeStates.areAllUp(nodes.run().output) else { return nil }
-            if isLast { return reply }
-        }
-        return nil
+        guard question.run().status != 0, let controller = controllerWithAllNodes(as: question.user) else { return nil }
+        let answer = question.run()
+        let reply = Submission(status: answer.status, output: "", errors: answer.errors)
+        guard case .refused = reply, controllerWithAllNodes(as: question.user) == controller else { return nil }
+        return reply
+    }
+
+    /// Returns the instant at which the controller was started if all nodes are up.
+    private static func controllerWithAllNodes(as user: Spawn.User?) -> Substring? {
+        let nodes = EngineCommand(arguments: NodeStates.command, user: user).run().output
+        let configuration = EngineCommand(arguments: ClusterConfiguration.command, user: user).run().output
+        return NodeStates.areAllUp(nodes) ? ClusterConfiguration.controllerStart(configuration) : nil
     }
 
     /// Lists the jobs of one user; nil: Slurm does not answer.
@@ -123,11 +126,11 @@ final class SlurmEngine {
 
     /// Asks for the limits of the cluster.
     func readLimits() {
-        let command = EngineCommand(arguments: ["scontrol", "show", "config"])
+        let command = EngineCommand(arguments: ClusterConfiguration.command)
         thread.run {
             command.run()
         } then: { [unowned self] (end: EngineCommand.End) in
-            if let most = ClusterLimits.mostTasks(end.output) { mostTasks = most }
+            if let most = ClusterConfiguration.mostTasks(end.output) { mostTasks = most }
         }
     }
 

@@ -88,10 +88,11 @@ import Testing
             JobComment(instance: "i", batch: batches[1]), output: "/dev/null", script: ["/s"])
         #expect(rest.contains("--time=1"), "the last task has one attempt")
         #expect(request.test(batches[1], script: ["/s"]).contains("--time=1"))
-        #expect(ClusterLimits.mostTasks("A = 1\nMaxArraySize            = 1001\nB = 2\n") == 1000)
+        #expect(ClusterConfiguration.mostTasks("A = 1\nMaxArraySize            = 1001\nB = 2\n") == 1000)
         #expect(
-            ClusterLimits.mostTasks("MaxArraySize = 2\n") == 1 && ClusterLimits.mostTasks("MaxArraySize = 1\n") == 1)
-        #expect(ClusterLimits.mostTasks("") == nil)
+            ClusterConfiguration.mostTasks("MaxArraySize = 2\n") == 1
+                && ClusterConfiguration.mostTasks("MaxArraySize = 1\n") == 1)
+        #expect(ClusterConfiguration.mostTasks("") == nil)
         #expect(!words.contains { $0.hasPrefix("--nice") })
     }
 

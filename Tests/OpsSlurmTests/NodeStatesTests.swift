@@ -47,4 +47,10 @@ import Testing
 
     @Test(arguments: ["", "\n", "slurm_load_node error: Access/permission denied\n", "NodeName=n1 State=IDLE\n"])
     func `output without nodes proves nothing`(output: String) { #expect(!NodeStates.areAllUp(output)) }
+
+    @Test func `the start of the controller is that of its configuration`() {
+        let output = "AuthType = auth/munge\nBOOT_TIME               = 2026-11-27T05:31:27\nMaxArraySize = 1001\n"
+        #expect(ClusterConfiguration.controllerStart(output) == "2026-11-27T05:31:27")
+        #expect(ClusterConfiguration.controllerStart("slurm_load_ctl_conf error: Unable to contact\n") == nil)
+    }
 }
