@@ -26,6 +26,8 @@ final class PartialFile {
     /// Number of the change by which the file got the name of the target; nil: it has not got it.
     private var change: Int?
     private var verification: Verification?
+    /// True if the names are gone. Another process may have given them to files of its own since.
+    private var isDiscarded = false
 
     static let firstCheckpoint: Int64 = 262_144
     static let checkpointDistance: Int64 = 67_108_864
@@ -169,8 +171,7 @@ final class PartialFile {
     /// Syncs the bytes, then stores the record for them.
     func checkpoint() throws(SystemError) {
         guard var record, size > 0 else { return }
-        let number = file.rawValue
-        try retrying("sync \(directory.shown(partName))") { fdatasync(number) }
+        try sync(fdatasync)
         record.synced = size
         record.boot = ResumeRecord.currentBoot()
         let fresh = freshRecordName
@@ -188,6 +189,18 @@ final class PartialFile {
         try directory.sync(directory.noteChange())
         self.record = record
         nextCheckpoint = size + PartialFile.checkpointDistance
+    }
+
+    /// Syncs the bytes. If that fails, removes the file: the kernel reports bytes that it could not write only once, and
+    /// forgets them.
+    private func sync(_ call: (Int32) -> Int32) throws(SystemError) {
+        let number = file.rawValue
+        do throws(SystemError) {
+            try retrying("sync \(directory.shown(partName))") { call(number) }
+        } catch {
+            try discard()
+            throw error
+        }
     }
 
     /// Checksum of the file that is being computed.
@@ -230,13 +243,7 @@ final class PartialFile {
         let number = file.rawValue
         let mode = found.map { $0.st_mode & 0o777 } ?? 0o666 & ~umask
         try retrying("chmod \(directory.shown(partName))") { fchmod(number, mode) }
-        do throws(SystemError) {
-            try retrying("sync \(directory.shown(partName))") { fsync(number) }
-        } catch {
-            // The kernel reports bytes that it could not write once, and forgets them.
-            try discard()
-            throw error
-        }
+        try sync(fsync)
         try directory.rename(partName, to: name)
         change = directory.noteChange()
     }
@@ -249,11 +256,12 @@ final class PartialFile {
     }
 
     func discard() throws(SystemError) {
-        guard change == nil else { return }
+        guard change == nil, !isDiscarded else { return }
         try directory.remove(freshRecordName)
         try directory.remove(recordName)
         try directory.remove(partName)
         record = nil
+        isDiscarded = true
     }
 
     /// Keeps the partial file if a later attempt can resume it, else removes it.
