@@ -27,7 +27,7 @@ extension JobTracker {
     public mutating func terminate(grace: TimeSpan, now: Moment) -> [Effect] {
         if case .ended(let report) = phase { return [.report(report)] }
         if case .looking = phase, !record.mayBeSubmitted { return conclude(.signal(15), now: now) }
-        guard !record.isTerminated || killDeadline == nil else { return [] }
+        guard !record.isTerminated else { return [] }
         record.isTerminated = true
         record.grace = grace
         killDeadline = now.monotonic.clampedSum(start == nil ? .zero : grace)

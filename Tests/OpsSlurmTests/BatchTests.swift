@@ -25,7 +25,7 @@ import Testing
 
     @Test(arguments: [
         "", "12", "12-.1", "12-11.1", "12-12.1", "12.1,", "12-19.1:p1", "12.1:f0", "12.1:f1:p2", "12.1:x2", "12.1,13.1",
-        "1-9999999.1", "0-3.1", "-1.1",
+        "1-9999999.1", "0-3.1", "-1.1", "12.0", "12-13.0",
     ])
     func `malformed text of a batch is refused`(text: String) { #expect(Batch(text) == nil) }
 
@@ -41,6 +41,7 @@ import Testing
     @Test func `a batch is split at the maximum size of an array and at the maximum length of a comment`() {
         let split = Batch.split(Self.attempts(1...10), pack: 2, fence: 0, mostTasks: 3)
         #expect(split.map(\.attempts.count) == [6, 4])
+        #expect(Batch.split(Self.attempts(1...4), pack: 1, fence: 0, mostTasks: 3).map(\.attempts.count) == [3, 1])
         let scattered = (1...500).map { AttemptID(OperationID($0 * 1_000_000), 1) }
         let parts = Batch.split(scattered, pack: 1, fence: 0, mostTasks: 1000)
         #expect(parts.flatMap(\.attempts) == scattered)
@@ -81,6 +82,9 @@ import Testing
         let words = request.submission(comment, output: "/dev/null", script: ["/s"])
         #expect(words.contains("--array=0-2"))
         #expect(words.contains("--time=4"))
+        request.timeLimit += .nanoseconds(1)
+        #expect(request.test(comment.batch, script: ["/s"]).contains("--time=5"), "whole minutes, rounded up")
+        request.timeLimit = .seconds(60)
         #expect(words.contains("--comment=opsd:i:1-9.1:p4"))
         let batches = Batch.split(Self.attempts(1...9), pack: 4, fence: 0, mostTasks: 100, isLimited: true)
         #expect(batches.map(\.text) == ["1-8.1:p4", "9.1:p4"])

@@ -306,4 +306,62 @@ import Testing
         _ = tracker.found(start: nil, exit: ExitRecord(status: .signal(9), at: Self.at(4).wall), now: Self.at(5))
         #expect(Self.reports(Self.list(&tracker, [Self.row("4711", "TIMEOUT")], at: 5)).count == 1)
     }
+
+    @Test func `an update is reported once`() {
+        var tracker = Self.released()
+        let waiting = Self.row("4711", "PENDING", "Priority")
+        let updates = [waiting, waiting, Self.row("4711", "PENDING", "Resources")].enumerated().map { place, row in
+            Self.reports(Self.list(&tracker, [row], at: 2 + Int64(place))).count
+        }
+        #expect(updates == [1, 0, 1])
+    }
+
+    @Test func `a job that is found counts as released unless it is held`() {
+        for (row, isReleased) in [(Self.held("4711"), false), (Self.row("4711", "RUNNING"), true)] {
+            var record = AttemptRecord()
+            record.mayBeSubmitted = true
+            var tracker = Self.tracker(record)
+            _ = Self.list(&tracker, [row], at: 1)
+            #expect(tracker.record.job == "4711" && tracker.record.isReleased == isReleased)
+        }
+    }
+
+    @Test func `a second termination has no effect, and a kill is repeated only after a while`() {
+        var tracker = Self.started()
+        _ = tracker.terminate(grace: .seconds(5), now: Self.at(10))
+        #expect(tracker.terminate(grace: .zero, now: Self.at(11)).isEmpty)
+        #expect(tracker.timePassed(now: Self.at(15)) == [.cancel(jobs: ["4711"]), .list])
+        #expect(tracker.timePassed(now: Self.at(16)).isEmpty)
+        #expect(tracker.timePassed(now: Self.at(30)) == [.cancel(jobs: ["4711"]), .list])
+    }
+
+    @Test func `a command that starts after its termination gets SIGTERM`() {
+        var tracker = Self.released()
+        _ = tracker.terminate(grace: .zero, now: Self.at(2))
+        let start = StartRecord(node: "n1", job: "4711", at: Self.at(3).wall)
+        #expect(tracker.found(start: start, exit: nil, now: Self.at(4)).contains(.terminate(job: "4711")))
+    }
+
+    @Test func `the outcome that Slurm has decided is stored before it is reported`() {
+        var tracker = Self.released()
+        let ended = Self.row("4711", "CANCELLED")
+        _ = Self.list(&tracker, [ended], at: 2)
+        #expect(Self.list(&tracker, [ended], at: 20) == [.close(fence: 0)])
+        let effects = tracker.fenceClosed(true, now: Self.at(21))
+        guard case .store(let record)? = effects.first else {
+            Issue.record("nothing is stored first")
+            return
+        }
+        #expect(record.end?.outcome == .cancelled && record.end?.cause == "Slurm job 4711 was cancelled in Slurm")
+        #expect(Self.tracker(record, at: 22).presentState(now: Self.at(22)) == Self.reports(effects).first)
+    }
+
+    @Test func `a signal counts as the end of the command after the time of a record`() {
+        var tracker = Self.started()
+        let end = ExitRecord(status: .signal(9), at: Self.at(4).wall)
+        #expect(tracker.found(start: nil, exit: end, now: Self.at(5)) == [.list])
+        _ = Self.list(&tracker, [Self.row("4711", "RUNNING")], at: 6)
+        #expect(Self.reports(tracker.found(start: nil, exit: end, now: Self.at(19))).isEmpty)
+        #expect(Self.reports(tracker.found(start: nil, exit: end, now: Self.at(20))).count == 1)
+    }
 }

@@ -77,11 +77,24 @@ import Testing
 
     @Test func `a new round has found nothing yet`() {
         var rounds = ListingRounds()
-        #expect(rounds.underWay == 0)
+        #expect(rounds.underWay == 0 && !rounds.isWanted)
         rounds.found = [Self.attempt(1)]
         rounds.isComplete = false
         rounds.begin(now: Self.at(0), interval: Self.interval)
         #expect(rounds.found.isEmpty && rounds.isComplete)
+    }
+
+    @Test func `Slurm counts as busy only once as many jobs wait as run`() {
+        for (rows, isBusy) in [
+            ([], false), ([Self.row("RUNNING"), Self.row("RUNNING"), Self.row("PENDING")], false),
+            ([Self.row("RUNNING"), Self.row("PENDING")], true),
+            ([Self.row("COMPLETED"), Self.row("COMPLETED"), Self.row("PENDING")], true),
+        ] as [([JobRow], Bool)] {
+            var rounds = Self.begun(-60_000)
+            if !rows.isEmpty { rounds.note(rows) }
+            rounds.collect(Self.attempt(1), now: Self.at(0)) { true }
+            #expect(rounds.next(interval: .seconds(1000)) == Self.at(isBusy ? 1000 : 100))
+        }
     }
 
     @Test func `a user is watched for some time`() {

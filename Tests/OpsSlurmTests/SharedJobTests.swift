@@ -82,7 +82,7 @@ import Testing
         let effects = tracker.fenceClosed(true, now: Self.at(31))
         #expect(Self.reports(effects).isEmpty)
         #expect(tracker.record.fence == 1)
-        #expect(tracker.record.job == nil)
+        #expect(tracker.record.job == nil && !tracker.record.isReleased)
         // A crash of the controller restores the first job as held. Its fence is closed, so it is cancelled.
         let reborn = Self.row("4711", "PENDING", "JobHeldUser")
         #expect(Self.list(&tracker, [reborn], at: 32).contains(.submit))
