@@ -63,8 +63,13 @@ struct Report {
         print("  checked \(Canaries.lies(for: checker.evidence).count): planted false facts are found")
         var times: [String: Int] = [:]
         for finding in checker.findings { times[finding, default: 0] += 1 }
-        var seen: Set<String> = []
-        for finding in checker.findings where seen.count < 60 && seen.insert(finding).inserted {
+        // Some of each promise: one that was broken in thousands of ways would hide the others.
+        var shown: [Substring: Set<String>] = [:]
+        for finding in checker.findings {
+            let promise = finding.prefix { $0 != ":" }
+            guard shown[promise, default: []].count < 12, shown[promise, default: []].insert(finding).inserted else {
+                continue
+            }
             print("VIOLATION \(times[finding] ?? 1) times: \(finding)")
         }
         print("torture: \(checker.findings.count) violations, seed \(seed)")
