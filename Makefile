@@ -37,7 +37,7 @@ run: build ## build, run an example graph in a private daemon, show it live, lea
 	@scripts/tour $(BIN)
 
 test: setup ## run every test
-	@scripts/setup python3=/usr/bin/python3 btrfs-progs=/sbin/mkfs.btrfs
+	@scripts/setup python3=/usr/bin/python3 e2fsprogs=/sbin/mkfs.ext4 btrfs-progs=/sbin/mkfs.btrfs
 	swift build --explicit-target-dependency-import-check error --build-tests
 	@scripts/clean-run scripts/test
 	@# Beside one another: a torture waits for most of its time.
