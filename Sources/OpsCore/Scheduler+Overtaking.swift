@@ -148,7 +148,8 @@ extension Scheduler {
         return isReached(operation, from: awaited) ? nil : .reservations
     }
 
-    /// Not inlined: this copies the registry, which the optimizer would do before any test of the caller.
+    /// Returns whether an operation is among those that these ends wait for. Not inlined: the optimizer would copy the registry
+    /// at the beginning of the caller, which seldom gets this far.
     @inline(never) private func isReached(_ operation: OperationIndex, from awaited: [WaitNode]) -> Bool {
         WaitView(registry).reach(awaited).contains(.start(operation))
     }

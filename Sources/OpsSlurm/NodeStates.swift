@@ -20,7 +20,7 @@ public enum NodeStates {
     /// have registered; until then, it does not know when their daemons were started.
     private static func isUp(_ node: Substring) -> Bool {
         let fields = node.split(separator: " ")
-        // The first field of a name is Slurm's. The reason that an administrator has given comes last.
+        // The reason that an administrator has given comes last, and may look like fields.
         let value = { (key: String) in fields.first { $0.hasPrefix(key) }?.dropFirst(key.utf8.count) }
         let words = value("State=")?.split(separator: "+").map(String.init) ?? []
         guard let base = words.first, taking.contains(base), words.dropFirst().allSatisfy(harmless.contains) else {

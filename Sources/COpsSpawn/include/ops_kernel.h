@@ -95,13 +95,12 @@ int ops_has_flag_attribute(const char *path, const char *name);
 /* A reference (O_PATH) to a name in a directory. It follows no link and does not enter another file system that is mounted
  * there (EXDEV): nothing is asked of a file system that a user has mounted, which may never answer. */
 int ops_open_entry(int directory, const char *name);
-/* The same for a directory, which can be read. */
+/* Opens a directory for reading, under the same conditions. */
 int ops_open_subdirectory(int directory, const char *name);
-/* 1 if an open directory of which nothing was read yet has entries besides itself and the one above, 0 if it has none, -1 on
- * errors. */
-int ops_has_entries(int directory);
-/* The same to any file: to open it like this has no effect on it. */
+/* A reference (O_PATH) to any file: to open it like this has no effect on it. */
 int ops_open_reference(const char *path);
+/* 1: an open directory, of which nothing has been read, has entries besides `.` and `..`; 0: it has none; -1: error. */
+int ops_has_entries(int directory);
 
 /* Makes blocks of a mebibyte and more go back to the kernel when they are freed, from now on. */
 void ops_return_large_blocks(void);

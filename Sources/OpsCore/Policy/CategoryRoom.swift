@@ -1,5 +1,5 @@
-/// Capacity of a category, and how much of it is taken. Apart from the category, since it is tested for each lane that waits: a
-/// call copies it.
+/// Capacity of a category, and how much of it is taken. It is a struct of its own because each test for room copies it, and a
+/// whole category is large.
 struct CategoryRoom: Equatable, Codable {
     var capacity: Int32
     /// Taken shares of units that are not in the capacity.

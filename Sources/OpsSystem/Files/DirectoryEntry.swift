@@ -18,10 +18,7 @@ struct DirectoryEntry: ~Copyable {
 
     var status: stat {
         borrowing get throws(SystemError) {
-            var status = stat()
-            let number = reference.rawValue
-            try retrying("examine a file") { unsafe fstat(number, &status) }
-            return status
+            try Self.status(of: reference.rawValue)
         }
     }
 
@@ -45,6 +42,12 @@ struct DirectoryEntry: ~Copyable {
     borrowing func reopen(_ flags: Int32) throws(SystemError) -> Descriptor {
         let path = "/proc/self/fd/\(reference.rawValue)"
         return Descriptor(owning: try retrying("open file") { unsafe Glibc.open(path, flags) })
+    }
+
+    fileprivate static func status(of number: Int32) throws(SystemError) -> stat {
+        var status = stat()
+        try retrying("examine a file") { unsafe fstat(number, &status) }
+        return status
     }
 
     consuming func consumeReference() -> Descriptor { reference }
@@ -120,10 +123,7 @@ extension DirectoryListing {
 
     var status: stat {
         borrowing get throws(SystemError) {
-            var status = stat()
-            let number = directory.rawValue
-            try retrying("examine a directory") { unsafe fstat(number, &status) }
-            return status
+            try DirectoryEntry.status(of: directory.rawValue)
         }
     }
 

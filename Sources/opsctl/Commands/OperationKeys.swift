@@ -16,7 +16,7 @@ struct OperationKeys {
     /// Writes the members of the operation's object, except command, name and environment, which the caller writes.
     func write(to text: inout JSONWriter) throws(Failure) {
         if !arguments.hasOptions {
-            // The names of keys take a while: this is the shortest submission.
+            // To find the name of a key takes time, which the usual submission saves.
             if let input { text.member(OperationKey.stdin.text, input) }
             if let output { try writeOutput(output, to: &text) }
             return
