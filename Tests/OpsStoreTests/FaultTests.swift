@@ -162,6 +162,22 @@ import Testing
         #expect(try history.check() == [])
     }
 
+    @Test func `a state that could not be pinned is not seen for longer`() throws {
+        let directory = TemporaryDirectory(inMemory: true)
+        fault_vfs_arm(directory.path, 0, 0)
+        defer { fault_vfs_disarm() }
+        let store = try Store.open(directory: directory.path, boot: "boot")
+        let history = try History.open(path: store.path)
+        try store.commit(script.turns[0].transition, submissions: script.turns[0].submissions)
+        fault_vfs_refuse_reads(Int32(FAULT_EVERY_READ))
+        #expect(throws: StoreError.self) { try history.pinSnapshot() }
+        fault_vfs_refuse_reads(0)
+        let before = try history.lastSequence()
+        for turn in script.turns.dropFirst() { try store.commit(turn.transition, submissions: turn.submissions) }
+        #expect(try history.lastSequence() > before, "later commits are seen")
+        try history.pinSnapshot()
+    }
+
     /// This must hold whatever the system has last reported about the other file.
     @Test func `a log that cannot be read is not reported as a damaged database`() throws {
         let directory = TemporaryDirectory(inMemory: true)

@@ -26,11 +26,12 @@ struct Reopened {
             if id <= last { continue }
             range.bind(1, id)
             guard try range.step() else { continue }
-            try store.reopenObservers(ofSubmission: range.int(0), at: instant)
-            local.bind(1, range.int(0))
-            local.bind(2, range.int(1))
+            let first = range.int(0)
             last = range.int(1)
             range.reset()
+            try store.reopenObservers(ofSubmission: first, at: instant)
+            local.bind(1, first)
+            local.bind(2, last)
             while try local.step() {
                 if ids.contains(local.int(1)) { met.append((from: local.int(0), on: local.int(1))) }
             }

@@ -7,6 +7,7 @@ extension History {
         let rows = try statement("\(Self.eventColumns) WHERE seq > ?1 ORDER BY seq LIMIT ?2")
         rows.bind(1, sequence)
         rows.bind(2, limit)
+        defer { rows.reset() }
         var reports: [Report] = []
         while try rows.step() { reports.append(try report(rows)) }
         return reports

@@ -15,13 +15,19 @@ public final class History {
     private var kept: [String: Statement] = [:]
     private static let mostKept = 256
 
-    /// Lets all reads from now on see the present state, whatever is committed meanwhile.
+    /// Lets all reads from now on see the present state, whatever is committed meanwhile. If it throws, they see later
+    /// commits as before.
     public func pinSnapshot() throws(StoreError) {
-        try statement("BEGIN").run()
-        // The first read determines the state that is seen.
-        let first = try statement("SELECT 1 FROM meta")
-        defer { first.reset() }
-        _ = try first.step()
+        do throws(StoreError) {
+            try statement("BEGIN").run()
+            // The first read determines the state that is seen.
+            let first = try statement("SELECT 1 FROM meta")
+            defer { first.reset() }
+            _ = try first.step()
+        } catch {
+            database.rollBack()
+            throw error
+        }
     }
 
     /// Lets reads see later commits again.
