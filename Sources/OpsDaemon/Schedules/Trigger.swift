@@ -28,6 +28,9 @@ enum Trigger: Equatable {
         }
     }
 
+    /// Plural name of its keys.
+    var things: String { directory == nil ? "printed lines" : "files" }
+
     /// Directory in which files of the pattern appear, as far as the pattern names one.
     var directory: String? {
         guard case .path(let glob, _, _, _) = self else { return nil }
@@ -44,11 +47,11 @@ enum Trigger: Equatable {
         }
     }
 
-    /// Device, inode, modification time, size and name of each file, with a NUL after each. File names are not passed
-    /// as arguments, whose total length is limited.
+    /// Device, inode, modification time, size and name of each file with a NUL, then inode and name again with a NUL. File
+    /// names are not passed as arguments, whose total length is limited.
     private static func listing(_ glob: String) -> String {
         "for f in \(glob); do [ -e \"$f\" ] && printf '%s\\0' \"$f\"; done | xargs -0 -r sh -c "
-            + "'exec find -L \"$@\" -maxdepth 0 -type f -printf \"%D %i %T@ %s %p\\0\"' sh"
+            + "'exec find -L \"$@\" -maxdepth 0 -type f -printf \"%D %i %T@ %s %p\\0%i %p\\0\"' sh"
     }
 
     /// Returns a pattern as a shell reads it: only `*`, `?` and brackets keep their meaning.
@@ -62,27 +65,46 @@ enum Trigger: Equatable {
 
     static let longestLine = 4096
 
-    /// Parses the output of the process.
+    /// Parses the output of the process. `ignored` is the number of lines or files that cannot start a run: their text is
+    /// not UTF-8, or a line is too long.
     /// - Parameter isComplete: True if the last line is complete.
-    func read(_ bytes: [UInt8], isComplete: Bool) -> [TriggerKey] {
+    func read(_ bytes: [UInt8], isComplete: Bool) -> (keys: [TriggerKey], ignored: Int) {
         switch self {
-        case .path:
-            return bytes.split(separator: 0).compactMap { entry in
-                let words = entry.split(separator: 0x20, maxSplits: 4)
-                guard words.count == 5, let path = String(validating: words[4], as: UTF8.self) else { return nil }
-                let identity = words[..<4].map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
-                return TriggerKey(key: path, identity: identity)
-            }
+        case .path: return Self.files(bytes)
         case .exec:
             var lines = bytes.split(separator: 0x0a, omittingEmptySubsequences: false)
             if !isComplete { _ = lines.popLast() }
             var known: Set<String> = []
-            return lines.compactMap { line in
-                guard !line.isEmpty, line.count <= Self.longestLine, !line.contains(0),
-                    let text = String(validating: line, as: UTF8.self), known.insert(text).inserted
-                else { return nil }
-                return TriggerKey(key: text, identity: "")
+            var ignored = 0
+            let keys = lines.compactMap { line -> TriggerKey? in
+                guard line.count <= Self.longestLine, !line.contains(0),
+                    let text = String(validating: line, as: UTF8.self)
+                else {
+                    ignored += 1
+                    return nil
+                }
+                return text.isEmpty || !known.insert(text).inserted ? nil : TriggerKey(key: text, identity: "")
             }
+            return (keys, ignored)
         }
+    }
+
+    /// Parses a list of files. If the disk was full, any part of it may be missing. So the inode and the name of each file
+    /// must be there twice.
+    private static func files(_ bytes: [UInt8]) -> (keys: [TriggerKey], ignored: Int) {
+        let parts = bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
+        var keys: [TriggerKey] = []
+        var ignored = 0
+        for (entry, copy) in zip(parts, parts.dropFirst()) {
+            let words = entry.split(separator: 0x20, maxSplits: 4)
+            guard words.count == 5, copy.elementsEqual(words[1] + [0x20] + words[4]) else { continue }
+            guard let path = String(validating: words[4], as: UTF8.self) else {
+                ignored += 1
+                continue
+            }
+            let identity = words[..<4].map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
+            keys.append(TriggerKey(key: path, identity: identity))
+        }
+        return (keys, ignored)
     }
 }

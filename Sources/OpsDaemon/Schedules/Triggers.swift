@@ -119,7 +119,8 @@ final class Triggers {
     private func listed(_ watch: TriggerWatch, _ path: String, _ result: HelperResult) {
         let isComplete: Bool
         switch result {
-        case .code: isComplete = true
+        // A command that fails may have been unable to write the rest of its last line.
+        case .code(let status): isComplete = status == 0
         case .signal: isComplete = false
         case .cannotStart, .lost: return watch.failed()
         }
@@ -130,9 +131,10 @@ final class Triggers {
         let compare: @Sendable () -> Result<Comparison, any Error> = {
             Result {
                 let bytes = try Files.readIfPresent(path, limit: Int(Self.mostOutput)) ?? []
-                let keys = trigger.read(bytes, isComplete: isComplete)
+                let (keys, ignored) = trigger.read(bytes, isComplete: isComplete)
                 let history = try History.open(path: database)
-                var found = Comparison(new: try history.newKeys(among: keys, of: id, limit: Self.keysInALook + 1))
+                let new = try history.newKeys(among: keys, of: id, limit: Self.keysInALook + 1)
+                var found = Comparison(new: new, ignored: ignored)
                 // An incomplete list does not show which files are gone.
                 if let kept, bytes.count < Self.mostOutput {
                     found.gone = try history.goneKeys(
@@ -146,6 +148,12 @@ final class Triggers {
             do {
                 let comparison = try result.get()
                 forgetGone(comparison.gone, of: watch.schedule)
+                if comparison.ignored > watch.ignored {
+                    log.warning(
+                        "schedule \(watch.schedule.name): ignores \(comparison.ignored) of the \(watch.trigger.things): "
+                            + "not UTF-8, or longer than \(Trigger.longestLine) bytes")
+                }
+                watch.ignored = comparison.ignored
                 let keys = comparison.new
                 watch.found(Array(keys.prefix(Self.keysInALook)), isCut: keys.count > Self.keysInALook)
                 if !watch.ready.isEmpty { work.schedule() }
@@ -165,6 +173,8 @@ final class Triggers {
     /// Result of a check.
     private struct Comparison {
         var new: [TriggerKey]
+        /// Number of files or lines that cannot start a run.
+        var ignored: Int
         /// Keys of files that are gone, beyond the number that is kept.
         var gone: [String] = []
     }
