@@ -36,7 +36,8 @@ public enum Change: Sendable, Codable {
     case reopened(OperationID, run: Int32, OperationState)
     case cancelling(OperationID, by: String, reason: String?, outcome: Outcome, Cause)
     case held(OperationID, isHeld: Bool)
-    case frozen(OperationID, isFrozen: Bool)
+    /// The levels that freeze an operation from now on; empty: it is not frozen.
+    case frozen(OperationID, by: FreezingLevels)
     case edgeAdded(OperationID, on: OperationID, EdgeCondition)
     case edgeRemoved(OperationID, on: OperationID)
     indirect case edited(OperationID, Edit)

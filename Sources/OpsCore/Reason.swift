@@ -33,6 +33,8 @@ public struct Reason: Equatable, Sendable {
         case instant(WallInstant)
         /// A condition that is being evaluated, or that was false and is evaluated again at `again`.
         case condition(index: Int32, again: WallInstant?)
+        /// Its conditions wait until an evaluation is free: at most `Limits.evaluationsAtOnce` run at once.
+        case conditionsInLine
         case barrier
         /// The group that has not started, or whose limit is reached.
         case groupNotStarted
@@ -50,6 +52,8 @@ public struct Reason: Equatable, Sendable {
         case job(executor: String, id: String?, state: EngineState? = nil)
         case finishMessage
         case runner
+        /// The daemon is stopping and starts nothing.
+        case stopping
 
         /// True if it contains a position in line.
         var hasPosition: Bool {

@@ -80,11 +80,7 @@ extension Scheduler {
         }
         if let longer = notice.extendTimeout { extendTimeout(index, by: longer) }
         guard let status = notice.finished, policy(of: operation)?.completion == .notify else { return }
-        finishByReport(
-            index,
-            status == 0
-                ? Resolution(outcome: .succeeded, cause: .reported(status: 0))
-                : Resolution(outcome: .failed, cause: .reported(status: status)))
+        finishByReport(index, registry.resolution(of: index, reported: status))
     }
 
     /// Finishes an operation as `opsctl finish` requests.
@@ -135,7 +131,7 @@ extension Scheduler {
     mutating func unfreeze(_ operation: OperationIndex) {
         guard !table[operation].traits.isDisjoint(with: .frozen) else { return }
         table[operation].traits.remove(.frozen)
-        record(.frozen(table[operation].operationID, isFrozen: false))
+        record(.frozen(table[operation].operationID, by: []))
     }
 
     /// Records a resolution that was decided while processes are alive. Nothing that happens later changes it.

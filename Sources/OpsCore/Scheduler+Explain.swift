@@ -121,7 +121,8 @@ extension Scheduler {
     private func whyReady(_ operation: OperationIndex, _ now: Moment) -> [Reason] {
         var reasons: [Reason] = []
         let row = table[operation]
-        if capacity.runner == nil || capacity.isDraining { reasons.append(Reason(kind: .pool, detail: .runner)) }
+        if capacity.isDraining { reasons.append(Reason(kind: .pool, detail: .stopping)) }
+        if capacity.runner == nil { reasons.append(Reason(kind: .pool, detail: .runner)) }
         if !row.isGroup {
             if let limit = queues[row.queue].limit, queues[row.queue].running >= limit {
                 let line = standing(of: operation) { $0.queue == row.queue }
@@ -150,19 +151,26 @@ extension Scheduler {
                     kind: .pool, ids: running { _ in true },
                     detail: .pool(workers: workers, position: standing(of: operation) { _ in true })))
         }
-        if row.traits.contains(.hasConditions), conditions[operation] != nil || reasons.isEmpty {
-            let inquiry = conditions[operation]
-            let again = inquiry?.nextEvaluationAt.map { now.wall(at: $0) }
-            reasons.append(
-                Reason(
-                    kind: .condition, ids: [row.operationID],
-                    detail: .condition(index: inquiry?.falseIndex ?? 0, again: again)))
-        }
+        if let reason = whyConditions(operation, isAlone: reasons.isEmpty, now) { reasons.append(reason) }
         if reasons.isEmpty { reasons.append(Reason(kind: .pool, detail: .pool(workers: workers, position: 1))) }
         if let path = row.path {
             for index in reasons.indices where reasons[index].detail.hasPosition { reasons[index].path = path }
         }
         return reasons
+    }
+
+    /// Returns the reason why a ready operation waits for its conditions, if it does. They are evaluated last: before
+    /// that they are a reason only if there is no other (`isAlone`).
+    private func whyConditions(_ operation: OperationIndex, isAlone: Bool, _ now: Moment) -> Reason? {
+        guard table[operation].traits.contains(.hasConditions) else { return nil }
+        let ids = [table[operation].operationID]
+        guard let inquiry = conditions[operation] else {
+            return isAlone ? Reason(kind: .condition, ids: ids, detail: .conditionsInLine) : nil
+        }
+        let again = inquiry.nextEvaluationAt.map { now.wall(at: $0) }
+        // Otherwise they are true.
+        guard inquiry.isEvaluating || again != nil else { return nil }
+        return Reason(kind: .condition, ids: ids, detail: .condition(index: inquiry.falseIndex, again: again))
     }
 
     private func whyCategories(_ operation: OperationIndex) -> [Reason] {

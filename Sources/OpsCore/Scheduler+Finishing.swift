@@ -65,8 +65,8 @@ extension Scheduler {
         rootOutcome: Outcome? = nil
     ) {
         var cause = below.cause
-        if case .groupSkipped(let group, _) = cause, let root {
-            cause = .groupSkipped(group, because: Cause.Root(root, rootOutcome ?? end.outcome))
+        if case .groupSkipped(let group, _) = cause {
+            cause = .groupSkipped(group, because: Cause.Root(root ?? group, rootOutcome ?? end.outcome))
         }
         // Most have no children, and the call copies the registry.
         let descendants = group(of: operation) == nil ? [] : registry.descendants(of: operation)

@@ -143,7 +143,7 @@ extension Scheduler {
         if stored.hasStarted || !table[operation].traits.contains(.external) {
             table[operation].traits.insert(.hasStarted)
         }
-        if stored.isFrozen { table[operation].traits.insert(frozenBy(operation)) }
+        table[operation].traits.formUnion(freezingTraits(of: operation, stored.frozenBy))
         let needs = registry.resolve(categories.needs(of: table[operation].categories), under: table[operation].parent)
         acquire(needs)
         let execution = Execution(
@@ -154,10 +154,11 @@ extension Scheduler {
         openScopes(of: operation)
     }
 
-    /// Returns the traits of a frozen operation. The store does not say which level has frozen it: every suspended
-    /// level has, or else the operation was frozen by itself.
-    private func frozenBy(_ operation: OperationIndex) -> Traits {
-        var traits: Traits = []
+    /// Returns the traits of an operation that these levels have frozen. If the levels are unknown, every suspended level
+    /// has frozen it, or else the operation was frozen by itself.
+    private func freezingTraits(of operation: OperationIndex, _ levels: FreezingLevels) -> Traits {
+        var traits = Traits(levels)
+        guard levels.contains(.unknown) else { return traits }
         if isSuspended { traits.insert(.frozenByDaemon) }
         if queues[table[operation].queue].isSuspended { traits.insert(.frozenByQueue) }
         if table[operation].traits.contains(.graphSuspended) { traits.insert(.frozenByGraph) }

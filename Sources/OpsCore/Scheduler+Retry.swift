@@ -15,7 +15,7 @@ extension Scheduler {
             row.attemptsInRun = 0
             row.hasStarted = false
             row.notBefore = .zero
-            row.isFrozen = false
+            row.frozenBy = []
             rows.append(row)
         }
         for (user, own) in Dictionary(grouping: rows, by: \.user).sorted(by: { $0.key < $1.key }) {

@@ -191,7 +191,10 @@ extension Scheduler {
     private mutating func thawExecuting(_ trait: Traits, where matches: (OperationRow) -> Bool) -> Int {
         let operations = executions.indices.map { executions[$0].operation }.filter { matches(table[$0]) }
         var touched = 0
-        for operation in operations where thaw(operation, trait) && !table[operation].isGroup { touched += 1 }
+        for operation in operations where !table[operation].isGroup && thaw(operation, trait) { touched += 1 }
+        // After the processes below them, whose thaw thaws groups for all levels: so the order of executions, which is
+        // another one after a restart, does not change what is recorded.
+        for operation in operations where table[operation].isGroup { _ = thaw(operation, trait) }
         return touched
     }
 
@@ -202,9 +205,9 @@ extension Scheduler {
         else { return false }
         let wasFrozen = !table[operation].traits.isDisjoint(with: .frozen)
         table[operation].traits.insert(trait)
+        if !wasFrozen { stopTimeout(index) }
+        recordFreezing(of: operation)
         guard !wasFrozen else { return true }
-        stopTimeout(index)
-        record(.frozen(table[operation].operationID, isFrozen: true))
         publish(.suspended, operation)
         if !table[operation].isGroup { emit(.freeze(registry.attemptID(index)), for: index) }
         return true
@@ -221,15 +224,21 @@ extension Scheduler {
     private mutating func thaw(_ operation: OperationIndex, _ traits: Traits) -> Bool {
         guard !table[operation].traits.isDisjoint(with: traits) else { return false }
         table[operation].traits.remove(traits)
-        guard table[operation].traits.isDisjoint(with: .frozen) else { return true }
         guard let index = execution(of: operation) else { return true }
-        continueTimeout(index)
-        record(.frozen(table[operation].operationID, isFrozen: false))
+        let isThawed = table[operation].traits.isDisjoint(with: .frozen)
+        if isThawed { continueTimeout(index) }
+        recordFreezing(of: operation)
+        guard isThawed else { return true }
         publish(.resumed, operation)
         guard !table[operation].isGroup else { return true }
         emit(.thaw(registry.attemptID(index)), for: index)
         thawGroups(around: operation)
         return true
+    }
+
+    /// Records the levels that freeze an operation, because `resume` must find them after a restart.
+    private mutating func recordFreezing(of operation: OperationIndex) {
+        record(.frozen(table[operation].operationID, by: FreezingLevels(table[operation].traits)))
     }
 
     /// Lets the clocks of frozen groups continue, because a process below them runs.

@@ -30,7 +30,7 @@ extension Scheduler {
             end(index, executions[index].resolution ?? registry.resolution(of: index, treeIsGone: true) ?? lost, &walk)
         case .updated(let attempt, let notice):
             guard let status = notice.finished, let index = registry.execution(of: attempt) else { return }
-            end(index, Resolution(outcome: status == 0 ? .succeeded : .failed, cause: .reported(status: status)), &walk)
+            end(index, registry.resolution(of: index, reported: status), &walk)
         case .finish(let id, let failed, let message, let by):
             guard let index = unfinished(id).flatMap({ table[$0].execution }) else { return }
             let cause = Cause.finishedBy(by, message: message)

@@ -48,7 +48,8 @@ public struct Snapshot: Sendable, Codable {
         public var priority: Int8
         public var state: OperationState
         public var flags: Draft.Flags
-        public var isFrozen: Bool
+        /// The levels that have frozen it.
+        public var frozenBy: FreezingLevels
         public var attempt: Int32
         public var run: Int32
         /// Attempts of this run so far, without those that no runner accepted.
@@ -64,7 +65,7 @@ public struct Snapshot: Sendable, Codable {
         public init(
             id: OperationID, graph: GraphID, user: UInt32 = 0, parent: OperationID = OperationID(0), queue: Int32 = 0,
             categories: Int32? = nil, policy: Int32? = nil, priority: Int8 = 0, state: OperationState = .pending,
-            flags: Draft.Flags = [], isFrozen: Bool = false, attempt: Int32 = 0, run: Int32 = 1,
+            flags: Draft.Flags = [], frozenBy: FreezingLevels = [], attempt: Int32 = 0, run: Int32 = 1,
             attemptsInRun: Int32 = 0, hasStarted: Bool = false, submittedAt: WallInstant = .zero,
             readyAt: WallInstant = .zero, notBefore: WallInstant = .zero, path: EstimatedPath? = nil
         ) {
@@ -78,7 +79,7 @@ public struct Snapshot: Sendable, Codable {
             self.priority = priority
             self.state = state
             self.flags = flags
-            self.isFrozen = isFrozen
+            self.frozenBy = frozenBy
             self.attempt = attempt
             self.run = run
             self.attemptsInRun = attemptsInRun

@@ -47,6 +47,37 @@ import Testing
             #expect(
                 try machine.show(name)["cause"] as? String == "group 3 (g) was skipped: dependency 1 (root) failed")
         }
+        let leaf = try #require(try machine.show("leaf")["id"] as? Int)
+        let later = try machine.submit("--after", "\(leaf)", "--", "true")
+        let depending = try machine.submit("--hold", "--", "true")
+        try machine.ok("depend", "\(depending)", "--on", "\(leaf)")
+        for id in [later, depending] {
+            #expect(try machine.outcome(id) == "skipped")
+            #expect(try machine.show(id)["cause"] as? String == "dependency 1 (root) failed")
+        }
+    }
+
+    @Test func `operations of a group whose condition is false name the end of the group as their cause`() throws {
+        let machine = try Machine()
+        let graph = try machine.graph(
+            """
+            {"operations": [
+              {"name": "bad", "conditions": [{"exec": ["false"]}], "operations": [{"name": "x", "command": ["true"]}]},
+              {"name": "afterX", "command": ["true"], "after": ["x"]},
+              {"name": "done", "conditions": [{"exec": ["false"], "otherwise": "succeed"}],
+               "operations": [{"name": "y", "command": ["true"]}]},
+              {"name": "afterY", "command": ["true"], "after": ["y"]}]}
+            """)
+        #expect(try machine.ctl("wait", "--graph", graph, "--timeout", "20s").status == 1)
+        let bad = try #require(try machine.show("bad")["id"] as? Int)
+        let done = try #require(try machine.show("done")["id"] as? Int)
+        for (name, cause) in [
+            ("x", "group \(bad) (bad) failed"), ("afterX", "dependency \(bad) (bad) failed"),
+            ("y", "group \(done) (done) is up to date"), ("afterY", "dependency \(done) (done) is up to date"),
+        ] {
+            #expect(try machine.outcome(name) == "skipped")
+            #expect(try machine.show(name)["cause"] as? String == cause)
+        }
     }
 
     @Test func `cancelling a group cancels all its operations`() throws {

@@ -114,7 +114,7 @@ import Testing
         revival.queues = ["default"]
         revival.operations = [
             Snapshot.Row(
-                id: 1, graph: GraphID(1), state: .finished, isFrozen: true, attempt: 3, run: 2, attemptsInRun: 3,
+                id: 1, graph: GraphID(1), state: .finished, frozenBy: .operation, attempt: 3, run: 2, attemptsInRun: 3,
                 hasStarted: true, notBefore: world.now.wall + .seconds(60))
         ]
         #expect(

@@ -29,6 +29,15 @@ import Testing
         #expect(evaluated(world).map(\.id) == [quick[4]], "what one user gives back does not go to the other")
     }
 
+    @Test func `conditions that wait for a free evaluation are not said to be evaluated`() {
+        var world = World(workers: 40)
+        let asked = ask(5, &world, of: ann)
+        world.turn()
+        let details = asked.map { world.scheduler.why(OperationID($0), at: world.now).map(\.detail) }
+        let isEvaluated = [Reason.Detail.condition(index: 0, again: nil)]
+        #expect(details == Array(repeating: isEvaluated, count: 4) + [[.conditionsInLine]])
+    }
+
     @Test func `a third user gets the first evaluation that is free`() {
         var world = World(workers: 40)
         let slow = ask(20, &world, of: ann)

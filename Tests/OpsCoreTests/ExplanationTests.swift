@@ -95,7 +95,7 @@ import Testing
         world.add { $0.conditions = [ConditionPolicy()] }
         world.handle(.resume(.daemon))
         let reasons = world.scheduler.why(OperationID(1), at: world.now)
-        #expect(reasons.map(\.detail) == [.condition(index: 0, again: nil)])
+        #expect(reasons.map(\.detail) == [.conditionsInLine])
     }
 
     @Test func `the position in line leaves out operations that are held`() {

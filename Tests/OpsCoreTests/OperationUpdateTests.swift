@@ -28,6 +28,19 @@ import Testing
         #expect(world.after(.gone(Self.first)) == ["ended 1#1 succeeded", "finished 1 succeeded"])
     }
 
+    @Test func `a reported status is a success if it is 0 or one of the success codes`() {
+        for (status, end) in [(0, "succeeded"), (3, "succeeded"), (4, "failed reported 4")] as [(Int32, String)] {
+            var world = World()
+            world.add {
+                $0.completion = .notify
+                $0.successCodes = [3]
+            }
+            world.turn()
+            world.after(.updated(Self.first, OperationUpdate(finished: status)))
+            #expect(world.after(world.exit(1)).last == "finished 1 \(end)")
+        }
+    }
+
     @Test func `a child is retried although its parent has reported its result`() {
         var world = daemonized(.kill)
         world.add(child: 1) { $0.retry = RetryPolicy(limit: 1, backoff: .zero) }

@@ -67,7 +67,8 @@ extension RareCaseTests {
         world.turn()
         world.after(.suspend(.operations([1]), freeze: true))
         #expect(world.handle(.suspend(.queue("default"), freeze: true)) == .success(.done(2)))
-        #expect(world.turn() == ["queue default none true"], "it is frozen already")
+        #expect(world.turn() == ["queue default none true", "frozen 1 true"])
+        #expect(world.last.effects.isEmpty, "it is frozen already")
         #expect(world.handle(.suspend(.queue("default"), freeze: true)) == .success(.done(0)))
     }
 

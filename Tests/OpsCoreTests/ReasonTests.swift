@@ -96,9 +96,9 @@ import Testing
         }
         #expect([2, 3, 4].map { why($0, world) } == [pool(1), pool(2), pool(3)])
         world.after(.setDraining(to: true))
-        let noRunner = Reason(kind: .pool, detail: .runner)
-        #expect(why(2, world) == [noRunner] + pool(1))
+        #expect(why(2, world) == [Reason(kind: .pool, detail: .stopping)] + pool(1))
         world.after(.setDraining(to: false))
+        let noRunner = Reason(kind: .pool, detail: .runner)
         world.after(.runnerLost)
         #expect(why(2, world) == [noRunner] + pool(1))
         world.add(flags: [.group, .held])
@@ -182,6 +182,16 @@ import Testing
         }
     }
 
+    @Test func `conditions that are true are no reason to wait`() {
+        var world = World(workers: 1)
+        world.after(.setCategory("disk", capacity: 1))
+        world.add(categories: ["disk"]) { $0.conditions = [ConditionPolicy(every: .seconds(20))] }
+        world.turn()
+        world.handle(.setCategory("disk", capacity: 0))
+        world.after(.conditionsAnswered(1, token: 1, .allTrue))
+        #expect(why(1, world).map(\.kind) == [.category])
+    }
+
     @Test func `a false condition is asked again after its pause`() {
         for (every, pause) in [(.seconds(30), .seconds(30)), (1, Limits.evaluationPause)] as [(TimeSpan, TimeSpan)] {
             var world = World(workers: 1)
@@ -235,6 +245,27 @@ import Testing
                 world.after(.conditionsAnswered(1, token: 1, .isFalse(index: 0, detail: ""))) == [
                     "finished 2 \(child) group 1 skipped", "finished 1 \(group)",
                 ])
+        }
+    }
+
+    @Test func `children of a group whose condition is false, and their dependents, name the group as the root`() {
+        for (otherwise, outcome) in [
+            (.fail, .failed), (.skip, .notNeeded), (.succeed, .succeeded),
+        ] as [(ConditionPolicy.Otherwise, Outcome)] {
+            var world = World()
+            var policy = Policy()
+            policy.conditions = [ConditionPolicy(otherwise: otherwise)]
+            var submission = Submission()
+            submission.policies = [policy]
+            submission.operations = [Draft(policy: 0, flags: .group), Draft(group: 0), Draft()]
+            submission.edges = [DraftEdge(from: 2, on: .local(1))]
+            world.handle(.submit(submission))
+            world.turn()
+            world.after(.conditionsAnswered(1, token: 1, .isFalse(index: 0, detail: "")))
+            var causes: [OperationID: Cause] = [:]
+            for case .finished(let id, _, let cause, _) in world.last.changes { causes[id] = cause }
+            #expect(causes[2] == .groupSkipped(1, because: Cause.Root(1, outcome)))
+            #expect(causes[3] == .dependency(root: 1, outcome))
         }
     }
 

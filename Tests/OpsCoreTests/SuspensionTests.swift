@@ -1,4 +1,5 @@
 import OpsCore
+import OpsTesting
 import Testing
 
 @Suite struct SuspensionTests {
@@ -45,13 +46,13 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a process that was stopped with the daemon goes on with it after a restart`(isSuspended: Bool) {
+    func `a process that an earlier version froze goes on with the daemon if that is suspended`(isSuspended: Bool) {
         var snapshot = Snapshot()
         snapshot.nextOperation = 2
         snapshot.nextGraph = 2
         snapshot.isSuspended = isSuspended
         var row = Snapshot.Row(id: OperationID(1), graph: GraphID(1), state: .executing, attempt: 1, attemptsInRun: 1)
-        row.isFrozen = true
+        row.frozenBy = .unknown
         snapshot.operations = [row]
         let start = Moment(monotonic: 0, wall: 0)
         let attempt = AttemptID(OperationID(1), 1)
@@ -67,5 +68,64 @@ import Testing
         #expect(world.last.effects == (isSuspended ? [.thaw(attempt)] : []), "nobody else stopped it")
         world.after(.resume(.operations([OperationID(1)])))
         #expect(world.last.effects == (isSuspended ? [] : [.thaw(attempt)]))
+    }
+
+    /// Levels that freeze an operation, a level that is suspended without freezing it, and the level that is resumed.
+    struct Resumption: Sendable {
+        var freezing: [Level]
+        var suspending: Level?
+        var resumed: Level
+        var isThawed: Bool
+    }
+
+    private static let itself = Level.operations([1])
+    private static let queue = Level.queue("default")
+    private static let graph = Level.graph(GraphID(1))
+
+    @Test(
+        arguments: [
+            Resumption(freezing: [itself, queue], resumed: queue, isThawed: false),
+            Resumption(freezing: [itself, graph], resumed: graph, isThawed: false),
+            Resumption(freezing: [queue, .daemon], resumed: .daemon, isThawed: false),
+            Resumption(freezing: [itself], suspending: .daemon, resumed: .daemon, isThawed: false),
+            Resumption(freezing: [itself], suspending: queue, resumed: itself, isThawed: true),
+            Resumption(freezing: [queue], suspending: graph, resumed: queue, isThawed: true),
+        ], [false, true])
+    func `an operation goes on when the levels that froze it are resumed`(_ scene: Resumption, restarts: Bool) throws {
+        var stage = try Stage<Scheduler>()
+        var submission = Submission()
+        submission.operations = [Draft()]
+        try stage.submit(submission)
+        for level in scene.freezing { try stage.perform(.suspend(level, freeze: true)) }
+        if let level = scene.suspending { try stage.perform(.suspend(level, freeze: false)) }
+        if restarts { try stage.restart() }
+        try stage.perform(.resume(scene.resumed))
+        let thaw = Effect.thaw(AttemptID(OperationID(1), 1))
+        #expect(stage.effects.contains(thaw) == scene.isThawed)
+        #expect(stage.store[1].isFrozen != scene.isThawed)
+        if restarts { try stage.restart() }
+        for level in scene.freezing { try stage.perform(.resume(level)) }
+        #expect(stage.effects.contains(thaw))
+        #expect(!stage.store[1].isFrozen)
+    }
+
+    @Test func `every change of the levels that freeze an operation is recorded`() throws {
+        var stage = try Stage<Scheduler>()
+        var submission = Submission()
+        submission.operations = [Draft()]
+        try stage.submit(submission)
+        try stage.perform(.suspend(Self.queue, freeze: true))
+        #expect(stage.store[1].frozenBy == .queue)
+        try stage.perform(.suspend(Self.itself, freeze: true))
+        #expect(stage.store[1].frozenBy == [.queue, .operation])
+        try stage.perform(.suspend(Self.graph, freeze: true))
+        try stage.perform(.resume(Self.queue))
+        #expect(stage.store[1].frozenBy == [.operation, .graph])
+        try stage.perform(.suspend(.daemon, freeze: true))
+        try stage.perform(.resume(Self.graph))
+        #expect(stage.store[1].frozenBy == [.operation, .daemon])
+        try stage.perform(.resume(.daemon))
+        try stage.perform(.resume(Self.itself))
+        #expect(stage.store[1].frozenBy.isEmpty)
     }
 }

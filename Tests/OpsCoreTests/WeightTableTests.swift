@@ -165,6 +165,15 @@ import Testing
         #expect(weight(.runnerConnected(Inventory(runner: "r1", boot: "b1"))) == 0, "it is launched again")
     }
 
+    @Test mutating func `a reported success code weighs as much as a success`() {
+        let id = world.add { $0.successCodes = [3] }
+        world.turn()
+        _ = wait(for: id)
+        let attempt = world.attempt(id)
+        #expect(weight(.updated(attempt, OperationUpdate(finished: 3))) == Self.waiting)
+        #expect(weight(.updated(attempt, OperationUpdate(finished: 4))) == 2 * Self.waiting)
+    }
+
     // MARK: Requests
 
     @Test mutating func `a false condition weighs as much as waits for its operation`() {

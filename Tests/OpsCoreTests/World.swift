@@ -150,7 +150,7 @@ func brief(_ change: Change) -> String {
     case .reopened(let id, let run, let state): "reopened \(id.rawValue) run \(run) \(state)"
     case .cancelling(let id, _, _, let outcome, _): "cancelling \(id.rawValue) \(outcome)"
     case .held(let id, let on): "held \(id.rawValue) \(on)"
-    case .frozen(let id, let on): "frozen \(id.rawValue) \(on)"
+    case .frozen(let id, let levels): "frozen \(id.rawValue) \(!levels.isEmpty)"
     case .edgeAdded(let id, let on, let when): "edge \(id.rawValue) on \(on.rawValue) \(when)"
     case .edgeRemoved(let id, let on): "no edge \(id.rawValue) on \(on.rawValue)"
     case .edited(let id, _): "edited \(id.rawValue)"

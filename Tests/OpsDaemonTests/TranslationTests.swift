@@ -57,6 +57,10 @@ import Testing
                 "waits until at 5 before it is retried"
             ),
             (Reason(kind: .notBefore, detail: .instant(.zero + .nanoseconds(5))), "not before at 5"),
+            (
+                Reason(kind: .condition, ids: ids, detail: .conditionsInLine),
+                "its conditions wait to be evaluated (at most 8 evaluations run at once)"
+            ),
             (Reason(kind: .suspended, detail: .suspended(.graph(GraphID(7)))), "graph g7 is suspended"),
         ]
         for (reason, sentence) in expected { #expect(text.text(reason) == sentence) }

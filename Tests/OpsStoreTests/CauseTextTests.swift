@@ -6,7 +6,11 @@ import Testing
 @Suite struct CauseTextTests {
     private let words = CauseText(
         other: { id in
-            id.rawValue == 12 ? CauseText.Other(name: "build", outcome: .timedOut) : CauseText.Other()
+            switch id.rawValue {
+            case 12: CauseText.Other(name: "build", outcome: .timedOut)
+            case 13: CauseText.Other(name: "site", outcome: .succeeded, isUpToDate: true)
+            default: CauseText.Other()
+            }
         },
         condition: { $0 == 0 ? "pathExists /x" : nil })
 
@@ -27,6 +31,17 @@ import Testing
             .groupSkipped(OperationID(5), because: Cause.Root(OperationID(12), .timedOut)),
             "group 5 was skipped: dependency 12 (build) timed out"
         ),
+        (.groupSkipped(OperationID(5), because: Cause.Root(OperationID(5), .failed)), "group 5 failed"),
+        (.groupSkipped(OperationID(5), because: Cause.Root(OperationID(5), .notNeeded)), "group 5 was skipped"),
+        (
+            .groupSkipped(OperationID(13), because: Cause.Root(OperationID(13), .succeeded)),
+            "group 13 (site) is up to date"
+        ),
+        (
+            .groupSkipped(OperationID(5), because: Cause.Root(OperationID(13), .succeeded)),
+            "group 5 was skipped: dependency 13 (site) is up to date"
+        ),
+        (.dependency(root: OperationID(13), .succeeded), "dependency 13 (site) is up to date"),
         (.dependency(root: OperationID(12), .failed), "dependency 12 (build) failed"),
         (.dependency(root: OperationID(7), .cancelled), "dependency 7 was cancelled"),
         (.dependency(root: OperationID(7), .interrupted), "dependency 7 was interrupted"),

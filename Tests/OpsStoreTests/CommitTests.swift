@@ -171,6 +171,40 @@ import Testing
         #expect(!running.isOver)
     }
 
+    @Test(
+        arguments: [
+            .operation, .queue, .graph, .daemon, [.operation, .daemon], [.operation, .queue, .graph, .daemon],
+        ] as [FreezingLevels])
+    func `an operation is loaded with the levels that have frozen it`(levels: FreezingLevels) throws {
+        let world = try World()
+        let first = world.submit(Self.graph())
+        world.start(first)
+        world.change(.frozen(first, by: levels))
+        try world.commit()
+        try world.reopen()
+        let none: FreezingLevels = []
+        #expect(try world.store.load().operations.map(\.frozenBy) == [levels, none, none])
+        let frozen = "SELECT frozen FROM operations WHERE id = \(first.rawValue)"
+        #expect(try Raw(world.store.path).integer(frozen) == 1, "readers of the view need not know the levels")
+        #expect(try world.history().record(of: first)?.isFrozen == true)
+        var selection = Selection()
+        selection.standings = [.frozen]
+        #expect(try world.history().select(selection, limit: 9) == [first])
+        world.change(.frozen(first, by: []))
+        try world.commit()
+        #expect(try world.store.load().operations.map(\.frozenBy) == [none, none, none])
+        #expect(try Raw(world.store.path).integer(frozen) == 0)
+    }
+
+    @Test func `an operation that an earlier version froze is loaded with unknown levels`() throws {
+        let world = try World()
+        let first = world.submit(Self.graph())
+        world.start(first)
+        try world.commit()
+        try Raw(world.store.path).run("UPDATE operation SET frozen = 1 WHERE id = \(first.rawValue)")
+        #expect(try world.store.load().operations.first?.frozenBy == .unknown)
+    }
+
     @Test func `a finished operation leaves the snapshot with its edges`() throws {
         let world = try World()
         let first = world.submit(Self.graph())

@@ -197,6 +197,46 @@ import Testing
         #expect(child.endedChildren.map(\.firstUnsuccessful.rawValue) == [2])
     }
 
+    @Test func `a child of a skipped group keeps the root of the skip, and returns once when that is retried`() throws {
+        let world = try World()
+        var texts = chain(["b", "g", "k"], [[], [0]])
+        texts.submission.operations[1].flags = .group
+        texts.submission.operations[2].group = 1
+        let root = world.submit(texts)
+        world.start(root)
+        world.end(root, code: 1)
+        let because = Cause.Root(root, .failed)
+        world.change(
+            .finished(OperationID(3), .skipped, .groupSkipped(OperationID(2), because: because), at: world.now),
+            .finished(OperationID(2), .skipped, .dependency(root: root, .failed), at: world.now))
+        try world.commit()
+        let history = try world.history()
+        #expect(try history.record(of: OperationID(3))?.cause == "group 2 (g) was skipped: dependency 1 (b) failed")
+        let fact = FinishedFact(outcome: .skipped, root: root, hasStarted: false, rootOutcome: .failed)
+        #expect(try history.finishedFacts(ids(3)) == [OperationID(3): fact])
+        let revival = try history.revival(of: [root], downstream: false)
+        #expect(revival.operations.map(\.id.rawValue) == [1, 2, 3])
+        #expect(revival.endedChildren.isEmpty, "no child stays finished")
+    }
+
+    @Test func `a group that was up to date returns with its children, and is named as their cause`() throws {
+        let world = try World()
+        var texts = chain(["g", "k", "later"], [[], [], [1]])
+        texts.submission.operations[0].flags = .group
+        texts.submission.operations[1].group = 0
+        let group = world.submit(texts)
+        let because = Cause.Root(group, .succeeded)
+        world.change(
+            .finished(OperationID(2), .notNeeded, .groupSkipped(group, because: because), at: world.now),
+            .finished(group, .succeeded, .upToDate, at: world.now),
+            .finished(OperationID(3), .notNeeded, .dependency(root: group, .succeeded), at: world.now))
+        try world.commit()
+        let history = try world.history()
+        #expect(try history.record(of: OperationID(2))?.cause == "group 1 (g) is up to date")
+        #expect(try history.record(of: OperationID(3))?.cause == "dependency 1 (g) is up to date")
+        #expect(try history.revival(of: [group], downstream: false).operations.map(\.id.rawValue) == [1, 2, 3])
+    }
+
     @Test func `the results of dependencies are passed to their dependents`() throws {
         let world = try World()
         world.submit(chain(["a", "b"], [[], [0]]))

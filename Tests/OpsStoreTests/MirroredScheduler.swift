@@ -143,7 +143,8 @@ final class Mirror {
         return """
             operation \(row.id.rawValue) \(row.graph.rawValue) \(row.user) \(row.parent.rawValue) \
             \(snapshot.queues[Int(row.queue)].name) \(uses) \(policy) \(row.priority) \(row.state) \
-            \(row.flags.rawValue) \(row.isFrozen) \(row.attempt) \(row.run) \(row.attemptsInRun) \(row.hasStarted) \(row.submittedAt) \
+            \(row.flags.rawValue) \(row.frozenBy.rawValue) \
+            \(row.attempt) \(row.run) \(row.attemptsInRun) \(row.hasStarted) \(row.submittedAt) \
             \(row.state == .pending ? .zero : row.readyAt) \(row.notBefore)
             """
     }

@@ -74,9 +74,9 @@ extension FakeStore {
             let mayBeHeld = self[id].isWaiting || self[id].state == .executing && !children(of: id).isEmpty
             try require(mayBeHeld || !isHeld, .lawfulSteps, "\(id) held while \(self[id].state)")
             if isHeld { self[id].flags.insert(.held) } else { self[id].flags.remove(.held) }
-        case .frozen(let id, let isFrozen):
-            try require(self[id].state == .executing || !isFrozen, .lawfulSteps, "\(id) frozen, not executing")
-            self[id].isFrozen = isFrozen
+        case .frozen(let id, let levels):
+            try require(self[id].state == .executing || levels.isEmpty, .lawfulSteps, "\(id) frozen, not executing")
+            self[id].frozenBy = levels
         case .edgeAdded(let id, let on, let when):
             try require(self[id].isWaiting && has(on), .lawfulSteps, "edge of \(id) on \(on)")
             add(Record.Edge(on: on, when: when), to: id)
@@ -251,7 +251,7 @@ extension FakeStore {
         self[id].cause = cause
         self[id].resolution = nil
         self[id].running = nil
-        self[id].isFrozen = false
+        self[id].frozenBy = []
     }
 
     private mutating func reopen(

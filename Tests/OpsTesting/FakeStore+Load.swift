@@ -118,7 +118,11 @@ extension FakeStore {
                 let isBelow =
                     record.parent.map { chosen.contains($0) && record.outcome?.isUnsuccessful ?? false } ?? false
                 let isAbove = children(of: record.id).contains { chosen.contains($0.id) }
-                if (follows && (skipped || downstream)) || (isBelow && !isAbove) || isAbove { chosen.insert(record.id) }
+                // Children of a skipped group have no edges of their own on the root of the skip.
+                let isCascaded = skipped && chosen.contains(root(record))
+                if (follows && (skipped || downstream)) || (isBelow && !isAbove) || isAbove || isCascaded {
+                    chosen.insert(record.id)
+                }
             }
             grew = chosen.count > before
         }
@@ -140,7 +144,7 @@ private struct RowTable {
             queue: place(of: record.queue, in: &queues),
             categories: record.categories.isEmpty ? -1 : place(of: record.categories, in: &categorySets),
             policy: place(of: record.policy, in: &policies), priority: record.priority, state: record.state,
-            flags: record.flags, isFrozen: record.isFrozen, attempt: record.attempt, run: record.run,
+            flags: record.flags, frozenBy: record.frozenBy, attempt: record.attempt, run: record.run,
             attemptsInRun: record.attemptsInRun, hasStarted: record.hasStarted, submittedAt: record.submittedAt,
             readyAt: record.readyAt, notBefore: record.backoffUntil, path: record.path)
     }

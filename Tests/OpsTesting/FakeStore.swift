@@ -76,6 +76,7 @@ public struct FakeStore: Sendable {
     func root(_ record: Record) -> OperationID {
         switch record.cause {
         case .dependency(let root, _), .neverStarted(let root): root
+        case .groupSkipped(let group, let root): root?.operation ?? group
         default: record.id
         }
     }

@@ -144,7 +144,7 @@ public struct Judge {
     func rules(_ store: FakeStore, _ setting: Setting) -> Rules {
         Rules(
             store: store, workers: setting.workers, now: setting.now, due: due, runner: setting.runner,
-            mayStart: setting.runner != nil && !setting.isDraining, overtaken: overtaken,
+            isDraining: setting.isDraining, overtaken: overtaken,
             perhapsOvertaken: perhapsOvertaken, restsUntil: restsUntil, confirmed: confirmed)
     }
 

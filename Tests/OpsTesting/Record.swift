@@ -51,7 +51,7 @@ public struct Record: Sendable {
     public var policy: Policy
     public var priority: Int8
     public var flags: Draft.Flags
-    public var isFrozen = false
+    public var frozenBy: FreezingLevels = []
     /// Timeout of a group that is or was frozen: the rest while it is frozen, else the whole.
     public var groupTimeout: TimeSpan?
     public var state: OperationState
@@ -86,6 +86,7 @@ public struct Record: Sendable {
     public var isBarrier: Bool { flags.contains(.barrier) }
     public var isOfRoot: Bool { user == 0 }
     public var isHeld: Bool { flags.contains(.held) }
+    public var isFrozen: Bool { !frozenBy.isEmpty }
     public var isFinished: Bool { state == .finished }
     public var isWaiting: Bool { state == .pending || state == .ready }
     /// True if it executes with an attempt of its own, which the limits of queues and groups count.

@@ -76,7 +76,7 @@ struct Restart {
             try compare("priority of \(id)") { $0.effectivePriority(of: id) }
             try compare("attempt of \(id)") { $0.attemptInRun(of: id) }
             try compare("end of \(id)") { $0.isCancelling(id) }
-            try compare("reasons of \(id)") { $0.why(id, at: now).filter { !$0.namesLevel } }
+            try compare("reasons of \(id)") { $0.why(id, at: now) }
         }
     }
 
@@ -122,12 +122,6 @@ extension Restart {
 
 extension Change {
     fileprivate var isStart: Bool { if case .started = self { true } else { false } }
-}
-
-extension Reason {
-    /// True if it names the level that froze or suspended an operation. It is stored that an operation is frozen, not by
-    /// which level.
-    fileprivate var namesLevel: Bool { if case .suspended = detail { true } else { false } }
 }
 
 extension FakeStore {

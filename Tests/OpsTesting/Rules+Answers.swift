@@ -90,22 +90,31 @@ extension Rules {
     }
 
     private func answerToResume(_ level: Level) -> ExpectedAnswer {
-        // The rows do not tell which level has frozen an operation.
-        if store.unfinished.contains(where: \.isFrozen) { return .any }
         switch level {
-        case .daemon: return .done(store.isSuspended ? 1 : 0)
+        case .daemon: return .done((store.isSuspended ? 1 : 0) + processes(frozenBy: .daemon))
         case .queue(let name):
             guard let queue = store.queue(name) else { return .refused(.unknownQueue(name)) }
-            return .done(queue.isSuspended ? 1 : 0)
+            return .done((queue.isSuspended ? 1 : 0) + processes(frozenBy: .queue) { $0.queue == name })
         case .graph(let graph):
             guard 1...max(1, store.graphCount) ~= graph.rawValue, store.graphCount > 0 else {
                 return .refused(.unknownGraph(graph))
             }
-            return .done(store.suspendedGraphs.contains(graph) ? 1 : 0)
+            let isSuspended = store.suspendedGraphs.contains(graph)
+            return .done((isSuspended ? 1 : 0) + processes(frozenBy: .graph) { $0.graph == graph })
         case .operations(let ids):
             if ids.count == 1, let missing = missing(ids[0]) { return .refused(missing) }
-            return .done(selection(ids).count(where: \.isHeld))
+            let selected = selection(ids)
+            // A frozen group counts only if it continues before the processes below it.
+            if selected.contains(where: { $0.isGroup && $0.isFrozen }) { return .any }
+            return .done(selected.count { $0.isHeld || $0.frozenBy.contains(.operation) })
         }
+    }
+
+    /// Returns the number of processes that a level has frozen.
+    private func processes(
+        frozenBy level: FreezingLevels, where matches: (Record) -> Bool = { _ in true }
+    ) -> Int {
+        store.unfinished.count { !$0.isGroup && $0.frozenBy.contains(level) && matches($0) }
     }
 
     /// Returns the unfinished operations that ids name, and all below them, each once.

@@ -43,7 +43,7 @@ struct ReasonModel {
     /// ids of barriers are checked for themselves.
     static func isBesideRows(_ reason: Reason, of record: Record) -> Bool {
         switch reason.detail {
-        case .reserved, .rate, .yields, .deadlocked, .condition, .barrier: true
+        case .reserved, .rate, .yields, .deadlocked, .condition, .conditionsInLine, .barrier: true
         case .children, .held: false
         default: record.state == .executing
         }
@@ -80,7 +80,8 @@ struct ReasonModel {
 
     private func reasonsOfReady(_ record: Record) -> [Reason] {
         var reasons: [Reason] = []
-        if !rules.mayStart { reasons.append(Reason(kind: .pool, detail: .runner)) }
+        if rules.isDraining { reasons.append(Reason(kind: .pool, detail: .stopping)) }
+        if rules.runner == nil { reasons.append(Reason(kind: .pool, detail: .runner)) }
         let before = inLine.prefix { rules.precedes($0, record, effective) }
         func position(_ matches: (Record) -> Bool) -> Int { 1 + before.count { !$0.isGroup && matches($0) } }
         func add(_ kind: Reason.Kind, _ ids: [OperationID], _ detail: Reason.Detail) {

@@ -9,8 +9,8 @@ struct Rules {
     /// Operations whose earliest start has come, as this core has seen it. The clock may have been set back since.
     let due: Set<OperationID>
     let runner: String?
-    /// A runner is there, and opsd is not draining.
-    let mayStart: Bool
+    let isDraining: Bool
+    var mayStart: Bool { runner != nil && !isDraining }
     /// Starts that passed each waiting operation since it came to wait for categories alone.
     let overtaken: [OperationID: Int]
     /// The same while, for all that the core could know, they did.

@@ -39,7 +39,8 @@ public enum Cause: Hashable, Sendable, Codable {
     case conditionFalse(index: Int32, detail: String)
     /// Children of a group or products that did not succeed: the first of them, and their number.
     case children(first: OperationID, count: Int32)
-    /// Skipped with the group around it; `because` is the root of that skip if it lies outside of the group.
+    /// Skipped with the group around it; `because` is the root of that skip: the group itself, or an operation outside of
+    /// it.
     case groupSkipped(OperationID, because: Root? = nil)
     case runnerLost
     case machineRestarted

@@ -38,6 +38,13 @@ extension Registry {
         return Resolution(outcome: .failed, cause: exit.outOfMemory ? .outOfMemory : cause)
     }
 
+    /// Returns the resolution of an attempt that has reported itself finished. 0 is a success whatever the policy says.
+    func resolution(of index: ExecutionIndex, reported status: Int32) -> Resolution {
+        let successCodes = policy(of: executions[index].operation)?.successCodes ?? []
+        let hasSucceeded = status == 0 || successCodes.contains(status)
+        return Resolution(outcome: hasSucceeded ? .succeeded : .failed, cause: .reported(status: status))
+    }
+
     /// Returns whether an operation was resolved by its own end or by a report, and its other processes stay alive.
     func leavesProcesses(_ index: ExecutionIndex) -> Bool {
         guard let policy = policy(of: executions[index].operation), policy.completion == .notify else { return false }

@@ -53,6 +53,8 @@ struct ReasonText {
             let asked = "condition \(index + 1)" + (condition(Int(index)).map { " (\($0))" } ?? "")
             guard let again else { return "\(asked) is being evaluated" }
             return "\(asked) is false; evaluated again at \(instantText(again))"
+        case .conditionsInLine:
+            return "its conditions wait to be evaluated (at most \(Limits.evaluationsAtOnce) evaluations run at once)"
         case .barrier: return "comes after \(who), by a barrier of its queue"
         case .groupNotStarted: return "group \(who) has not started"
         case .groupLimit(let limit, let place):
@@ -74,6 +76,7 @@ struct ReasonText {
         case .children: return "waits for its children \(who)"
         case .finishMessage:
             return "its process has ended; waiting for opsctl finish or X_OPS_FINISHED"
+        case .stopping: return "opsd is stopping; nothing starts until it runs again"
         case .runner:
             return runnerSilence.map { "waits for opsd-runner, which has not answered for \($0)" }
                 ?? "waits for the runner"

@@ -14,7 +14,7 @@ extension OperationUpdate {
             switch line[..<equals] {
             case "STATUS": status = OperationUpdate.bounded(value)
             case "X_OPS_RESULT": if value.utf8.count <= OperationUpdate.textLimit { result = String(value) }
-            case "X_OPS_FINISHED": finished = Int32(value)
+            case "X_OPS_FINISHED": if let status = UInt8(value) { finished = Int32(status) }
             case "X_OPS_PROGRESS": setProgress(value)
             case "EXTEND_TIMEOUT_USEC":
                 if let microseconds = Int64(value), microseconds >= 0 {

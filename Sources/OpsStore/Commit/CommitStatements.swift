@@ -68,7 +68,7 @@ struct OperationStatements {
         hold,
         freeze: Statement
     let setPriority, setQueue, setPolicy, setCommand, setCategories, setNote, insertResolution, deleteResolution,
-        nameAndOutcome: Statement
+        nameAndEnd: Statement
     let conditionOf: Statement
 
     init(_ database: Database) throws(StoreError) {
@@ -127,7 +127,7 @@ struct OperationStatements {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
             """)
         deleteResolution = try make("DELETE FROM ending WHERE operation = ?1")
-        nameAndOutcome = try make("SELECT name, outcome FROM operation WHERE id = ?1")
+        nameAndEnd = try make("SELECT name, outcome, cause FROM operation WHERE id = ?1")
         conditionOf = try make(Self.conditionText)
     }
 

@@ -122,12 +122,13 @@ extension Store {
 
     private func other(_ id: OperationID) throws(StoreError) -> CauseText.Other {
         try writeAttempts()
-        let statement = statements.operation.nameAndOutcome
+        let statement = statements.operation.nameAndEnd
         statement.bind(1, id.rawValue)
         guard try statement.step() else { return CauseText.Other() }
         defer { statement.reset() }
         return CauseText.Other(
-            name: statement.optionalText(0), outcome: Outcome(stored: statement.optionalInt(1)))
+            name: statement.optionalText(0), outcome: Outcome(stored: statement.optionalInt(1)),
+            isUpToDate: statement.optionalText(2) == CauseText.upToDate)
     }
 
     /// Returns the text of one condition of an operation: `pathExists /x`.
@@ -146,6 +147,7 @@ extension Cause {
     var root: OperationID? {
         switch self {
         case .dependency(let root, _), .neverStarted(let root): root
+        case .groupSkipped(let group, let root): root?.operation ?? group
         default: nil
         }
     }

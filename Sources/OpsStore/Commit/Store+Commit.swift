@@ -86,8 +86,8 @@ extension Store {
             try cancelling(id, user, reason, outcome, cause)
         case .held(let id, let isHeld):
             try update(statements.operation.hold, id, isHeld ? Draft.Flags.held.stored : 0)
-        case .frozen(let id, let isFrozen):
-            try update(statements.operation.freeze, id, isFrozen ? 1 : 0)
+        case .frozen(let id, let levels):
+            try update(statements.operation.freeze, id, levels.stored)
         case .edited(let id, let edit): try apply(edit, to: id)
         case .noted(let id, let text):
             statements.operation.setNote.bind(2, text)

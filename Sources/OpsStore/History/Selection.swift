@@ -51,7 +51,7 @@ public enum Standing: Hashable, Sendable {
             ) > CAST(strftime('%s', 'now') AS INTEGER) * 1000000000)
             """
         case .cancelling: "(o.state = 2 AND EXISTS (SELECT 1 FROM ending e WHERE e.operation = o.id))"
-        case .frozen: "(o.state = 2 AND o.frozen)"
+        case .frozen: "(o.state = 2 AND o.frozen <> 0)"
         }
     }
 }

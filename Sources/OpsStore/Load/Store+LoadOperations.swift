@@ -79,7 +79,7 @@ enum OperationColumns {
         return Snapshot.Row(
             id: OperationID(rows.int(0)), graph: GraphID(0), parent: OperationID(rows.int(7)),
             priority: Int8(truncatingIfNeeded: rows.int(3)), state: state, flags: Draft.Flags(stored: rows.int(2)),
-            isFrozen: rows.bool(13), attempt: attempt, run: rows.int32(9),
+            frozenBy: FreezingLevels(stored: rows.int(13)), attempt: attempt, run: rows.int32(9),
             attemptsInRun: attempt - rows.int32(10), hasStarted: rows.bool(14), readyAt: rows.time(11),
             notBefore: rows.time(12),
             path: rows.isNull(15) ? nil : EstimatedPath(milliseconds: rows.int(15)))

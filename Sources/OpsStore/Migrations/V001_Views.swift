@@ -1,15 +1,15 @@
 /// The supported, readable side of the first schema, for `sqlite3 -readonly`: words and RFC 3339 instants.
 let v001Views = views(outcomes: firstOutcomeWords)
 
-/// Returns the views that show outcomes. `more` is put into the columns of an operation.
-func views(outcomes outcomeWords: [String], more: String = "", slot: String = "a.slot") -> String {
+/// Returns the view of operations. `more` is put into its columns.
+func operationsView(outcomes outcomeWords: [String], more: String = "", frozen: String = "o.frozen") -> String {
     """
     CREATE VIEW operations AS
     SELECT o.id, o.name, 'g' || s.graph AS graph, q.name AS queue,
         \(words("o.state", stateWords)) AS state,
         \(words("o.outcome", outcomeWords)) AS outcome,\(more)
         o.cause, c.body AS command, o.priority, o.attempt, o.run, a.exitCode, a.signal,
-        EXISTS (SELECT 1 FROM ending WHERE operation = o.id) AS cancelling, o.frozen,
+        EXISTS (SELECT 1 FROM ending WHERE operation = o.id) AS cancelling, \(frozen),
         (o.flags & 4) <> 0 AS held, (o.flags & 1) <> 0 AS isGroup, (o.flags & 2) <> 0 AS barrier,
         (SELECT json_group_array(json_object(
             'id', dependency, 'when', \(words("\"when\"", whenWords)))) FROM edge WHERE operation = o.id
@@ -30,6 +30,13 @@ func views(outcomes outcomeWords: [String], more: String = "", slot: String = "a
     LEFT JOIN text c ON c.id = o.command
     LEFT JOIN text d ON d.id = o.details
     LEFT JOIN attempt a ON a.operation = o.id AND a.number = o.attempt;
+    """
+}
+
+/// Returns the views that show outcomes. `more` is put into the columns of an operation.
+func views(outcomes outcomeWords: [String], more: String = "", slot: String = "a.slot") -> String {
+    """
+    \(operationsView(outcomes: outcomeWords, more: more))
 
     CREATE VIEW attempts AS
     SELECT a.operation, a.number AS attempt, a.run, \(slot), a.pid,

@@ -7,7 +7,10 @@ struct CauseText {
     struct Other {
         var name: String?
         var outcome: Outcome?
+        /// True if it succeeded without an attempt, because of a condition with `succeed`.
+        var isUpToDate = false
     }
+    static let upToDate = "up to date"
     var other: (OperationID) throws(StoreError) -> Other
     /// Text of the condition at this position in the operation's list: `pathExists /x`.
     var condition: (Int32) throws(StoreError) -> String?
@@ -27,12 +30,8 @@ struct CauseText {
         case .cancelledBy(let user, let reason): return "cancelled by \(user)" + note(reason)
         case .groupCancelled(let group): return "group \(try label(group)) was cancelled"
         case .groupTimedOut(let group): return "group \(try label(group)) timed out"
-        case .groupSkipped(let group, let root):
-            let why = try root.map { (root) throws(StoreError) in
-                "dependency \(try label(root.operation)) \(root.outcome.verb)"
-            }
-            return "group \(try label(group)) was skipped" + note(why)
-        case .dependency(let root, let outcome): return "dependency \(try label(root)) \(outcome.verb)"
+        case .groupSkipped(let group, let root): return try groupText(group, root)
+        case .dependency(let root, let outcome): return try dependencyText(root, outcome)
         case .neverStarted(let root): return "dependency \(try label(root)) ended without starting"
         case .conditionFalse(let index, let detail): return try conditionText(index, detail)
         case .children(let first, let count): return try childrenText(first, count)
@@ -42,7 +41,7 @@ struct CauseText {
         case .finishedBy(let user, let message): return "rejected by \(user)" + note(message)
         case .refused(let text): return "refused" + note(text)
         case .engine(let text): return text
-        case .upToDate: return "up to date"
+        case .upToDate: return Self.upToDate
         case .reported(let status): return "it reported status \(status)"
         }
     }
@@ -61,6 +60,27 @@ struct CauseText {
     private func conditionText(_ index: Int32, _ detail: String) throws(StoreError) -> String {
         let asked = try condition(index).map { " (\($0))" } ?? ""
         return "condition \(index + 1)\(asked) is false" + note(detail)
+    }
+
+    /// Returns the cause of an operation that was skipped with the group around it. A group that is the root cause itself
+    /// has failed, is up to date or was not needed.
+    private func groupText(_ group: OperationID, _ root: Cause.Root?) throws(StoreError) -> String {
+        let label = "group \(try label(group))"
+        guard let root else { return "\(label) was skipped" }
+        if root.operation != group {
+            return "\(label) was skipped" + note(try dependencyText(root.operation, root.outcome))
+        }
+        switch root.outcome {
+        case .succeeded: return "\(label) is up to date"
+        case .notNeeded: return "\(label) was skipped"
+        default: return "\(label) \(root.outcome.verb)"
+        }
+    }
+
+    private func dependencyText(_ root: OperationID, _ outcome: Outcome) throws(StoreError) -> String {
+        let label = "dependency \(try label(root))"
+        guard outcome == .succeeded, try other(root).isUpToDate else { return "\(label) \(outcome.verb)" }
+        return "\(label) is up to date"
     }
 
     private func childrenText(_ first: OperationID, _ count: Int32) throws(StoreError) -> String {

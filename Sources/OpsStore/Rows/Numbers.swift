@@ -92,6 +92,27 @@ extension Draft.Flags {
     }
 }
 
+extension FreezingLevels {
+    /// 1 was stored by versions that did not store the levels.
+    var stored: Int64 {
+        var sum: Int64 = contains(.unknown) ? 1 : 0
+        if contains(.operation) { sum += 2 }
+        if contains(.queue) { sum += 4 }
+        if contains(.graph) { sum += 8 }
+        if contains(.daemon) { sum += 16 }
+        return sum
+    }
+
+    init(stored: Int64) {
+        self = []
+        if stored & 1 != 0 { insert(.unknown) }
+        if stored & 2 != 0 { insert(.operation) }
+        if stored & 4 != 0 { insert(.queue) }
+        if stored & 8 != 0 { insert(.graph) }
+        if stored & 16 != 0 { insert(.daemon) }
+    }
+}
+
 extension Report.Kind {
     var stored: Int64 {
         switch self {

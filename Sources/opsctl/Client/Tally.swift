@@ -50,7 +50,8 @@ extension ExitStatus {
         if ended.outcome == .succeeded, ended.exitCode == nil { return .done }
         if let signal = ended.signal { return ExitStatus(code: Int32(truncatingIfNeeded: 128 + signal)) }
         if let code = ended.exitCode, code != 0 || ended.outcome == .succeeded {
-            return ExitStatus(code: Int32(truncatingIfNeeded: code))
+            // An earlier opsd or an executor may have stored a number that is no exit status.
+            return UInt8(exactly: code).map { ExitStatus(code: Int32($0)) } ?? .unsuccessful
         }
         if let launch = ended.launchStatus { return launch }
         switch ended.outcome {
