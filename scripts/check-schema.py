@@ -4,6 +4,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 import jsonschema
 import yaml
@@ -64,6 +65,18 @@ for graph in [
 ]:
     compare(graph, True)
     count += 1
+
+with tempfile.NamedTemporaryFile("w", suffix=".json") as included:
+    included.write('[{"command": ["a"]}]')
+    included.flush()
+    for graph in [
+        {"include": included.name, "set": {"A": "b"}}, {"http": {"url": "http://127.0.0.1:1/d", "to": "/tmp/d"}},
+        {"command": ["a"], "conditions": [{"not": {"not": {"pathExists": "/x"}}}]},
+        {"command": ["a"], "conditions": [{"not": {"exec": ["a"], "timeout": "5s"}}]},
+    ]:
+        assert accepted(graph)[0], graph
+        compare(graph, True)
+        count += 1
 
 for failure in failures:
     print(f"test-schema: FAILED: {failure}", file=sys.stderr)

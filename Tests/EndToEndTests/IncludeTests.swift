@@ -101,11 +101,35 @@ import Testing
         #expect(try refusal("operations: [{include: broken.yaml}]").contains("/broken.yaml:"))
         _ = try write("operations: [{shell: \"echo ${A} ${B}\"}]", "gaps.yaml", machine)
         let gaps = try refusal("operations: [{include: gaps.yaml, set: {A: x}}]")
-        #expect(gaps.contains("/gaps.yaml:1: ${B} has no value"), "\(gaps)")
+        #expect(gaps.contains("/gaps.yaml:1:15: ${B} has no value"), "\(gaps)")
         #expect(try refusal("operations: [{include: gaps.yaml, set: {A: 1}}]").contains("is not a text"))
         #expect(try refusal("operations: [{include: gaps.yaml, command: [a]}]").contains("cannot be used together"))
         #expect(try refusal("operations: [{include: 3}]").contains("must be the path of a graph file"))
         #expect(try refusal(#"[{"command": ["a"], "set": {"A": "b"}}]"#, "m.json").contains("key set"))
+    }
+
+    @Test func `errors of several included files are reported at once`() throws {
+        let machine = try Machine()
+        _ = try write("bogus: 1\noperations: [{command: [a]}]", "wrong.yaml", machine)
+        _ = try write("observers: {finish: [a]}\noperations: [{include: gone.yaml}]", "observed.yaml", machine)
+        let file = try write(
+            """
+            operations:
+              - include: none.yaml
+              - include: wrong.yaml
+              - include: observed.yaml
+              - include: wrong.yaml
+            """, "main.yaml", machine)
+        let refused = try machine.ctl("submit", "-f", file)
+        #expect(refused.status == 5)
+        let lines = refused.err.split(separator: "\n")
+        #expect(lines.count == 4, "one line for each error: \(refused.err)")
+        for text in [
+            "/main.yaml:2:5: cannot include ", "/wrong.yaml:1:1: unknown key \"bogus\" of a graph",
+            "/observed.yaml:1:1: an included file cannot have \"observers\"", "/observed.yaml:2:15: cannot include ",
+        ] {
+            #expect(lines.contains { $0.contains(text) }, "\(text) in \(refused.err)")
+        }
     }
 
     @Test func `standard input includes from the current directory`() throws {

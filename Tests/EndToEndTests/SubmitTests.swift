@@ -286,6 +286,48 @@ import Testing
         #expect(try machine.ctl("submit", "-f", "-", "--name", "x", input: graph).status == 2)
     }
 
+    @Test func `an operation with a default dependency is no root, and an operation that a condition provides is one`()
+        throws
+    {
+        let machine = try Machine()
+        let first = try machine.submit("--hold", "--", "true")
+        let graph = """
+            {"defaults": {"after": ["setup"]}, "operations": [
+              {"name": "setup", "command": ["true"]},
+              {"name": "next", "command": ["true"]},
+              {"name": "free", "command": ["true"], "after": [], "conditions": [
+                {"pathExists": "/tmp", "provide": {"name": "provided", "command": ["true"], "after": []}}]},
+              {"name": "late", "command": ["true"], "conditions": [
+                {"pathExists": "/tmp", "provide": {"name": "bound", "command": ["true"]}}]}]}
+            """
+        try machine.ok("submit", "-f", "-", "--hold", "--after", "\(first)", input: graph)
+        let setup = try machine.show("setup")["id"] as? Int
+        for (name, isRoot) in [
+            ("setup", true), ("next", false), ("free", true), ("provided", true), ("late", false), ("bound", false),
+        ] {
+            let row = try machine.show(name)
+            let ids = (row["dependencies"] as? [[String: Any]] ?? []).compactMap { $0["id"] as? Int }
+            #expect(row["held"] as? Bool == isRoot, "\(name)")
+            #expect(ids.contains(first) == isRoot && ids.contains(setup ?? 0) == !isRoot, "\(name): \(ids)")
+        }
+    }
+
+    @Test func `options beside a file replace a null, and leave a wrong dependency to be refused`() throws {
+        let machine = try Machine()
+        let graph = """
+            {"defaults": {"after": ["setup"]}, "operations": [
+              {"name": "setup", "command": ["true"], "held": null},
+              {"name": "next", "command": ["true"], "after": null}]}
+            """
+        try machine.ok("submit", "-f", "-", "--hold", input: graph)
+        let (setup, next) = (try machine.show("setup"), try machine.show("next"))
+        #expect(setup["held"] as? Bool == true && next["held"] as? Bool == false)
+        let id = try #require(setup["id"] as? Int)
+        let wrong = #"[{"command": ["true"], "after": "setup"}]"#
+        let refused = try machine.ctl("submit", "-f", "-", "--after", "\(id)", input: wrong)
+        #expect(refused.status == 5 && refused.err.contains("key after: "), "\(refused.err)")
+    }
+
     @Test func `a graph file with a gap is refused`() throws {
         let machine = try Machine()
         let output = try machine.ctl("submit", "-f", "-", input: #"[{"shell": "echo ${A} ${B} ${OPS_ID} ${C:-x}"}]"#)

@@ -32,6 +32,52 @@ import Testing
         #expect(try file(operation).operations.count == 1, "a single object with a command is an operation")
     }
 
+    @Test func `all errors of a graph are reported at once`() throws {
+        #expect(
+            refusal(#"{"one": 1, "two": 2, "order": "zzz", "operations": [{"command": ["a"]}]}"#) == """
+                opsctl: g.json:1:2: unknown key "one" of a graph
+                opsctl: g.json:1:12: unknown key "two" of a graph
+                opsctl: g.json:1:31: the order of a graph must be "submission" or "longestPath"
+                """)
+    }
+
+    @Test func `errors of a graph and of its operations are reported at once`() {
+        #expect(
+            refusal("{\"x-none\":1,\n\"operations\":[\n{\"command\":[\"x\"],\"bogus\":1},\n2,\n3]}") == """
+                opsctl: g.json:1:2: unknown key "x-none" of a graph
+                opsctl: g.json:4:1: an operation must be an object
+                opsctl: g.json:5:1: an operation must be an object
+                opsctl: g.json:3:18: operation 1, key bogus: unknown key
+                """)
+    }
+
+    @Test func `problems of defaults and of operations for conditions are reported with their lines`() throws {
+        let graph = try file(
+            """
+            {"defaults": {
+              "bogus": 1},
+             "operations": [
+              {"name": "a", "command": ["true"], "conditions": [
+                {"pathExists": "/a", "silent": true, "provide": {"command": ["s"]}},
+                {"pathExists": "/b", "provide": {"name": "p",
+                  "command": ["p"]}}]},
+              {"name": "b", "command": ["true"]}
+            ]}
+            """)
+        let problems: [Problem] = [
+            .with { ($0.key, $0.message) = ("defaults.bogus", "unknown key") },
+            .with { ($0.key, $0.message) = ("defaults.queue", "is from an option") },
+            .with { ($0.index, $0.name, $0.key, $0.message) = (1, "p", "command", "is wrong") },
+            .with { ($0.index, $0.name, $0.message) = (2, "b", "is wrong") },
+        ]
+        #expect(
+            graph.located(Failure(.refused(.control(.invalidOperation(problems))))).lines == [
+                "opsctl: g.json:2:3: key defaults.bogus: unknown key",
+                "opsctl: g.json: key defaults.queue: is from an option",
+                "opsctl: g.json:7:7: operation p, key command: is wrong", "opsctl: g.json:8:3: operation b: is wrong",
+            ])
+    }
+
     @Test func `the refusal of a malformed graph file names line and column`() throws {
         #expect(
             refusal("{\n \"operations\": [\n  {\"command\": [\"a\"],}]}")
@@ -91,7 +137,7 @@ import Testing
         } catch {
             #expect(
                 error.lines == [
-                    "opsctl: g.json:2: ${VERSIO} has no value, did you mean ${VERSION}? give --set VERSIO=VALUE, "
+                    "opsctl: g.json:2:6: ${VERSIO} has no value, did you mean ${VERSION}? give --set VERSIO=VALUE, "
                         + "or write $${VERSIO} for a literal ${VERSIO}"
                 ])
         }

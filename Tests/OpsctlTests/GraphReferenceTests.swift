@@ -49,6 +49,23 @@ import Testing
         #expect(Set(try #require(keys).keys) == Set(OperationKey.texts))
     }
 
+    @Test func `the schema accepts the same objects as single operations as opsctl does`() throws {
+        let schema = try JSONSerialization.jsonObject(with: Data(GraphSchema.text.utf8)) as? [String: Any]
+        let test = (schema?["else"] as? [String: Any])?["if"] as? [String: Any]
+        let keys = (test?["anyOf"] as? [[String: [String]]])?.flatMap { $0["required"] ?? [] }
+        #expect(keys == ["command", "shell", "http", "include"])
+    }
+
+    @Test func `the schema accepts a negation within a negation`() throws {
+        let schema = try JSONSerialization.jsonObject(with: Data(GraphSchema.text.utf8)) as? [String: Any]
+        let definitions = schema?["$defs"] as? [String: [String: Any]]
+        let members = definitions?["test"]?["properties"] as? [String: [String: Any]]
+        let reference = ##"{"$ref": "#/$defs/test"}"##
+        #expect(members?["not"]?["$ref"] as? String == "#/$defs/test")
+        #expect(members?["timeout"] != nil)
+        #expect(OperationKey.conditions.entry.form.members.first { $0.name == "not" }?.form.schema == reference)
+    }
+
     /// Checks a value against the parts of JSON Schema that the table uses.
     private func accepts(_ schema: [String: Any], _ value: Any) -> Bool {
         if let forms = schema["anyOf"] as? [[String: Any]] { return forms.contains { accepts($0, value) } }

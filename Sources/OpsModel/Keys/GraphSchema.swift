@@ -9,7 +9,7 @@ public enum GraphSchema {
               "if": {"type": "array"},
               "then": {"items": {"$ref": "#/$defs/operation"}, "minItems": 1},
               "else": {
-                "if": {"anyOf": [{"required": ["command"]}, {"required": ["shell"]}]},
+                "if": {"anyOf": [\##(singleOperation)]},
                 "then": {"$ref": "#/$defs/operation"},
                 "else": {"$ref": "#/$defs/graph"}
               },
@@ -55,6 +55,7 @@ public enum GraphSchema {
                   ],
                   "additionalProperties": false
                 },
+                "test": \##(ValueForm.object(KeyEntry.tests).schema),
                 "defaults": {
                   "type": "object",
                   "properties": {
@@ -67,6 +68,9 @@ public enum GraphSchema {
 
             """##
     }
+
+    private static let singleOperation =
+        OperationKey.ofSingleOperation.map { #"{"required": ["\#($0.text)"]}"# }.joined(separator: ", ")
 
     /// Observers of a graph.
     public static let observers: [ValueForm.Member] = [

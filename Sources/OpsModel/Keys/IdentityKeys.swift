@@ -70,7 +70,8 @@ extension KeyEntry {
                 default: "none",
                 "Another graph file, whose operations become the children of this group. opsctl reads it when "
                     + "the graph is submitted; a relative path is relative to the including file. `defaults` of "
-                    + "that file apply to its own operations; its `name`, `order` and `schedule` are not used.",
+                    + "that file apply to its own operations; its `name`, `order` and `schedule` are not used. It must "
+                    + "not have `observers`: write them beside `include`, or in the including file.",
                 "The other keys are those of a group: dependencies, queue, priority, limit. Names must be unique "
                     + "in the whole graph, so a file that is included twice needs a placeholder in its names. A file "
                     + "must not include itself, directly or indirectly. At most 32 files may be nested, and "

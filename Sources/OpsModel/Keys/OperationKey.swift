@@ -13,6 +13,8 @@ public enum OperationKey: UInt8, Sendable, CaseIterable {
 
     /// Keys for the command of an operation. It has exactly one of them; a group has none.
     public static let commands: [OperationKey] = [.command, .shell, .http]
+    /// Keys of an object that is one operation and no graph.
+    public static let ofSingleOperation: [OperationKey] = commands + [.include]
     /// Keys of which each object of a graph file has exactly one.
     public static let contents: [OperationKey] = commands + [.operations, .include]
 

@@ -184,16 +184,23 @@ extension KeyEntry {
         ),
     ]
 
+    private static let negation = ValueForm.Member(
+        "not", .test, default: "", "An object with one of these tests, which must be false.")
+
+    private static let timeLimitOfTest = ValueForm.Member(
+        "timeout", .duration(canBeZero: false), default: "`\"10s\"`",
+        "With `exec`: the time limit of the command. If it takes longer, the condition is false.")
+
+    /// Members of an object with one test of a condition.
+    static let tests = plainTests + [negation, timeLimitOfTest]
+
     static var conditions: KeyEntry {
         KeyEntry(
             .order, [],
             .list(
                 .object(
                     plainTests + [
-                        .init(
-                            "not", .object(plainTests), default: "",
-                            "An object with one of these tests, which must be false."),
-
+                        negation,
                         .init(
                             "otherwise", .choice(["fail", "skip", "wait", "succeed"]), default: "`fail`",
                             "What happens if the condition is false: the operation fails, is skipped, waits "
@@ -204,10 +211,7 @@ extension KeyEntry {
                             "How long a true result remains valid; with `wait`, also the time after which a "
                                 + "false condition is evaluated again, after a second at the earliest."
                         ),
-                        .init(
-                            "timeout", .duration(canBeZero: false), default: "`\"10s\"`",
-                            "With `exec`: the time limit of the command. If it takes longer, the condition is "
-                                + "false."),
+                        timeLimitOfTest,
                         .init(
                             "provide", .operation, default: "none",
                             "An operation that is meant to make the condition true. It is submitted together "

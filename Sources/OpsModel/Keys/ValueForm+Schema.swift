@@ -1,6 +1,6 @@
 /// JSON Schema (draft 2020-12) of the forms of values.
 extension ValueForm {
-    /// Returns a schema as JSON text. An operation is `{"$ref": "#/$defs/operation"}`.
+    /// Returns a schema as JSON text. Operations and tests, which can contain others, refer to `$defs`.
     public var schema: String {
         switch self {
         case .text(let bytes): #"{"type": "string", "minLength": 1, "maxLength": \#(bytes)}"#
@@ -29,6 +29,7 @@ extension ValueForm {
                 + #""items": \#(element.schema)}"#
         case .reference: #"{"type": ["string", "integer"]}"#
         case .operation: ##"{"$ref": "#/$defs/operation"}"##
+        case .test: ##"{"$ref": "#/$defs/test"}"##
         case .either(let forms): #"{"anyOf": [\#(forms.map(\.schema).joined(separator: ", "))]}"#
         }
     }

@@ -25,6 +25,8 @@ public indirect enum ValueForm: Sendable {
     /// A reference to an operation.
     case reference
     case operation
+    /// An object with one test of a condition.
+    case test
     case either([ValueForm])
 
     /// A member of an object.

@@ -215,7 +215,7 @@ extension ValueForm {
         case .choice(let words): "one of " + words.map { "`\"\($0)\"`" }.joined(separator: ", ")
         case .map(let entries): "object of at most \(entries) texts"
         case .entries(let form, let entries): "object of at most \(entries) entries, each: \(form.description)"
-        case .object: "object"
+        case .object, .test: "object"
         case .argumentVector:
             "array of texts, a program and its arguments, of at most \(Self.bytes(Limits.commandBytes))"
         case .list(let element, let range):

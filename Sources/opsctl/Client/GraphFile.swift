@@ -4,10 +4,11 @@ internal import OpsWire
 
 /// A graph file: a JSON object, an array of operations, or JSON Lines.
 struct GraphFile {
-    /// Reason why the text is not a graph, and the offset of the error.
+    /// Reasons why the text is not a graph, and the offsets of the errors.
     private struct Malformed: Error {
-        let offset: Int
-        let why: String
+        var errors: [(offset: Int, why: String)]
+
+        init(offset: Int, why: String) { errors = [(offset, why)] }
     }
 
     private let text: GraphText
@@ -25,17 +26,46 @@ struct GraphFile {
         do throws(Malformed) {
             try read()
         } catch {
-            let isAtStart = bytes.firstIndex { $0 > 0x20 } == error.offset
-            throw Failure(
-                .refused, text.place(of: error.offset), error.why,
-                isAtStart
-                    ? "a graph file begins with { or [; if it is YAML, use --format yaml"
-                    : "correct the file and submit it again")
+            throw failure(error)
         }
         if operations.isEmpty {
             throw Failure(
                 .refused, text.shownPath, "contains no operations",
                 "write {\"operations\": [...]} or one JSON object per line")
+        }
+    }
+
+    private func failure(_ malformed: Malformed) -> Failure {
+        let first = malformed.errors[0]
+        let isAtStart = bytes.firstIndex { $0 > 0x20 } == first.offset
+        var failure = Failure(
+            .refused, text.place(of: first.offset), first.why,
+            isAtStart
+                ? "a graph file begins with { or [; if it is YAML, use --format yaml"
+                : "correct the file and submit it again")
+        var problems = malformed.errors.prefix(Limits.problems).map { error in
+            LocatedProblem(problem: .with { $0.message = error.why }, place: text.place(of: error.offset))
+        }
+        addUnknownKeys(to: &problems)
+        if problems.count > 1 { failure.problems = problems }
+        return failure
+    }
+
+    /// Adds the unknown keys of operations. Otherwise the daemon reports them, but it does not get a file with errors.
+    private func addUnknownKeys(to problems: inout [LocatedProblem]) {
+        for (index, range) in flatten().enumerated() {
+            let members = Self.members(bytes, range)
+            for member in members where OperationKey.find(member.key) == nil {
+                guard problems.count < Limits.problems else { return }
+                let problem = Problem.with { problem in
+                    problem.index = index
+                    problem.name = members.first { $0.key == "name" }.flatMap { JSONView(bytes, $0.value).text }
+                    problem.key = member.key
+                    problem.message =
+                        "unknown key" + Nearest.suggestion(for: member.key, among: OperationKey.texts)
+                }
+                problems.append(LocatedProblem(problem: problem, place: text.place(of: member.offset)))
+            }
         }
     }
 
@@ -61,62 +91,75 @@ struct GraphFile {
     }
 
     private func checkObjects() throws(Malformed) {
-        for range in operations where bytes[range.lowerBound] != UInt8(ascii: "{") {
-            throw Malformed(offset: range.lowerBound, why: "an operation must be an object")
-        }
+        let why = "an operation must be an object"
+        let wrong = operations.filter { bytes[$0.lowerBound] != UInt8(ascii: "{") }
+        guard let first = wrong.first else { return }
+        var malformed = Malformed(offset: first.lowerBound, why: why)
+        malformed.errors = wrong.map { (offset: $0.lowerBound, why: why) }
+        throw malformed
     }
 
-    private static let keysOfAnOperation = Set((OperationKey.commands + [.include]).map(\.text))
+    private static let keysOfAnOperation = Set(OperationKey.ofSingleOperation.map(\.text))
 
     /// A single object is a graph unless it has the keys of an operation.
     private mutating func readGraph(_ range: Range<Int>) throws(Malformed) {
         let members = Self.members(bytes, range)
         guard !members.contains(where: { Self.keysOfAnOperation.contains($0.key) }) else { return }
         operations = []
+        var malformed: Malformed?
         for (place, (key, offset, value)) in members.enumerated() {
-            if members[..<place].contains(where: { $0.key == key }) {
-                throw Malformed(offset: offset, why: "the key \"\(key)\" of a graph occurs twice")
+            do throws(Malformed) {
+                if members[..<place].contains(where: { $0.key == key }) {
+                    throw Malformed(offset: offset, why: "the key \"\(key)\" of a graph occurs twice")
+                }
+                try readMember(key, offset, value)
+            } catch {
+                if malformed == nil { malformed = error } else { malformed?.errors += error.errors }
             }
-            let view = JSONView(bytes, value)
-            if view.isNull, ["name", "defaults", "order", "schedule", "observers"].contains(key) { continue }
-            switch key {
-            case "name":
-                guard let text = view.text else {
-                    throw Malformed(offset: value.lowerBound, why: "the name of a graph must be a text")
-                }
-                name = text
-            case "defaults":
-                guard view.isObject else {
-                    throw Malformed(offset: value.lowerBound, why: "\"defaults\" must be an object")
-                }
-                defaults = value
-            case "order":
-                guard let text = view.text, QueueOrder(text: text) != nil else {
-                    throw Malformed(
-                        offset: value.lowerBound, why: "the order of a graph must be \"submission\" or \"longestPath\"")
-                }
-                order = text
-            case "schedule":
-                guard view.isObject else {
-                    throw Malformed(offset: value.lowerBound, why: "\"schedule\" must be an object")
-                }
-                schedule = value
-            case "observers":
-                guard view.isObject else {
-                    throw Malformed(offset: value.lowerBound, why: "\"observers\" must be an object")
-                }
-                observers = value
-            case "operations":
-                guard view.isArray else {
-                    throw Malformed(offset: value.lowerBound, why: "\"operations\" must be an array")
-                }
-                operations = view.elements.map(\.range)
-                try checkObjects()
-            default:
-                let suggestion = Nearest.suggestion(
-                    for: key, among: ["name", "defaults", "observers", "operations", "order", "schedule"])
-                throw Malformed(offset: offset, why: "unknown key \"\(key)\" of a graph" + suggestion)
+        }
+        if let malformed { throw malformed }
+    }
+
+    private mutating func readMember(_ key: String, _ offset: Int, _ value: Range<Int>) throws(Malformed) {
+        let view = JSONView(bytes, value)
+        if view.isNull, ["name", "defaults", "order", "schedule", "observers"].contains(key) { return }
+        switch key {
+        case "name":
+            guard let text = view.text else {
+                throw Malformed(offset: value.lowerBound, why: "the name of a graph must be a text")
             }
+            name = text
+        case "defaults":
+            guard view.isObject else {
+                throw Malformed(offset: value.lowerBound, why: "\"defaults\" must be an object")
+            }
+            defaults = value
+        case "order":
+            guard let text = view.text, QueueOrder(text: text) != nil else {
+                throw Malformed(
+                    offset: value.lowerBound, why: "the order of a graph must be \"submission\" or \"longestPath\"")
+            }
+            order = text
+        case "schedule":
+            guard view.isObject else {
+                throw Malformed(offset: value.lowerBound, why: "\"schedule\" must be an object")
+            }
+            schedule = value
+        case "observers":
+            guard view.isObject else {
+                throw Malformed(offset: value.lowerBound, why: "\"observers\" must be an object")
+            }
+            observers = value
+        case "operations":
+            guard view.isArray else {
+                throw Malformed(offset: value.lowerBound, why: "\"operations\" must be an array")
+            }
+            operations = view.elements.map(\.range)
+            try checkObjects()
+        default:
+            let suggestion = Nearest.suggestion(
+                for: key, among: ["name", "defaults", "observers", "operations", "order", "schedule"])
+            throw Malformed(offset: offset, why: "unknown key \"\(key)\" of a graph" + suggestion)
         }
     }
 
@@ -155,8 +198,22 @@ struct GraphFile {
 
     func place(of offset: Int) -> String { text.place(of: offset) }
 
-    /// Adds file, line and column to each problem. The daemon numbers the operations with the children of a group
-    /// directly after it.
+    /// Position of the observers of the graph; nil if it has none.
+    var placeOfObservers: String? { observers.map { text.place(of: $0.lowerBound) } }
+
+    /// Returns the offset of the key that a path such as `defaults.retry.limit` names; nil if it is not in `defaults`
+    /// of the file.
+    private func offset(ofDefault path: String) -> Int? {
+        let beginning = "defaults."
+        guard path.hasPrefix(beginning) else { return nil }
+        let rest = String(path.dropFirst(beginning.count))
+        return defaultMembers.first { member in
+            rest == member.key || rest.hasPrefix(member.key + ".") || rest.hasPrefix(member.key + "[")
+        }?.offset
+    }
+
+    /// Adds file, line and column to each problem. The daemon numbers the operations in the order of the file, with the
+    /// children of groups and the operations that conditions provide.
     func located(_ failure: Failure) -> Failure {
         guard !failure.problems.isEmpty else { return failure }
         var failure = failure
@@ -166,6 +223,14 @@ struct GraphFile {
             located.place = text.shownPath
             if let observers, problem.problem.key?.hasPrefix("observers") == true {
                 located.place = text.place(of: observers.lowerBound)
+            }
+            if problem.problem.index == nil,
+                let member = scheduleMembers.first(where: { $0.key == problem.problem.key })
+            {
+                located.place = text.place(of: member.offset)
+            }
+            if problem.problem.index == nil, let key = problem.problem.key, let offset = offset(ofDefault: key) {
+                located.place = text.place(of: offset)
             }
             if let index = problem.problem.index, flattened.indices.contains(index) {
                 let members = Self.members(bytes, flattened[index])
@@ -179,17 +244,29 @@ struct GraphFile {
         return failure
     }
 
-    /// Ranges of all operations; a group comes before its children.
+    /// Ranges of all operations; a group comes before its children, and an operation before those that its conditions
+    /// provide.
     private func flatten() -> [Range<Int>] {
         var flattened: [Range<Int>] = []
         func visit(_ range: Range<Int>) {
             flattened.append(range)
-            for (key, value) in JSONView(bytes, range).members where key == "operations" {
-                for child in value.elements { visit(child.range) }
+            for (key, value) in JSONView(bytes, range).members {
+                if key == "operations" {
+                    for child in value.elements { visit(child.range) }
+                } else if key == "conditions" {
+                    for provided in value.elements.compactMap(Self.provided(by:)) { visit(provided.range) }
+                }
             }
         }
         for operation in operations { visit(operation) }
         return flattened
+    }
+
+    /// Returns the operation that is submitted for a condition.
+    private static func provided(by condition: JSONView) -> JSONView? {
+        let members = condition.members
+        if members.contains(where: { $0.key == "silent" && $0.value.source == "true" }) { return nil }
+        return members.first { $0.key == "provide" && $0.value.isObject }?.value
     }
 
     var submission: Submission {

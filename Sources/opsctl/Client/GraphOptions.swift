@@ -31,30 +31,14 @@ struct GraphOptions {
     }
 
     /// Returns the operations of the file, with these members added to its roots.
-    private func withStarts(_ members: [(key: String, value: JSONView)], _ file: GraphFile) -> Submission {
+    private func withStarts(_ members: [Member], _ file: GraphFile) -> Submission {
+        let roots = Roots(members, inherited: file.defaultMembers.first { $0.key == "after" }?.value.elements ?? [])
         var text: [UInt8] = []
         text.reserveCapacity(file.bytes.count)
         var ranges: [Range<Int>] = []
         for range in file.operations {
             let begin = text.count
-            let present = JSONView(file.bytes, range).members
-            let isRoot = present.first { $0.key == "after" }?.value.elements.isEmpty ?? true
-            let missing = members.filter { member in
-                isRoot && !present.contains { $0.key == member.key && $0.key != "after" }
-            }
-            if missing.isEmpty {
-                text += file.bytes[range]
-            } else {
-                // An empty `after` is replaced by the given one.
-                let kept = present.filter { $0.key != "after" || !missing.contains { $0.key == "after" } }
-                var object = JSONWriter()
-                object.object { object in
-                    for member in missing + kept {
-                        object.member(member.key, raw: member.value.bytes[member.value.range])
-                    }
-                }
-                text += object.bytes
-            }
+            text += roots.withStart(JSONView(file.bytes, range))
             ranges.append(begin..<text.count)
             text.append(0x0a)
         }
@@ -88,7 +72,74 @@ struct GraphOptions {
         return object.bytes
     }
 
-    private static func members(_ object: [UInt8]) -> [(key: String, value: JSONView)] {
+    private static func members(_ object: [UInt8]) -> [Member] {
         JSONView(object, 0..<object.count).members
     }
+}
+
+private typealias Member = (key: String, value: JSONView)
+
+/// Adds members to the operations that wait for no other operation of their file.
+private struct Roots {
+    private let added: [Member]
+    /// Dependencies of operations without own ones.
+    private let inherited: [JSONView]
+
+    init(_ added: [Member], inherited: [JSONView]) {
+        self.added = added
+        self.inherited = inherited
+    }
+
+    /// Returns an operation with the members, and so for the operations that its conditions provide.
+    func withStart(_ operation: JSONView) -> [UInt8] {
+        let present = operation.members
+        var missing = isRoot(present) ? added : []
+        missing.removeAll { member in
+            member.key != "after" && present.contains { $0.key == member.key && !$0.value.isNull }
+        }
+        if missing.isEmpty, !present.contains(where: { $0.key == "conditions" }) { return Self.source(operation) }
+        // An empty `after`, and a null, is replaced by the given value.
+        let kept = present.filter { member in !missing.contains { $0.key == member.key } }
+        var object = JSONWriter()
+        object.object { object in
+            for member in missing { object.member(member.key, raw: Self.source(member.value)) }
+            for member in kept {
+                object.member(
+                    member.key,
+                    raw: member.key == "conditions" ? conditions(member.value) : Self.source(member.value))
+            }
+        }
+        return object.bytes
+    }
+
+    private func conditions(_ list: JSONView) -> [UInt8] {
+        guard list.isArray else { return Self.source(list) }
+        let elements = list.elements.map { condition -> [UInt8] in
+            guard condition.isObject else { return Self.source(condition) }
+            var object = JSONWriter()
+            object.object { object in
+                for member in condition.members {
+                    let isOperation = member.key == "provide" && member.value.isObject
+                    object.member(member.key, raw: isOperation ? withStart(member.value) : Self.source(member.value))
+                }
+            }
+            return object.bytes
+        }
+        return [UInt8(ascii: "[")] + elements.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "]")]
+    }
+
+    /// An operation without own dependencies has the default ones, except one on itself. A group has none.
+    private func isRoot(_ members: [Member]) -> Bool {
+        if let own = members.first(where: { $0.key == "after" && !$0.value.isNull })?.value {
+            return own.isArray && own.elements.isEmpty
+        }
+        if members.contains(where: { $0.key == "operations" && !$0.value.isNull }) { return true }
+        let name = members.first { $0.key == "name" }?.value.text
+        return inherited.allSatisfy { edge in
+            let on = edge.isObject ? edge.members.first { $0.key == "op" }?.value : edge
+            return name != nil && on?.text == name
+        }
+    }
+
+    private static func source(_ view: JSONView) -> [UInt8] { Array(view.bytes[view.range]) }
 }

@@ -24,6 +24,10 @@ struct Inclusion {
     private var included = 0
     /// Texts that have been read, because a file may be included many times.
     private var texts: [String: GraphText] = [:]
+    /// Errors of all files, which are reported at once.
+    private var failures: [Failure] = []
+    /// True if no more operations are read, because a limit is exceeded or there are too many errors.
+    private var isStopped = false
 
     private init() {}
 
@@ -41,9 +45,10 @@ struct Inclusion {
         if isAlone { inclusion.assembly.write("[", for: text, at: 0) }
         for range in file.operations {
             inclusion.assembly.copy(copied..<range.lowerBound, of: text)
-            try inclusion.write(range, IncludedDefaults(), isTop: true)
+            inclusion.writeOrFail(range, IncludedDefaults(), isTop: true)
             copied = range.upperBound
         }
+        if let failure = inclusion.failure { throw failure }
         inclusion.assembly.copy(copied..<text.bytes.count, of: text)
         if isAlone { inclusion.assembly.write("]", for: text, at: 0) }
         return inclusion.assembly.text(path: text.path)
@@ -51,7 +56,37 @@ struct Inclusion {
 
     private var source: Source { chain[chain.count - 1] }
 
+    // MARK: - Errors
+
+    /// Adds an error. Those of a file that is included several times are added once.
+    private mutating func add(_ failure: Failure) {
+        guard !failures.contains(where: { $0.lines == failure.lines }) else { return }
+        failures.append(failure)
+        if failures.count >= Limits.problems { isStopped = true }
+    }
+
+    /// One failure for all errors; nil if there are none.
+    private var failure: Failure? {
+        guard var all = failures.first, failures.count > 1 else { return failures.first }
+        all.problems = failures.flatMap { (failure) -> [LocatedProblem] in
+            guard failure.problems.isEmpty else { return failure.problems }
+            let message = failure.why + (failure.advice.map { ", " + $0 } ?? "")
+            return [LocatedProblem(problem: .with { $0.message = message }, place: failure.what)]
+        }
+        return all
+    }
+
     // MARK: - Operations
+
+    /// Writes an operation of the innermost file, or adds its error, so that the errors of the others are found too.
+    private mutating func writeOrFail(_ range: Range<Int>, _ defaults: IncludedDefaults, isTop: Bool) {
+        guard !isStopped else { return }
+        do throws(Failure) {
+            try write(range, defaults, isTop: isTop)
+        } catch {
+            add(error)
+        }
+    }
 
     /// Writes an operation of the innermost file.
     ///
@@ -80,7 +115,7 @@ struct Inclusion {
             separate(&isFirst, text, member.offset)
             let below = added.filter { $0.key == member.key }
             if member.key == "operations", view.isArray {
-                try writeChildren(member.offset, view, defaults)
+                writeChildren(member.offset, view, defaults)
             } else if !below.isEmpty, view.isObject {
                 joined.insert(member.key)
                 let own = IncludedDefaults.Member(
@@ -110,14 +145,12 @@ struct Inclusion {
         isFirst = false
     }
 
-    private mutating func writeChildren(
-        _ key: Int, _ children: JSONView, _ defaults: IncludedDefaults
-    ) throws(Failure) {
+    private mutating func writeChildren(_ key: Int, _ children: JSONView, _ defaults: IncludedDefaults) {
         assembly.write("\"operations\":[", for: source.text, at: key)
         for (index, child) in children.elements.enumerated() {
             if index > 0 { assembly.write(",", for: source.text, at: child.range.lowerBound) }
             if child.isObject {
-                try write(child.range, defaults, isTop: false)
+                writeOrFail(child.range, defaults, isTop: false)
             } else {
                 assembly.copy(child.range, of: source.text)
             }
@@ -167,15 +200,23 @@ struct Inclusion {
         }
         let values = try values(members.first { $0.key == "set" })
         let inner = try open(path, at: member.offset, values)
+        if let place = inner.file.placeOfObservers {
+            add(
+                Failure(
+                    .refused, place, "an included file cannot have \"observers\"",
+                    "write them beside \"include\", or in the file that includes it"))
+        }
         assembly.write((isFirst ? "" : ",") + "\"operations\":[", for: text, at: member.offset)
         let below = defaults.under(inner.file, inner.text)
         chain.append(inner)
         for (index, range) in inner.file.operations.enumerated() {
             if index > 0 { assembly.write(",", for: inner.text, at: range.lowerBound) }
-            try write(range, below, isTop: true)
-            if assembly.count > Self.size {
-                throw refusal(
-                    range.lowerBound, "the files have more than \(Self.size >> 20)M together", "split the graph")
+            writeOrFail(range, below, isTop: true)
+            if assembly.count > Self.size, !isStopped {
+                isStopped = true
+                add(
+                    refusal(
+                        range.lowerBound, "the files have more than \(Self.size >> 20)M together", "split the graph"))
             }
         }
         chain.removeLast()
@@ -205,6 +246,7 @@ struct Inclusion {
         }
         included += 1
         guard included <= Self.files else {
+            isStopped = true
             throw refusal(offset, "there are more than \(Self.files) includes", "split the graph")
         }
         let located = Self.located(path, beside: source.text.path)

@@ -33,7 +33,7 @@ struct Substitution {
         filled.reserveCapacity(bytes.count)
         var marks = text.marks
         var moved = 0
-        var missing: [(name: String, line: Int)] = []
+        var missing: [(name: String, place: String)] = []
         var rest = bytes[...]
         while let dollar = rest.firstIndex(of: UInt8(ascii: "$")) {
             Self.move(&marks, &moved, through: dollar, by: filled.count - rest.startIndex)
@@ -48,7 +48,7 @@ struct Substitution {
                 if let value = values[name] {
                     filled += value
                 } else if !missing.contains(where: { $0.name == name }) {
-                    missing.append((name, text.position(of: dollar).line))
+                    missing.append((name, text.place(of: dollar)))
                 }
                 rest = rest.dropFirst(name.utf8.count + 3)
             } else {
@@ -57,7 +57,7 @@ struct Substitution {
             }
         }
         Self.move(&marks, &moved, through: bytes.count, by: filled.count - rest.startIndex)
-        if let first = missing.first { throw absent(missing, first.line, text.shownPath) }
+        if let first = missing.first { throw absent(missing, first.place) }
         return GraphText(path: text.path, json: filled + rest, marks: marks)
     }
 
@@ -89,12 +89,12 @@ struct Substitution {
         }
     }
 
-    private func absent(_ missing: [(name: String, line: Int)], _ line: Int, _ path: String) -> Failure {
+    private func absent(_ missing: [(name: String, place: String)], _ place: String) -> Failure {
         let names = missing.map { "${\($0.name)}" }.joined(separator: ", ")
         let options = missing.map { "--set \($0.name)=VALUE" }.joined(separator: " ")
         let near = missing.count == 1 ? Nearest.name(to: missing[0].name, among: values.keys.sorted()) : nil
         return Failure(
-            .refused, "\(path):\(line)",
+            .refused, place,
             "\(names) \(missing.count == 1 ? "has" : "have") no value",
             (near.map { "did you mean ${\($0)}? " } ?? "")
                 + "give \(options), or write $${\(missing[0].name)} for a literal ${\(missing[0].name)}")
