@@ -26,6 +26,7 @@ extension SystemError {
     public static let timedOut = ETIMEDOUT
     public static let noSuchFile = ENOENT
     public static let notPermitted = EPERM
+    public static let addressInUse = EADDRINUSE
     public static let argumentsTooLong = E2BIG
 }
 

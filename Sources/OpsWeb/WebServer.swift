@@ -41,6 +41,10 @@ public final class WebServer {
         let listener: Descriptor
         if let path = options.socket {
             gate = Gate(address: .unix)
+            guard !UnixSocket.isServed(path) else {
+                throw SystemError(
+                    "another program listens on \(path); choose another path", errno: SystemError.addressInUse)
+            }
             listener = try UnixSocket.listen(at: path)
         } else {
             let loopback = try Listener.loopback(port: options.port)
@@ -121,7 +125,8 @@ public final class WebServer {
 
     private func handle(_ exchange: HTTPExchange) {
         let head = exchange.head
-        switch (head.method, head.path) {
+        // The answer to HEAD is that to GET; libmicrohttpd leaves out the body.
+        switch (head.method == "HEAD" ? "GET" : head.method, head.path) {
         case ("POST", "/session"): exchange.respond(session(exchange.body))
         case ("POST", "/call"): call(exchange)
         case ("POST", "/drawing"): draw(exchange)
@@ -211,14 +216,23 @@ public final class WebServer {
 
     /// Answers with the output of `opsctl metrics`.
     private func measure(_ exchange: HTTPExchange) {
-        exchange.ended = bridge.call(Call.frame(StatusRequest()), isReading: true) {
-            [weak self, weak exchange] status in
-            guard let self, let exchange else { return }
-            guard status.status == 200 else { return exchange.respond(status) }
-            exchange.ended = self.bridge.call(Call.frame(MetricsRequest()), isReading: true) {
-                [weak exchange] metrics in
-                exchange?.respond(MetricsPage.response(status: status, metrics: metrics))
+        ask(StatusRequest(), for: exchange) { [unowned self] exchange, status in
+            ask(ListExecutorsRequest(), for: exchange) { [unowned self] exchange, executors in
+                ask(MetricsRequest(), for: exchange) { exchange, metrics in
+                    exchange.respond(MetricsPage.response(status: status, executors: executors, metrics: metrics))
+                }
             }
+        }
+    }
+
+    /// Passes the reply of a reading call to `done`. An error is the response of the exchange.
+    private func ask(
+        _ request: some WireRequest, for exchange: HTTPExchange, done: @escaping (HTTPExchange, HTTPResponse) -> Void
+    ) {
+        exchange.ended = bridge.call(Call.frame(request), isReading: true) { [weak exchange] reply in
+            guard let exchange else { return }
+            guard reply.status == 200 else { return exchange.respond(reply) }
+            done(exchange, reply)
         }
     }
 
@@ -265,8 +279,11 @@ public final class WebServer {
         }
     }
 
-    /// Streams summaries of events.
+    /// Streams summaries of events. HEAD gets only the headers, and does not count as an open page.
     private func listen(_ exchange: HTTPExchange) {
+        guard exchange.head.method != "HEAD" else {
+            return exchange.respond(HTTPResponse(200, type: "text/event-stream", []))
+        }
         let since = exchange.head["last-event-id"] ?? exchange.head.query["since"]
         guard let (stream, leave) = hub.join(since: since.flatMap { Int64($0) }) else {
             return exchange.respond(.problem(503, "\(EventHub.readerLimit) pages are open already; close some"))

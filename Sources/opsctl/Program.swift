@@ -4,8 +4,10 @@ internal import OpsSystem
 
 /// Runs opsctl, from the command line to the exit status.
 enum Program {
-    /// - Parameter altered: A word that differs from what was typed, and so must not be stored.
-    static func run(_ words: [String], altered: String? = nil) -> ExitStatus {
+    /// - Parameters:
+    ///   - altered: A word that differs from what was typed, and so must not be stored.
+    ///   - host: The host that an error names, if this is one of several.
+    static func run(_ words: [String], altered: String? = nil, host: String? = nil) -> ExitStatus {
         openStandardDescriptors()
         // If the reader of the output ends, opsctl ends quietly, even if its parent ignores the signal.
         signal(SIGPIPE, SIG_DFL)
@@ -19,7 +21,9 @@ enum Program {
             }
             return try perform(arguments)
         } catch {
-            error.lines.forEach(StandardError.line)
+            var failure = error
+            if let host { failure.what = host }
+            failure.lines.forEach(StandardError.line)
             // The other statuses belong to the operation.
             return parser.isForOperation && error.status != .operationTimedOut ? .own : error.status
         }

@@ -60,6 +60,21 @@ import Testing
         #expect(events.count { $0["ph"] as? String == "s" } == events.count { $0["ph"] as? String == "f" })
     }
 
+    @Test func `an operation that was not needed is not exported as a failure`() throws {
+        let machine = try Machine()
+        let graph = try machine.graph(
+            """
+            {"operations": [
+                {"name": "deploy", "command": ["true"]},
+                {"name": "alarm", "command": ["true"], "after": [{"op": "deploy", "when": "failed"}]}]}
+            """)
+        try machine.ok("wait", "--graph", graph)
+        let spans = try machine.ok("export", graph, "--otlp").out
+        #expect(spans.contains(#"{"key":"cicd.pipeline.result","value":{"stringValue":"success"}}"#))
+        #expect(!spans.contains(#""code":2"#), "\(spans)")
+        #expect(try machine.ok("export", graph, "--chrome").out.contains("alarm not needed"))
+    }
+
     @Test func `a graph that runs is exported as far as it has come`() throws {
         let machine = try Machine()
         let id = try machine.submit("--name", "long", "--", "sleep", "60")

@@ -106,6 +106,25 @@ private final class Hosts {
         _ = try watch.wait()
     }
 
+    @Test func `an operation that one of several hosts has is found there`() throws {
+        let hosts = try Hosts()
+        try hosts.two.ok("wait", "\(hosts.two.submit("--name", "rem", "--", "true"))")
+        let bad = try hosts.two.submit("--name", "bad", "--", "sh", "-c", "exit 3")
+        let listed = try hosts.ctl("--host", "one,two", "ls", "rem")
+        #expect(listed.status == 0 && listed.out.contains("two:1"))
+        #expect(listed.err.contains("opsctl: one: no operation rem") && !listed.err.contains("two"))
+        #expect(try hosts.ctl("--host", "one,two", "wait", "rem").status == 0)
+        #expect(try hosts.ctl("--host", "one,two", "wait", "--exit-code", "rem").status == 0)
+        #expect(try hosts.ctl("--host", "one,two", "wait", "bad").status == 1)
+        #expect(try hosts.ctl("--host", "one,two", "wait", "--exit-code", "\(bad)").status == 3)
+        let none = try hosts.ctl("--host", "one,two", "ls", "nothing")
+        #expect(none.status == 4)
+        #expect(none.err.contains("one: no operation nothing") && none.err.contains("two: no operation nothing"))
+        #expect(try hosts.ctl("--host", "one,two", "wait", "nothing").status == 4)
+        #expect(try hosts.ctl("--host", "one,two", "wait", "--exit-code", "nothing").status == 125)
+        #expect(try hosts.ctl("--host", "one,two", "ls", "one:rem", "two:rem").status == 4)
+    }
+
     @Test func `a host that is not reached is reported and holds up nothing`() throws {
         let hosts = try Hosts()
         let some = try hosts.ctl("--host", "one,dead", "status")

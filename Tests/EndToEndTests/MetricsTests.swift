@@ -54,12 +54,66 @@ import Testing
             #expect(id == number)
         }
         for number in 41...130 { try machine.ok("category", "set", "c\(number)", "--capacity", "3") }
+        try machine.ok("category", "set", "unlimited", "--rate", "60/1m", "--capacity", "none")
         try machine.ok("cancel", "--all")
         try machine.ok("metrics")
         let metrics = try metrics(machine)
         #expect(metrics.samples.count <= 1000)
         #expect(metrics.samples[finished("cancelled", "(others)")] == 26)
         #expect(metrics.samples.filter { $0.key.hasPrefix("opsd_operations_finished_total") }.values.reduce(0, +) == 40)
-        #expect(metrics.samples["opsd_category_capacity{category=\"(others)\"}"] != nil)
+        let capacity = try #require(metrics.samples["opsd_category_capacity{category=\"(others)\"}"])
+        #expect(capacity > 0 && capacity <= 90 * 3)
+    }
+
+    @Test func `every executor has series, and its operations are not counted as those of this machine`() throws {
+        let machine = try Machine(start: false)
+        let file = machine.state + "/opsd.conf"
+        try """
+        [executor far]
+        kind = slurm
+        window = 3
+        program = \(Machine.programs)/fake-executor
+        [executor gone]
+        kind = slurm
+        program = /no/such/program
+
+        """.write(toFile: file, atomically: true, encoding: .utf8)
+        try machine.start(["--config", file])
+        let far = try machine.submit("--executor", "far", "--", "wait")
+        let here = try machine.submit("--", "sleep", "60")
+        for id in [far, here] { try machine.await("started", of: id) }
+        let samples = try metrics(machine).samples
+        let expected: [(executor: String, connected: Double, inFlight: Double)] = [
+            ("local", 1, 1), ("far", 1, 1), ("gone", 0, 0),
+        ]
+        for (executor, connected, inFlight) in expected {
+            #expect(samples["opsd_executor_connected{executor=\"\(executor)\"}"] == connected, "\(executor)")
+            #expect(samples["opsd_executor_in_flight{executor=\"\(executor)\"}"] == inFlight, "\(executor)")
+        }
+        #expect(samples["opsd_executor_window{executor=\"far\"}"] == 3)
+        #expect(samples["opsd_executor_window{executor=\"local\"}"] == 2)
+    }
+
+    @Test func `a category without a capacity has no sample of a capacity`() throws {
+        let machine = try Machine()
+        try machine.ok("category", "set", "api", "--rate", "60/1m", "--capacity", "none")
+        let samples = try metrics(machine).samples
+        #expect(samples["opsd_category_capacity{category=\"api\"}"] == nil)
+        #expect(samples["opsd_category_used{category=\"api\"}"] == 0)
+        try machine.await("started", of: machine.submit("--category", "api:exclusive", "--", "sleep", "60"))
+        #expect(try metrics(machine).samples["opsd_category_used{category=\"api\"}"] == 1)
+    }
+
+    @Test func `with --json metrics are the reply of the daemon as one object`() throws {
+        let machine = try Machine()
+        try machine.ok("category", "set", "api", "--rate", "60/1m", "--capacity", "none")
+        let output = try machine.ok("metrics", "--json")
+        #expect(output.lines.count == 1)
+        let reply = try output.object
+        #expect(
+            Set(reply.keys) == ["queues", "categories", "schedules", "commits", "turns", "databaseBytes"])
+        let categories = try #require(reply["categories"] as? [[String: Any]])
+        let category = try #require(categories.first { $0["name"] as? String == "api" })
+        #expect(category["capacity"] is NSNull && category["used"] as? Int == 0)
     }
 }

@@ -118,4 +118,19 @@ import Testing
         #expect(found[0].hasPrefix("opsd_schedule_last_success_timestamp_seconds{schedule=\"good\",user=\""))
         #expect(found[1].hasPrefix("opsd_schedule_missed{schedule=\"good\"") && found[1].hasSuffix("} 0"))
     }
+
+    /// 125 belongs to `run`, which exits with the status of its operation.
+    @Test func `the exit statuses of schedule run are those of every verb`() throws {
+        let machine = try Machine()
+        #expect(try machine.ctl("schedule", "run", "none").status == 4)
+        #expect(try machine.ctl("schedule", "run").status == 2)
+    }
+
+    @Test func `until before from is reported as an error of until`() throws {
+        let machine = try Machine()
+        let output = try machine.ctl(
+            "schedule", "add", "wrong", "--at", "@daily", "--from", "2030-01-01T00:00:00Z", "--until",
+            "2029-01-01T00:00:00Z", "--", "true")
+        #expect(output.status == 5 && output.err.contains("until: is before from"), "\(output.err)")
+    }
 }

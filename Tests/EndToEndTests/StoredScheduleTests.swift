@@ -129,4 +129,38 @@ import Testing
         try machine.ok("schedule", "add", "daily", "--at", "@daily", "--", "true")
         #expect(try machine.ctl("schedule", "add", "daily", "--at", "@daily", "--", "true").status == 5)
     }
+
+    @Test func `a dry run shows the instants that the schedule would have`() throws {
+        let machine = try Machine()
+        let bounded = [
+            "--at", "@daily", "--zone", "UTC", "--from", "2199-06-01T00:00:00Z", "--until", "2199-06-03T00:00:00Z",
+            "--count", "2", "--spread", "50m", "--", "true",
+        ]
+        let lines = try machine.begin(["schedule", "add", "some", "--dry-run"] + bounded).wait().lines
+        #expect(lines.count == 4 && lines[2].contains("2199-06-01T00:00:00Z"), "\(lines)")
+        let dry = try machine.begin(["schedule", "add", "some", "--dry-run", "--json"] + bounded).wait().object
+        #expect(dry["name"] as? String == "some")
+        #expect(try machine.begin(["schedule", "add", "some"] + bounded).wait().status == 0)
+        let next = try machine.ok("schedule", "next", "some", "--json").objects
+        #expect(next.count == 2)
+        #expect(dry["instants"] as? NSArray == next as NSArray)
+        try machine.ok("schedule", "rm", "some")
+        try machine.ok("schedule", "add", "some", "--at", "@hourly", "--zone", "UTC", "--", "true")
+        let file = machine.state + "/later.json"
+        try #"{"name": "some", "schedule": {"at": "@daily", "zone": "UTC"}, "operations": [{"command": ["true"]}]}"#
+            .write(toFile: file, atomically: false, encoding: .utf8)
+        let changed = try machine.ok("schedule", "apply", "-f", file, "--dry-run", "--json").object
+        let local = ((changed["instants"] as? [[String: Any]])?.first?["local"] as? String) ?? ""
+        #expect(local.hasSuffix("T00:00:00+00:00"), "the instants are those of the changed calendar: \(local)")
+    }
+
+    @Test func `a finished run stays finished when its graph is removed`() throws {
+        let machine = try Machine()
+        try machine.ok("schedule", "add", "once", "--at", "@yearly", "--keep", "0", "--", "true")
+        try machine.ok("schedule", "run", "once")
+        // The graph is removed when its end is recorded.
+        for _ in 0..<3000 where !(try machine.ok("ls", "-a", "--json").out.isEmpty) { usleep(10_000) }
+        let last = try machine.ok("schedule", "ls", "--json").object["last"] as? [String: Any]
+        #expect(last?["outcome"] as? String == "succeeded")
+    }
 }

@@ -68,6 +68,7 @@ import Testing
         let answer = try page.get("/metrics")
         #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.contains("Content-Type: application/openmetrics-text"))
         #expect(answer.contains("opsd_build_info{") && answer.hasSuffix("# EOF\n"))
+        #expect(answer.contains("opsd_executor_connected{executor=\"transfer\"} "))
         #expect(try page.get("/metrics", authorized: false).hasPrefix("HTTP/1.1 401 "))
         #expect(try page.end() == 0)
     }

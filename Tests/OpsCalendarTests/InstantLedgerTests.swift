@@ -173,12 +173,12 @@ import Testing
 
     @Test func `rules that contradict each other are named`() {
         var policy = SchedulePolicy()
-        #expect(policy.contradiction == nil)
+        #expect(policy.contradiction?.key == nil)
         policy.catchUp = .all
-        #expect(policy.contradiction?.contains("overlap queueAll") == true)
+        #expect(policy.contradiction?.reason.contains("overlap queueAll") == true)
         policy.overlap = .queueAll
-        #expect(policy.contradiction == nil)
+        #expect(policy.contradiction?.key == nil)
         (policy.from, policy.until) = (at(1), at(0))
-        #expect(policy.contradiction == "until is before from: write a later until")
+        #expect(policy.contradiction?.key == "until")
     }
 }

@@ -74,6 +74,22 @@ import Testing
         #expect(try web.ask(path, web.authorized).status == 404)
     }
 
+    @Test func `HEAD is answered as GET is, without the body`() throws {
+        let web = try RunningWeb()
+        func head(_ path: String) throws -> RunningWeb.Answer {
+            try web.send(
+                "HEAD \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(web.port)\r\nConnection: close\r\n"
+                    + "Authorization: Bearer \(web.bearer)\r\n\r\n")
+        }
+        for path in ["/", "/app.js", "/about", "/metrics", "/nothing"] {
+            let answer = try head(path)
+            let expected = try web.ask(path, web.authorized)
+            #expect(answer.status == expected.status && answer.body.isEmpty, "\(path): \(answer.text)")
+        }
+        let events = try head("/events")
+        #expect(events.status == 200 && events.has("Content-Type: text/event-stream") && events.body.isEmpty)
+    }
+
     @Test func `every response forbids what the page does not need`() throws {
         let web = try RunningWeb()
         for path in ["/", "/app.js", "/nothing", "/enter.js"] {

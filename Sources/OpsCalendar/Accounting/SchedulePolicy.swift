@@ -42,13 +42,16 @@ public struct SchedulePolicy: Hashable, Sendable {
 
     public init() {}
 
-    /// Reason why these settings contradict each other, and what to write instead.
-    public var contradiction: String? {
+    /// Setting that contradicts another one, with the reason and what to write instead.
+    public var contradiction: (key: String, reason: String)? {
         if catchUp == .all, overlap == .skip {
-            return "catchUp all with overlap skip would run the first missed instant and skip the others: "
-                + "write overlap queueAll, or catchUp last"
+            return (
+                "catchUp",
+                "catchUp all with overlap skip would run the first missed instant and skip the others: "
+                    + "write overlap queueAll, or catchUp last"
+            )
         }
-        if let from, let until, until < from { return "until is before from: write a later until" }
+        if let from, let until, until < from { return ("until", "is before from: write a later until") }
         return nil
     }
 }

@@ -5,8 +5,9 @@ extension Connection {
     /// Returns the figures of the daemon for monitoring, as OpenMetrics text.
     public func metricsText() throws(ClientError) -> String {
         let status = try call(StatusRequest())
+        let executors = try call(ListExecutorsRequest()).executors
         let metrics = try call(MetricsRequest())
-        return MetricsText(status, metrics, now: Clock.read().wall).text
+        return MetricsText(status, metrics, executors, now: Clock.read().wall).text
     }
 }
 
@@ -19,21 +20,24 @@ public struct MetricsText {
     private static let namedQueues = 16
     /// Number of categories with series of their own, in the order of names; the others are added up.
     private static let namedCategories = 60
-    /// Label of the sums. No queue or category can have this name.
+    /// Number of executors with series of their own, in the order of the configuration; the others are added up.
+    private static let namedExecutors = 16
+    /// Label of the sums. No queue, category or executor can have this name.
     private static let others = "(others)"
 
     private var writer = OpenMetricsWriter()
 
     public var text: String { writer.finished }
 
-    public init(_ status: StatusReply, _ metrics: MetricsReply, now: WallInstant) {
+    /// - Parameter executors: executors other than this machine.
+    public init(_ status: StatusReply, _ metrics: MetricsReply, _ executors: [ExecutorRow], now: WallInstant) {
         let queues = Self.bounded(metrics.queues)
         addDaemon(status, metrics)
         addOperations(status, metrics.queues, now: now)
         addQueues(queues, now: now)
         addCategories(Self.bounded(metrics.categories))
         addSchedules(metrics.schedules)
-        addExecutors(status)
+        addExecutors([Self.local(status, executors)] + Self.bounded(executors))
     }
 
     private mutating func addDaemon(_ status: StatusReply, _ metrics: MetricsReply) {
@@ -126,14 +130,16 @@ public struct MetricsText {
     }
 
     private mutating func addCategories(_ categories: [CategoryMetricsRow]) {
-        let families: [(String, String, (CategoryMetricsRow) -> Int)] = [
+        let families: [(String, String, (CategoryMetricsRow) -> Int?)] = [
             ("opsd_category_capacity", "Capacity of a category.", { $0.capacity }),
             ("opsd_category_used", "Units of a category in use.", { $0.used }),
             ("opsd_category_waiting", "Ready operations that wait for a category.", { $0.waiting }),
         ]
         for (name, help, value) in families {
             writer.family(name, .gauge, help) {
-                for category in categories { $0.sample(Double(value(category)), ["category": category.name]) }
+                for category in categories {
+                    if let figure = value(category) { $0.sample(Double(figure), ["category": category.name]) }
+                }
             }
         }
     }
@@ -156,16 +162,28 @@ public struct MetricsText {
         }
     }
 
-    private mutating func addExecutors(_ status: StatusReply) {
-        let label = ["executor": "local"]
-        writer.family("opsd_executor_connected", .gauge, "Whether an executor is connected.") {
-            $0.sample(status.runnerPid == nil ? 0 : 1, label)
+    private mutating func addExecutors(_ executors: [ExecutorRow]) {
+        let families: [(String, String, (ExecutorRow) -> Int)] = [
+            ("opsd_executor_connected", "Whether an executor is connected.", { $0.state == .connected ? 1 : 0 }),
+            ("opsd_executor_window", "Maximum number of attempts that an executor has at once.", { $0.window }),
+            ("opsd_executor_in_flight", "Operations that an executor executes.", { $0.inFlight }),
+        ]
+        for (name, help, value) in families {
+            writer.family(name, .gauge, help) {
+                for executor in executors { $0.sample(Double(value(executor)), ["executor": executor.name]) }
+            }
         }
-        writer.family("opsd_executor_window", .gauge, "Maximum number of attempts that an executor has at once.") {
-            $0.sample(Double(status.workers), label)
-        }
-        writer.family("opsd_executor_in_flight", .gauge, "Operations that an executor executes.") {
-            $0.sample(Double(status.counts.executing), label)
+    }
+
+    /// Returns the row of this machine, which executes all operations that no other executor executes.
+    private static func local(_ status: StatusReply, _ others: [ExecutorRow]) -> ExecutorRow {
+        let elsewhere = others.reduce(0) { $0 + $1.inFlight }
+        return .with {
+            $0.name = "local"
+            $0.state = status.runnerPid == nil ? .disconnected : .connected
+            $0.window = status.workers
+            // Operations may start and finish between the two replies.
+            $0.inFlight = max(0, status.counts.executing - elsewhere)
         }
     }
 
@@ -185,11 +203,25 @@ public struct MetricsText {
         guard var sum = rest.first else { return categories }
         sum.name = others
         for category in rest.dropFirst() {
-            sum.capacity += category.capacity
+            // A category without a capacity adds nothing to the sum.
+            if let capacity = category.capacity { sum.capacity = (sum.capacity ?? 0) + capacity }
             sum.used += category.used
             sum.waiting += category.waiting
         }
         return categories.prefix(namedCategories) + [sum]
+    }
+
+    /// The sum of executors counts as connected if all of them are.
+    private static func bounded(_ executors: [ExecutorRow]) -> [ExecutorRow] {
+        let rest = executors.dropFirst(namedExecutors)
+        guard var sum = rest.first else { return executors }
+        sum.name = others
+        sum.state = rest.allSatisfy { $0.state == .connected } ? .connected : .disconnected
+        for executor in rest.dropFirst() {
+            sum.window += executor.window
+            sum.inFlight += executor.inFlight
+        }
+        return executors.prefix(namedExecutors) + [sum]
     }
 }
 

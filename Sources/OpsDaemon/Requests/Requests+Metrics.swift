@@ -86,18 +86,22 @@ private struct StoredMetrics: Sendable {
             }
         }
         reply.schedules = schedules
-        reply.categories = loads.map { load in
-            .with {
-                $0.name = load.name
-                $0.capacity = Int(load.capacity)
-                $0.used = Int(load.used)
-                $0.waiting = load.waiting
-            }
-        }
+        reply.categories = loads.map { CategoryMetricsRow($0) }
         reply.commits = HistogramRow(counters.commits)
         reply.turns = HistogramRow(counters.turns)
         reply.databaseBytes = size
         return reply
+    }
+}
+
+extension CategoryMetricsRow {
+    fileprivate init(_ load: Scheduler.CategoryLoad) {
+        self.init()
+        name = load.name
+        capacity = load.capacity == Limits.noCapacity ? nil : Int(load.capacity)
+        // An exclusive operation uses all units. Without a capacity it counts as one.
+        used = load.used == Limits.noCapacity ? 1 : Int(load.used)
+        waiting = load.waiting
     }
 }
 

@@ -13,20 +13,22 @@ extension Requests {
         let schedule = try schedules.find(request.name, for: exchange.caller.user)
         let limit = min(max(request.limit ?? 10, 0), Self.mostInstants)
         let after = try request.after.map { try instant($0, "after") }
-        let definition = schedule.definition
-        let instants = schedule.instants(after: after ?? UnixTime(flooring: Moment.now().wall), limit: limit)
-        let rows = instants.map { nominal in
+        exchange.reply(
+            ScheduleInstantsReply.with {
+                $0.zone = schedule.definition.request.zone ?? "UTC"
+                $0.instants = Self.nextInstants(
+                    of: schedule, after: after ?? UnixTime(flooring: Moment.now().wall), limit: limit)
+            })
+    }
+
+    static func nextInstants(of schedule: Schedule, after: UnixTime, limit: Int = 10) -> [ScheduleNextRow] {
+        schedule.instants(after: after, limit: limit).map { nominal in
             ScheduleNextRow.with {
                 $0.nominal = nominal.text
-                $0.local = definition.local(nominal)
+                $0.local = schedule.definition.local(nominal)
                 $0.start = schedule.ledger.start(of: nominal).text
             }
         }
-        exchange.reply(
-            ScheduleInstantsReply.with {
-                $0.zone = definition.request.zone ?? "UTC"
-                $0.instants = rows
-            })
     }
 
     private func instant(_ text: String, _ key: String) throws(ControlError) -> UnixTime {

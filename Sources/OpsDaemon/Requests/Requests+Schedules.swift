@@ -34,11 +34,16 @@ extension Requests {
             throw ControlError.tooLarge(what: "the schedules of \(caller.name)", limit: ScheduleLimits.schedulesOfUser)
         }
         if let present, present.definition.isEqual(definition) {
-            return reply(try ScheduleRow(present, history), "none", definition, exchange)
+            return reply(try ScheduleRow(present, history), "none", definition, exchange, dryRunOf: request, present)
         }
         try schedules.check(definition, caller)
         if let present {
-            guard let schedule = request.dryRun == true ? present : try schedules.update(present, definition) else {
+            if request.dryRun == true {
+                let changed = try schedules.changed(present, definition)
+                return reply(
+                    try ScheduleRow(changed, history), "updated", definition, exchange, dryRunOf: request, changed)
+            }
+            guard let schedule = try schedules.update(present, definition) else {
                 return schedules.afterDueInstants { [unowned self] in
                     do {
                         try self.change(exchange) { try self.addSchedule(request, exchange) }
@@ -60,14 +65,20 @@ extension Requests {
             stored.id = id
             schedule = try schedules.add(stored)
         }
-        reply(ScheduleRow(schedule, missed: 0, last: nil), "added", definition, exchange)
+        reply(
+            ScheduleRow(schedule, missed: 0, last: nil), "added", definition, exchange, dryRunOf: request, schedule)
     }
 
-    private func reply(_ row: ScheduleRow, _ change: String, _ definition: ScheduleDefinition, _ exchange: Exchange) {
+    private func reply(
+        _ row: ScheduleRow, _ change: String, _ definition: ScheduleDefinition, _ exchange: Exchange,
+        dryRunOf request: AddScheduleRequest = .init(), _ schedule: Schedule? = nil
+    ) {
         let reply = AddScheduleReply.with {
             $0.schedule = row
             $0.change = change
             $0.warnings = definition.warnings
+            guard request.dryRun == true, let schedule else { return }
+            $0.instants = Self.nextInstants(of: schedule, after: UnixTime(flooring: Moment.now().wall))
         }
         turns.afterCommit { exchange.reply(reply) }
     }

@@ -110,6 +110,7 @@ final class RunFinish {
         self.watched[graph] = nil
         var run = watched.run
         run.outcome = state.outcome
+        if watched.schedule.latest?.graph == run.graph { watched.schedule.latest = run }
         watched.schedule.unfinished.removeAll { $0.graph == run.graph }
         watched.schedule.keptGraphs?.append(graph)
         ended.append(run)

@@ -31,52 +31,65 @@ struct ScheduleDefinition {
         request.zone = name
         request.dryRun = nil
         request.replace = nil
-        zone = try Self.rules(of: name, zones)
-        policy = try Self.policy(request)
+        var problems = Problems()
+        let zone = try problems.collect { try Self.rules(of: name, zones) } ?? .utc
+        policy = try Self.policy(request, &problems)
         keep = request.keep ?? Self.usuallyKept
-        guard 0...Self.mostKept ~= keep else {
-            throw Self.problem("keep", "must be 0 to \(Self.mostKept), not \(keep)")
+        if !(0...Self.mostKept ~= keep) {
+            problems.add("keep", "must be 0 to \(Self.mostKept), not \(keep)")
         }
         if let order = request.order, QueueOrder(text: order) == nil {
-            throw Self.problem("order", "must be submission or longestPath, not \"\(order.prefix(100))\"")
+            problems.add("order", "must be submission or longestPath, not \"\(order.prefix(100))\"")
         }
-        trigger = try Self.trigger(request)
-        if trigger != nil {
-            guard request.at.isEmpty else {
-                throw Self.problem("at", "a trigger has no calendar: write only one of at, onPath and onExec")
-            }
-            if request.overlap == nil { policy.overlap = .queueAll }
+        trigger = try problems.collect { try Self.trigger(request) } ?? nil
+        let isTriggered = request.onPath != nil || request.onExec != nil
+        if isTriggered, !request.at.isEmpty {
+            problems.add("at", "a trigger has no calendar: write only one of at, onPath and onExec")
         }
-        guard trigger != nil || 1...Self.mostExpressions ~= request.at.count else {
-            throw Self.problem("at", "there must be 1 to \(Self.mostExpressions) expressions, not \(request.at.count)")
+        if isTriggered, request.overlap == nil { policy.overlap = .queueAll }
+        if !isTriggered, !(1...Self.mostExpressions ~= request.at.count) {
+            problems.add("at", "there must be 1 to \(Self.mostExpressions) expressions, not \(request.at.count)")
         }
-        var all: [Recurrence] = []
+        let calendar = try Calendar(
+            request.at.prefix(Self.mostExpressions), zone, policy.from ?? start, zones, &problems)
+        try problems.report()
+        self.zone = zone
+        recurrences = Recurrences(calendar.recurrences)
+        afterFinish = calendar.pause
+        runsAtBoot = calendar.isAtBoot
+        warnings = calendar.warnings
+        self.request = request
+    }
+
+    /// The parsed expressions of a calendar.
+    private struct Calendar {
+        var recurrences: [Recurrence] = []
         var warnings: [String] = []
+        /// Seconds from the end of a run to the next.
         var pause: Int64?
-        var atBoot = false
-        for text in request.at {
+        var isAtBoot = false
+
+        init(
+            _ texts: some Sequence<String>, _ zone: ZoneRules, _ start: UnixTime, _ zones: ZoneReader,
+            _ problems: inout Problems
+        ) throws {
+            for text in texts { try problems.collect { try add(text, zone, start, zones) } }
+        }
+
+        private mutating func add(_ text: String, _ zone: ZoneRules, _ start: UnixTime, _ zones: ZoneReader) throws {
             let expression: CalendarExpression
             do throws(CalendarProblem) {
                 expression = try CalendarExpression(text, duration: { DurationText.parse($0)?.nanoseconds })
-            } catch { throw Self.problem("at", "\(error)") }
+            } catch { throw problem("at", "\(error)") }
             warnings += expression.warnings.map { "\($0)" }
             switch expression.timing {
-            case .pattern, .every: break
-            case .afterFinish(let seconds):
-                pause = min(pause ?? seconds, seconds)
-                continue
-            case .reboot:
-                atBoot = true
-                continue
+            case .afterFinish(let seconds): pause = min(pause ?? seconds, seconds)
+            case .reboot: isAtBoot = true
+            case .pattern, .every:
+                let rules = if let own = expression.zoneName { try rules(of: own, zones) } else { zone }
+                recurrences.append(Recurrence(expression, zone: rules, start: start))
             }
-            let rules = if let own = expression.zoneName { try Self.rules(of: own, zones) } else { zone }
-            all.append(Recurrence(expression, zone: rules, start: policy.from ?? start))
         }
-        recurrences = Recurrences(all)
-        afterFinish = pause
-        runsAtBoot = atBoot
-        self.warnings = warnings
-        self.request = request
     }
 
     /// Returns true if another definition is equal. The recorded environment is not compared.
@@ -106,29 +119,33 @@ struct ScheduleDefinition {
         return rules
     }
 
-    private static func policy(_ request: AddScheduleRequest) throws -> SchedulePolicy {
+    private static func policy(_ request: AddScheduleRequest, _ problems: inout Problems) throws -> SchedulePolicy {
         var policy = SchedulePolicy()
         if let word = request.overlap {
-            guard let overlap = SchedulePolicy.Overlap.allCases.first(where: { "\($0)" == word }) else {
-                throw problem("overlap", "must be skip, queueOne, queueAll, cancel or allow, not \"\(word)\"")
+            if let overlap = SchedulePolicy.Overlap.allCases.first(where: { "\($0)" == word }) {
+                policy.overlap = overlap
+            } else {
+                problems.add("overlap", "must be skip, queueOne, queueAll, cancel or allow, not \"\(word)\"")
             }
-            policy.overlap = overlap
         }
         switch request.catchUp {
         case "none": policy.catchUp = .none
         case nil, "last": policy.catchUp = .last
         case "all": policy.catchUp = .all
-        case let word?: throw problem("catchUp", "must be none, last or all, not \"\(word)\"")
+        case let word?: problems.add("catchUp", "must be none, last or all, not \"\(word)\"")
         }
-        if let text = request.window { policy.window = try seconds(text, "window") }
-        if let text = request.spread { policy.spread = try seconds(text, "spread") }
-        policy.from = try request.from.map { try instant($0, "from") }
-        policy.until = try request.until.map { try instant($0, "until") }
+        if let text = request.window {
+            policy.window = try problems.collect { try seconds(text, "window") } ?? policy.window
+        }
+        if let text = request.spread {
+            policy.spread = try problems.collect { try seconds(text, "spread") } ?? policy.spread
+        }
+        if let text = request.from { policy.from = try problems.collect { try instant(text, "from") } }
+        if let text = request.until { policy.until = try problems.collect { try instant(text, "until") } }
         if let count = request.count {
-            guard count > 0 else { throw problem("count", "must be 1 or more, not \(count)") }
-            policy.count = count
+            if count > 0 { policy.count = count } else { problems.add("count", "must be 1 or more, not \(count)") }
         }
-        if let contradiction = policy.contradiction { throw problem("catchUp", contradiction) }
+        if let (key, reason) = policy.contradiction { problems.add(key, reason) }
         return policy
     }
 
@@ -170,6 +187,32 @@ struct ScheduleDefinition {
             throw problem(key, "\"\(text)\" is not an instant such as 2027-01-31T06:00:00Z")
         }
         return UnixTime(flooring: instant)
+    }
+
+    /// Problems of a request, which are reported together.
+    private struct Problems {
+        private var found: [Problem] = []
+
+        mutating func add(_ key: String, _ message: String) {
+            found.append(
+                .with {
+                    $0.key = key
+                    $0.message = message
+                })
+        }
+
+        /// Returns nil after a problem.
+        @discardableResult
+        mutating func collect<Value>(_ read: () throws -> Value) throws -> Value? {
+            do { return try read() } catch ControlError.invalidOperation(let problems) {
+                found += problems
+                return nil
+            }
+        }
+
+        func report() throws {
+            if !found.isEmpty { throw ControlError.invalidOperation(found) }
+        }
     }
 
     static func problem(_ key: String, _ message: String) -> ControlError {

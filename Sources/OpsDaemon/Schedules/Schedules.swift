@@ -124,13 +124,7 @@ final class Schedules {
     func update(_ schedule: Schedule, _ definition: ScheduleDefinition) throws -> Schedule? {
         let now = UnixTime(flooring: Moment.now().wall)
         guard try decideDue(schedule, at: now) else { return nil }
-        var stored = schedule.stored
-        stored.definition = definition.text
-        stored.position = schedule.position(schedule.ledger)
-        if definition.policy != schedule.definition.policy || definition.recurrences != schedule.definition.recurrences
-        {
-            stored.position.accounted = max(stored.position.accounted, now.seconds)
-        }
+        let stored = stored(schedule, definition, at: now)
         try store.update(stored)
         let changed = try open(stored)
         changed.unfinished = schedule.unfinished
@@ -142,6 +136,22 @@ final class Schedules {
         triggers.update(changed)
         refresh()
         return changed
+    }
+
+    /// Returns what `update` would make of a schedule.
+    func changed(_ schedule: Schedule, _ definition: ScheduleDefinition) throws -> Schedule {
+        try Schedule(stored(schedule, definition, at: UnixTime(flooring: Moment.now().wall)), boot: boot)
+    }
+
+    private func stored(_ schedule: Schedule, _ definition: ScheduleDefinition, at now: UnixTime) -> StoredSchedule {
+        var stored = schedule.stored
+        stored.definition = definition.text
+        stored.position = schedule.position(schedule.ledger)
+        if definition.policy != schedule.definition.policy || definition.recurrences != schedule.definition.recurrences
+        {
+            stored.position.accounted = max(stored.position.accounted, now.seconds)
+        }
+        return stored
     }
 
     func remove(_ schedule: Schedule) {

@@ -4,18 +4,21 @@ internal import OpsWire
 
 /// The figures of the daemon for monitoring, as `opsctl metrics` prints them.
 enum MetricsPage {
-    /// Returns the text for the replies of the methods Status and Metrics, or the error that a reply has.
-    static func response(status: HTTPResponse, metrics: HTTPResponse) -> HTTPResponse {
-        guard metrics.status == 200, case .bytes(let first) = status.body, case .bytes(let second) = metrics.body else {
-            return metrics
-        }
+    /// Returns the text for the replies of the methods Status, ListExecutors and Metrics.
+    static func response(status: HTTPResponse, executors: HTTPResponse, metrics: HTTPResponse) -> HTTPResponse {
         do {
-            let status: StatusReply = try ReceivedReply(frame: first, isTolerant: true).result()
-            let metrics: MetricsReply = try ReceivedReply(frame: second, isTolerant: true).result()
-            let text = MetricsText(status, metrics, now: Clock.read().wall).text
-            return HTTPResponse(200, type: MetricsText.mediaType, Array(text.utf8))
+            let rows = try result(executors, ListExecutorsReply.self).executors
+            let figures = MetricsText(
+                try result(status, StatusReply.self), try result(metrics, MetricsReply.self), rows,
+                now: Clock.read().wall)
+            return HTTPResponse(200, type: MetricsText.mediaType, Array(figures.text.utf8))
         } catch {
             return .problem(502, "the daemon sent numbers that this opsd-web does not understand")
         }
+    }
+
+    private static func result<Result: WireRecord>(_ response: HTTPResponse, _ type: Result.Type) throws -> Result {
+        guard case .bytes(let message) = response.body else { throw InvalidParameter("", "is not a message") }
+        return try ReceivedReply(frame: message, isTolerant: true).result(type)
     }
 }

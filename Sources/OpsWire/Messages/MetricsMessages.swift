@@ -105,7 +105,7 @@ public struct QueueMetricsRow: WireRecord {
 public struct CategoryMetricsRow: WireRecord {
     public static let typeName = "CategoryMetrics"
     public var name = ""
-    public var capacity = 0
+    public var capacity: Int?
     public var used = 0
     public var waiting = 0
     public init() {}

@@ -61,11 +61,14 @@ public struct AddScheduleReply: WireRecord {
     public var schedule = ScheduleRow()
     public var change = ""
     public var warnings: [String] = []
+    /// The next instants, after a dry run.
+    public var instants: [ScheduleNextRow]?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("schedule", &schedule)
         try visitor.field("change", &change)
         try visitor.field("warnings", &warnings)
+        try visitor.field("instants", &instants)
     }
 }
 

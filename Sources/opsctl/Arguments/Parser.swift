@@ -39,7 +39,7 @@ struct Parser {
             verb = next
             path += " " + next.name
         }
-        isForOperation = verb.name == "run" || words.contains("--" + Option.exitCode.name) && verb.name == "wait"
+        isForOperation = path == "run" || path == "wait" && words.contains("--" + Option.exitCode.name)
         try readOptions(of: verb, path)
         let arguments = Arguments(verb: verb, path: path, values: values, operands: operands)
         if !has(.showHelp) { try check(arguments) }

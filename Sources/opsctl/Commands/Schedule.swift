@@ -133,7 +133,7 @@ enum ScheduleVerb {
                     $0.after = start?.rfc3339
                     $0.limit = arguments.integer(count)
                 })
-            try SchedulePreview.write(reply, session)
+            try SchedulePreview.write(reply.instants, zone: reply.zone, session)
             return .done
         }
         guard !texts.isEmpty else { throw session.refuse("no expression is given", "give NAME or --at EXPR") }

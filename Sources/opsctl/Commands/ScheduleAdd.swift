@@ -164,7 +164,14 @@ enum ScheduleAdd {
 
     private static func report(_ reply: AddScheduleReply, _ session: Session) throws(Failure) {
         let schedule = reply.schedule
-        if session.wantsJSON { return try session.row(schedule) }
+        if session.wantsJSON {
+            guard let instants = reply.instants else { return try session.row(schedule) }
+            return try session.row(
+                PreviewedSchedule.with {
+                    $0.schedule = schedule
+                    $0.instants = instants
+                })
+        }
         let now = Instant.now
         let name = schedule.name.printable
         guard session.arguments.has(.dryRun) else {
@@ -177,7 +184,17 @@ enum ScheduleAdd {
             return try session.output.line("schedule \(name) \(words) (dry run)")
         }
         try session.output.line("schedule \(name) \(words) (dry run); its next instants:")
-        let origin = schedule.next.flatMap { Instant.rfc3339($0) }
-        try SchedulePreview(schedule.at, zone: schedule.zone, after: now, origin: origin).write(10, session)
+        try SchedulePreview.write(reply.instants ?? [], zone: schedule.zone, session)
+    }
+
+    /// A schedule with its next instants, after a dry run.
+    private struct PreviewedSchedule: WireRecord {
+        var schedule = ScheduleRow()
+        var instants: [ScheduleNextRow] = []
+
+        mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+            try schedule.visit(&visitor)
+            try visitor.field("instants", &instants)
+        }
     }
 }

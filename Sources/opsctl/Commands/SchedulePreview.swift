@@ -8,8 +8,7 @@ struct SchedulePreview {
     private let zone: ZoneRules
     private let recurrences: Recurrences
 
-    /// - Parameter origin: Instant from which repetitions are counted; nil for `after`.
-    init(_ texts: [String], zone name: String?, after: Instant, origin: Instant? = nil) throws(Failure) {
+    init(_ texts: [String], zone name: String?, after: Instant) throws(Failure) {
         let start = UnixTime(flooringNanoseconds: after.nanoseconds)
         var expressions: [CalendarExpression] = []
         for text in texts { expressions.append(try Self.expression(text)) }
@@ -21,9 +20,7 @@ struct SchedulePreview {
         for expression in expressions {
             notes += expression.warnings.map { "warning: \($0)" }
             let rules = if let name = expression.zoneName { try ZoneSource.zone(name) } else { clock }
-            let recurrence = Recurrence(
-                expression, zone: rules,
-                start: origin.map { UnixTime(flooringNanoseconds: $0.nanoseconds) } ?? start)
+            let recurrence = Recurrence(expression, zone: rules, start: start)
             switch expression.timing {
             case .afterFinish, .reboot:
                 notes.append("\"\(expression)\" starts after an event: the calendar has no instants of it")
@@ -62,10 +59,10 @@ struct SchedulePreview {
     }
 
     /// Writes the next instants of a schedule of the daemon.
-    static func write(_ reply: ScheduleInstantsReply, _ session: Session) throws(Failure) {
-        let preview = SchedulePreview(zone: try ZoneSource.zone(reply.zone))
+    static func write(_ instants: [ScheduleNextRow], zone: String, _ session: Session) throws(Failure) {
+        let preview = SchedulePreview(zone: try ZoneSource.zone(zone))
         try preview.write(
-            reply.instants.map { row in
+            instants.map { row in
                 (UnixTime(flooringNanoseconds: InstantText.parse(row.nominal)?.nanoseconds ?? 0), row)
             }, session)
     }

@@ -6,14 +6,17 @@ internal import OpsWire
 /// delays no other, and the process prints its own errors.
 final class HostClient {
     let host: RemoteHost
+    /// True if an operand names this host, so that no other host can have what it names.
+    let isNamed: Bool
     private let companion: Companion
     private let output: Descriptor
     private var buffer: [UInt8] = []
     /// Exit status; nil until it has ended.
     private(set) var status: ExitStatus?
 
-    init(_ host: RemoteHost, _ words: [String]) throws(Failure) {
+    init(_ host: RemoteHost, isNamed: Bool, _ words: [String]) throws(Failure) {
         self.host = host
+        self.isNamed = isNamed
         do throws(SystemError) {
             let program = ["/proc/self/exe", HostVerb.verb.name, "--", "\(Identity.pid)", "--host", host.name]
             let started = try Companion.start(program + words, readsInput: false)
@@ -78,6 +81,7 @@ enum HostVerb {
         action: { (session) throws(Failure) in
             let words = session.arguments.operands
             guard let parent = words.first.flatMap({ Int32($0) }), Companion.endWithParent(parent) else { return .done }
-            return Program.run(Array(words.dropFirst()))
+            // The words are PID --host HOST VERB.
+            return Program.run(Array(words.dropFirst()), host: words.dropFirst(2).first)
         })
 }

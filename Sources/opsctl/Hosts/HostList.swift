@@ -48,6 +48,11 @@ struct HostList {
         }
     }
 
+    /// Returns whether an operand has the prefix of a host.
+    func isNamed(_ host: RemoteHost, in operands: [String]) -> Bool {
+        operands.flatMap { $0.split(separator: ",").map(String.init) }.contains { Self.stripped($0, of: host) != nil }
+    }
+
     /// Returns the operands for the only host, without its prefix. The words of a command are not changed.
     func ownOperands(_ arguments: Arguments, of host: RemoteHost) -> [String] {
         switch arguments.verb.operands {

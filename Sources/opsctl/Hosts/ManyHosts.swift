@@ -24,8 +24,10 @@ struct ManyHosts {
         for host in list.hosts {
             let operands = list.operands(arguments.operands, of: host)
             if operands.isEmpty, !arguments.operands.isEmpty { continue }
-            let left: [Option] = [.host, .json, .color, LsVerb.columns, LsVerb.tree, WaitVerb.progress]
-            clients.append(try HostClient(host, arguments.words(except: left, operands: operands) + ["--json"]))
+            let left: [Option] = [.host, .json, .color, .exitCode, LsVerb.columns, LsVerb.tree, WaitVerb.progress]
+            let words = arguments.words(except: left, operands: operands) + ["--json"]
+            let isNamed = list.isNamed(host, in: arguments.operands)
+            clients.append(try HostClient(host, isNamed: isNamed, words))
         }
         self.clients = clients
     }
@@ -35,8 +37,7 @@ struct ManyHosts {
         switch session.arguments.path {
         case LsVerb.verb.name: try list()
         case StatusVerb.verb.name: try status()
-        case WaitVerb.verb.name:
-            if let decisive = try wait() { return decisive }
+        case WaitVerb.verb.name: return try wait()
         case WatchVerb.verb.name: try watch()
         default: return try HostsScreen(session, clients).run()
         }
@@ -44,12 +45,16 @@ struct ManyHosts {
     }
 
     /// Returns 3 if no host was reached, 1 if one was not, otherwise the first status that is not 0.
+    ///
+    /// A host without the selected operations counts only if no host has them, or if an operand names this host.
     static func status(of clients: [HostClient]) -> ExitStatus {
         let all = clients.compactMap(\.status)
         let unreached = all.count { $0 == .unreachable }
         if unreached == all.count { return unreached == 0 ? .done : .unreachable }
         if unreached > 0 { return .unsuccessful }
-        return all.first { $0 != .done } ?? .done
+        if let status = all.first(where: { $0 != .done && $0 != .notFound }) { return status }
+        let isMissing = all.allSatisfy { $0 == .notFound } || clients.contains { $0.isNamed && $0.status == .notFound }
+        return isMissing ? .notFound : .done
     }
 
     /// Passes every line to `take` until all hosts have ended, or until `take` returns false.
@@ -95,19 +100,30 @@ struct ManyHosts {
         }
     }
 
-    /// Returns the status of the first end, if that end decides.
-    private func wait() throws(Failure) -> ExitStatus? {
-        var decisive: ExitStatus?
+    /// Waits for the operations of all hosts, and returns the status of the first end without success, or of an error.
+    private func wait() throws(Failure) -> ExitStatus {
+        var tallies: [String: Tally] = [:]
         let isAny = session.arguments.has(WaitVerb.any)
         try eachLine { (client, line) throws(Failure) in
             let ended = try client.record(line, EndedRow.self)
+            _ = tallies[client.host.name, default: Tally()].add(ended)
             if !session.wantsJSON { try WaitVerb.tell(ended, session, host: client.host.name) }
-            guard isAny else { return true }
-            decisive =
-                session.arguments.has(.exitCode) ? .of(ended) : ended.isUnsuccessful ? .unsuccessful : .done
-            return false
+            return !isAny
         }
-        return decisive
+        // The exit codes are in the ends, because an exit status of 3 or 4 would also be that of an error of opsctl.
+        let wantsExitCode = session.arguments.has(.exitCode)
+        let ends = clients.compactMap { tallies[$0.host.name]?.status(any: isAny, exitCode: wantsExitCode) }
+        let end = ends.first { $0 != .done } ?? .done
+        // With --any the first end decides, whatever the other hosts answer.
+        if isAny, !ends.isEmpty { return end }
+        let status = Self.status(of: clients)
+        guard wantsExitCode else { return status }
+        switch status {
+        case .done: return end
+        case .timedOut: return .operationTimedOut
+        case .unsuccessful where !clients.contains(where: { $0.status == .unreachable }): return end
+        default: return .own
+        }
     }
 
     private func watch() throws(Failure) {

@@ -61,8 +61,9 @@ struct ChromeTrace {
             }
         }
         if operation.start == nil, let outcome = operation.row.outcome {
+            let end = operation.row.notNeeded ? "not needed" : outcome.rawValue
             json.object { event in
-                event.member("name", "\(operation.title) \(outcome.rawValue)")
+                event.member("name", "\(operation.title) \(end)")
                 event.member("cat", "end")
                 event.member("ph", "i")
                 event.member("s", "t")

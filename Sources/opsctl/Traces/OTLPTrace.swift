@@ -61,7 +61,7 @@ struct OTLPTrace {
     }
 
     private mutating func addGraph() {
-        let failed = graph.operations.contains { $0.row.outcome.map { $0 != .succeeded } ?? false }
+        let failed = graph.operations.contains { $0.row.isUnsuccessful }
         var attributes: [(String, Value)] = [
             ("cicd.pipeline.name", .text(graph.title)), ("cicd.pipeline.run.id", .text(graph.id)),
         ]
@@ -91,7 +91,7 @@ struct OTLPTrace {
         json.attributes(attributes)
         addEvents(operation)
         addLinks(row.id)
-        end(isUnset: operation.isRunning, error: row.outcome == .succeeded ? nil : row.cause)
+        end(isUnset: operation.isRunning, error: row.isUnsuccessful ? row.cause : nil)
         for attempt in operation.attempts { add(attempt, of: operation, inside: own) }
         for (index, wait) in operation.waits.enumerated() {
             // A span of waiting has a negative number, which no attempt has.

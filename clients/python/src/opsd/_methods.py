@@ -504,11 +504,11 @@ class Methods:
         """Adds a schedule: a graph that is submitted at each instant of the expressions "at". "overlap": skip,
         queueOne, queueAll, cancel or allow. "catchUp": none, last or all of the instants that were missed
         within "window". "keep": number of finished runs whose graph is kept. "replace": updates a schedule of
-        this name. "dryRun": only checks. "change": added, updated, or none if everything except "capture" is
-        unchanged. "onPath", instead of "at": a run for each new or changed file of this pattern, when it has
-        not changed for "settle", or one run for all of them ("batch"); files are checked every "poll".
-        "onExec", instead of "at": a run for each new line that this command prints; the command runs every
-        "every".
+        this name. "dryRun": only checks, and returns the next ten "instants". "change": added, updated, or
+        none if everything except "capture" is unchanged. "onPath", instead of "at": a run for each new or
+        changed file of this pattern, when it has not changed for "settle", or one run for all of them
+        ("batch"); files are checked every "poll". "onExec", instead of "at": a run for each new line that
+        this command prints; the command runs every "every".
         """
         return self._call("AddSchedule", {
             "name": name,
@@ -1073,11 +1073,11 @@ class AsyncMethods:
         """Adds a schedule: a graph that is submitted at each instant of the expressions "at". "overlap": skip,
         queueOne, queueAll, cancel or allow. "catchUp": none, last or all of the instants that were missed
         within "window". "keep": number of finished runs whose graph is kept. "replace": updates a schedule of
-        this name. "dryRun": only checks. "change": added, updated, or none if everything except "capture" is
-        unchanged. "onPath", instead of "at": a run for each new or changed file of this pattern, when it has
-        not changed for "settle", or one run for all of them ("batch"); files are checked every "poll".
-        "onExec", instead of "at": a run for each new line that this command prints; the command runs every
-        "every".
+        this name. "dryRun": only checks, and returns the next ten "instants". "change": added, updated, or
+        none if everything except "capture" is unchanged. "onPath", instead of "at": a run for each new or
+        changed file of this pattern, when it has not changed for "settle", or one run for all of them
+        ("batch"); files are checked every "poll". "onExec", instead of "at": a run for each new line that
+        this command prints; the command runs every "every".
         """
         return await self._call("AddSchedule", {
             "name": name,

@@ -859,12 +859,13 @@ class QueueMetrics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryMetrics:
-    """A category for monitoring. "used": units in use. This is all of them while an exclusive operation holds
-    the category, and at least one while others share it.
+    """A category for monitoring. "capacity" is null if only a rate limits it. "used": units in use. This is all
+    of them (one without a capacity) while an exclusive operation holds the category, and at least one while
+    others share it.
     """
 
     name: str
-    capacity: int
+    capacity: int | None = None
     used: int
     waiting: int
 
@@ -873,7 +874,7 @@ class CategoryMetrics:
         """Reads a reply; members that a newer daemon adds are ignored."""
         return cls(
             name=value["name"],
-            capacity=value["capacity"],
+            capacity=value.get("capacity"),
             used=value["used"],
             waiting=value["waiting"],
         )
@@ -1569,6 +1570,7 @@ class AddScheduleReply:
     schedule: Schedule
     change: str
     warnings: list[str]
+    instants: list[ScheduleNext] | None = None
 
     @classmethod
     def from_json(cls, value: JSONObject) -> Self:
@@ -1577,6 +1579,7 @@ class AddScheduleReply:
             schedule=Schedule.from_json(value["schedule"]),
             change=value["change"],
             warnings=value["warnings"],
+            instants=None if value.get("instants") is None else [ScheduleNext.from_json(item) for item in value["instants"]],
         )
 
 
