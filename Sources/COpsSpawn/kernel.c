@@ -82,6 +82,18 @@ int ops_bind_unix(int fd, const char *path) {
     return leave(directory, bind(fd, (struct sockaddr *)&address, length));
 }
 
+int ops_unix_path(int fd, char path[static OPS_UNIX_PATH]) {
+    struct sockaddr_un address;
+    socklen_t length = sizeof address;
+    if (getsockname(fd, (struct sockaddr *)&address, &length) != 0) return -1;
+    size_t bytes = length > offsetof(struct sockaddr_un, sun_path) ? length - offsetof(struct sockaddr_un, sun_path) : 0;
+    path[0] = 0;
+    if (address.sun_family != AF_UNIX || bytes == 0 || address.sun_path[0] == 0) return 0;
+    memcpy(path, address.sun_path, bytes);
+    path[bytes] = 0;
+    return 0;
+}
+
 int ops_connect_unix(int fd, const char *path) {
     struct sockaddr_un address;
     socklen_t length;

@@ -11,7 +11,11 @@ struct StartError: Error, CustomStringConvertible {
 extension Daemon {
     /// Runs opsd until it is told to stop.
     public static func run(_ options: CommandLineOptions) throws {
-        let configuration = try Configuration.load(options)
+        var configuration = try Configuration.load(options)
+        let passed = try Service.claimListeningDescriptors()
+        for descriptor in passed.reversed() {
+            if let path = try UnixSocket.path(of: descriptor) { configuration.socket = path }
+        }
         Program.returnLargeBlocks()
         try Signals.ignore(Signals.pipe)
         // A limit of file sizes would end opsd by a signal; ignored, SQLite reports it as an error.
@@ -32,7 +36,7 @@ extension Daemon {
         let history = try History.open(path: store.path)
         let daemon = try Daemon(
             configuration: configuration, options: options, loop: loop, log: log, store: store, history: history)
-        try daemon.start()
+        try daemon.start(listeningOn: passed)
         try loop.run()
         daemon.server?.flush()
         daemon.server?.closeAll()
@@ -68,12 +72,16 @@ extension Daemon {
         }
     }
 
-    private func start() throws {
+    /// - Parameter passed: Listening sockets that systemd passed.
+    private func start(listeningOn passed: Range<Int32>) throws {
         let server = try Server(
             loop: loop, limits: connectionLimits, authorization: authorization, log: log,
             handler: { [unowned self] frame, connection in self.requests.handle(frame, from: connection) })
         self.server = server
-        for socket in try listeningSockets() { try server.listen(on: socket) }
+        isActivated = !passed.isEmpty
+        for socket in try isActivated ? Self.listeningSockets(passed) : [listeningSocket()] {
+            try server.listen(on: socket)
+        }
         try watchSignals()
         setStrangeLogsAside()
         try loop.feedWatchdog()
@@ -120,22 +128,23 @@ extension Daemon {
             bytesPerUser: configuration.bufferedPerUser)
     }
 
-    /// Returns the sockets that systemd handed over, or else sockets of our own.
-    private func listeningSockets() throws -> [ListeningSocket] {
-        let passed = try Service.claimListeningDescriptors()
-        if !passed.isEmpty {
-            isActivated = true
-            return try passed.map { descriptor in
-                let socket = ListeningSocket(Descriptor(owning: descriptor))
-                try socket.descriptor.setNonBlocking(true)
-                return socket
-            }
+    private static func listeningSockets(_ passed: Range<Int32>) throws -> [ListeningSocket] {
+        try passed.map { descriptor in
+            let socket = ListeningSocket(Descriptor(owning: descriptor))
+            try socket.descriptor.setNonBlocking(true)
+            return socket
         }
+    }
+
+    private func listeningSocket() throws -> ListeningSocket {
         let path = configuration.socket
         if let slash = path.lastIndex(of: "/"), slash != path.startIndex {
             try Files.makeDirectories(String(path[..<slash]), mode: Identity.uid == 0 ? 0o755 : 0o700)
         }
-        try refuseIfServed(path)
+        // The lock of the state directory does not cover the socket.
+        if UnixSocket.isServed(path) {
+            throw StartError(description: "another daemon listens on \(path); stop it first, or give --socket")
+        }
         let group = Identity.uid == 0 ? try Account.group(named: configuration.group) : nil
         let descriptor = try UnixSocket.listen(at: path, mode: group == nil ? 0o600 : 0o660)
         if let group {
@@ -145,18 +154,6 @@ extension Daemon {
                 log.warning("cannot give \(path) to group \(configuration.group): \(error)")
             }
         }
-        return [ListeningSocket(descriptor)]
-    }
-
-    /// Refuses a socket at which another daemon listens: the lock of the state directory does not cover it.
-    private func refuseIfServed(_ path: String) throws {
-        do throws(SystemError) {
-            let other = try UnixSocket.connect(to: path)
-            _ = consume other
-        } catch {
-            // No process listens: the socket is left over from a dead daemon and is replaced.
-            return
-        }
-        throw StartError(description: "another daemon listens on \(path); stop it first, or give --socket")
+        return ListeningSocket(descriptor)
     }
 }

@@ -1,6 +1,7 @@
 internal import OpsCore
 internal import OpsSystem
 internal import OpsSystemd
+internal import OpsWire
 
 /// Messages between opsd and the service manager or a terminal.
 extension Daemon {
@@ -56,7 +57,7 @@ extension Daemon {
             try Service.notifyReloading()
             let (old, oldWorkers) = (configuration, configuration.workerCount)
             configuration = try Configuration.load(options)
-            if configuration.state != old.state || configuration.socket != old.socket {
+            if configuration.state != old.state || !isActivated && configuration.socket != old.socket {
                 log.warning("changes of state and socket take effect at the next start")
             }
             configuration.state = old.state
@@ -84,7 +85,9 @@ extension Daemon {
     var statusText: String {
         if let outage = turns.outage { return "Storage unavailable: \(outage.error)" }
         guard let counts = turns.core?.counts else { return "The database cannot be read" }
-        return "\(counts.executing) executing, \(counts.ready) ready, \(counts.pending) pending"
+        let row = CountsRow(counts)
+        let apart = [(row.scheduled, "scheduled"), (row.held, "held")].filter { $0.0 > 0 }.map { ", \($0) \($1)" }
+        return "\(row.executing) executing, \(row.ready) ready, \(row.pending) pending" + apart.joined()
     }
 
     func notifyStatus() { notify("STATUS=\(statusText)") }

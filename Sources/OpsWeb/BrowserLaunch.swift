@@ -20,7 +20,10 @@ struct BrowserLaunch {
         let path = path
         let file = Descriptor(owning: try retrying("open \(path)") { unsafe open(path, flags, 0o600) })
         _ = try file.writeAll(Array(text.utf8))
-        try Self.start(["xdg-open", path])
+        do throws(SystemError) { try Self.start(["xdg-open", path]) } catch {
+            remove()
+            throw error
+        }
     }
 
     /// Removes the file, if it is still there.

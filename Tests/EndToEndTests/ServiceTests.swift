@@ -68,6 +68,22 @@ import Testing
         try machine.start(under: manager)
     }
 
+    @Test func `operations reach the daemon at an inherited socket`() throws {
+        let machine = try Machine(start: false)
+        let manager = try ServiceManager(in: machine.state)
+        try manager.listen(at: machine.socket)
+        try machine.start(["--socket", machine.state + "/configured.sock"], under: manager)
+        #expect(try machine.ok("run", "--", "sh", "-c", "echo $OPS_SOCKET").out == machine.socket + "\n")
+    }
+
+    @Test func `held operations are counted apart for the service manager`() throws {
+        let machine = try Machine(start: false)
+        let manager = try ServiceManager(in: machine.state)
+        try machine.start(under: manager)
+        try machine.ok("submit", "--hold", "--", "true")
+        #expect(try manager.hear("STATUS=0 executing, 0 ready, 0 pending, 1 held") != nil)
+    }
+
     @Test func `an idle daemon ends when the service manager holds its socket`() throws {
         let machine = try Machine(start: false)
         let gate = Gate(machine)

@@ -58,6 +58,23 @@ import Testing
         _ = consume client
     }
 
+    @Test func `a listener replaces the socket of a dead one, and no other file`() throws {
+        let scratch = TemporaryDirectory()
+        let path = scratch.path + "/s"
+        _ = try UnixSocket.listen(at: path)
+        #expect(!UnixSocket.isServed(path))
+        let listener = try UnixSocket.listen(at: path)
+        #expect(UnixSocket.isServed(path))
+        #expect(try UnixSocket.path(of: listener.rawValue) == path)
+        try Files.replace(scratch.path + "/file", with: Array("precious".utf8), mode: 0o600)
+        #expect(symlink(path, scratch.path + "/link") == 0)
+        for name in ["/file", "/link"] {
+            let error = #expect(throws: SystemError.self) { _ = try UnixSocket.listen(at: scratch.path + name) }
+            #expect(error?.errno == EEXIST && error?.call.contains("is not a socket") == true)
+        }
+        #expect(try Files.read(scratch.path + "/file", limit: 100) == Array("precious".utf8))
+    }
+
     @Test func `a name too long for an address is refused and not cut short`() {
         let path = "/tmp/" + String(repeating: "x", count: UnixSocket.pathLimit - 4)
         #expect(path.utf8.count == UnixSocket.pathLimit + 1)

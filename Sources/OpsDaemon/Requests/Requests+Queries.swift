@@ -54,7 +54,7 @@ extension Requests {
             var reply = ShowReply()
             reply.operation = rows.row(record, details)
             reply.details = try DetailsRow(record)
-            reply.details.pid = try history.pid(of: record).map(Int.init)
+            reply.details.pid = try history.pid(of: record).flatMap { $0 > 0 ? Int($0) : nil }
             if rows.authorization.mayRead(rows.reader, ownedBy: record.uid) {
                 var environment = try history.environment(of: record.id).map { try stringMap($0) } ?? StringMap()
                 environment.lay(details.own.environment)

@@ -25,7 +25,7 @@ extension Turns {
         case .unitsExceedCapacity(let use, let operation, let capacity):
             let message =
                 "\(use.units) units of category \(use.name), which has a capacity of \(capacity); take fewer, or "
-                + "raise it first with opsctl category set \(use.name) --capacity \(use.units)"
+                + "raise it first with opsctl category set \(use.name) --capacity \(use.units) (or --units NAME,NAME...)"
             return categoryRefusal(operation, names, message)
         case .unitsExceedShare(let use, let operation, let share):
             return categoryRefusal(operation, names, Self.text(of: use, besides: share))

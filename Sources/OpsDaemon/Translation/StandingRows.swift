@@ -66,6 +66,18 @@ extension RunnerLink {
     }
 }
 
+extension CountsRow {
+    /// Counts unfinished operations. Held and scheduled ones are counted apart.
+    init(_ counts: Scheduler.Counts) {
+        self.init()
+        pending = counts.pending - counts.setApart.heldPending
+        ready = counts.ready - counts.setApart.heldReady - counts.setApart.scheduled
+        scheduled = counts.setApart.scheduled
+        held = counts.setApart.held
+        executing = counts.executing
+    }
+}
+
 extension Daemon {
     /// Throws while the database cannot be read. A reply would have a wrong number of the last event, and a client that
     /// follows the events would conclude that this is another database.
@@ -83,13 +95,7 @@ extension Daemon {
             ?? (runner.isConnected ? nil : "waiting for opsd-runner")
         reply.suspended = turns.core?.isSuspended ?? false
         reply.workers = Int(turns.core?.workers ?? 0)
-        if let counts = turns.core?.counts {
-            reply.counts.pending = counts.pending - counts.setApart.heldPending
-            reply.counts.ready = counts.ready - counts.setApart.heldReady - counts.setApart.scheduled
-            reply.counts.scheduled = counts.setApart.scheduled
-            reply.counts.held = counts.setApart.held
-            reply.counts.executing = counts.executing
-        }
+        if let counts = turns.core?.counts { reply.counts = CountsRow(counts) }
         reply.counts.finished = try turns.finished.value(history)
         reply.queues = turns.queueRows()
         reply.lastSeq = turns.core?.lastSequence ?? 0

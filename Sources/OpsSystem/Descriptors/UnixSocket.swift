@@ -25,13 +25,44 @@ public enum UnixSocket {
     public static func listen(at path: String, mode: UInt32 = 0o600) throws(SystemError) -> Descriptor {
         let descriptor = try make(nonBlocking: true)
         let number = descriptor.rawValue
-        if unsafe unlink(path) != 0 && errno != ENOENT { throw .last("unlink \(path)") }
+        try removeLeftover(path)
         // The kernel gives the file the mode of the socket: no other user can connect between bind and chmod.
         try retrying("fchmod") { fchmod(number, 0o600) }
         try retrying("bind \(path)") { unsafe ops_bind_unix(number, path) }
         if mode != 0o600 { try retrying("chmod \(path)") { unsafe chmod(path, mode) } }
         try retrying("listen \(path)") { Glibc.listen(number, waiting) }
         return descriptor
+    }
+
+    /// Removes the socket file of a dead listener; refuses any other file.
+    private static func removeLeftover(_ path: String) throws(SystemError) {
+        var status = stat()
+        if unsafe lstat(path, &status) != 0 {
+            if errno == ENOENT { return }
+            throw .last("stat \(path)")
+        }
+        guard status.st_mode & S_IFMT == S_IFSOCK else {
+            throw SystemError("\(path) is not a socket; remove it, or choose another path", errno: EEXIST)
+        }
+        if unsafe unlink(path) != 0 && errno != ENOENT { throw .last("unlink \(path)") }
+    }
+
+    /// True if a process listens at a path. Its socket must not be replaced.
+    public static func isServed(_ path: String) -> Bool {
+        do throws(SystemError) {
+            _ = try connect(to: path)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// Returns the path to which a socket is bound; nil if it has none.
+    public static func path(of number: Int32) throws(SystemError) -> String? {
+        var path = [CChar](repeating: 0, count: Int(OPS_UNIX_PATH))
+        try retrying("getsockname") { unsafe ops_unix_path(number, &path) }
+        let text = String(decoding: path.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        return text.isEmpty ? nil : text
     }
 
     /// Accepts the next waiting connection, as a non-blocking socket; `nil`: there is none.
