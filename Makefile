@@ -15,7 +15,7 @@ SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
-.PHONY: help setup run test test-python test-metrics test-schema test-hosts test-web test-slurm slurm-torture bench-slurm build install man boot deb format lint bench simulate torture canaries mutants fuzz calendar-oracles transfer-torture bench-schedules bench-transfer clean
+.PHONY: help setup run test test-python test-metrics test-schema test-hosts test-web test-slurm slurm-torture bench-slurm build install man boot deb format lint bench simulate torture canaries mutants fuzz calendar-oracles transfer-torture bench-schedules bench-page bench-transfer clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -155,6 +155,10 @@ bench: setup ## measure, side by side in one run; draws docs/growth.svg
 bench-schedules: build ## measure a daemon with 10,000 schedules
 	swift build $(RELEASE) --product load
 	scripts/bench-schedules $(BIN)
+
+bench-page: build ## measure the first view of the page with 1,000,000 stored operations
+	@scripts/setup python3
+	scripts/bench-page $(BIN)
 
 bench-transfer: setup ## measure the transfer engine and curl, aria2c and wget2 in turn
 	@scripts/setup nginx-light=/usr/sbin/nginx openssl curl aria2=/usr/bin/aria2c wget2

@@ -171,6 +171,32 @@ extension LaunchRequest {
     }
 }
 
+extension LaunchRequest {
+    private static let subjectLength = 400
+
+    /// Returns the name of the failed step, with the file or program concerned.
+    public func subject(of error: SpawnError) -> String {
+        let subject: String?
+        switch error.step {
+        case "exec":
+            let program = arguments.first ?? ""
+            subject = program.isEmpty ? "\"\"" : program
+        case "interpreter": return "exec the interpreter of \((arguments.first ?? "").prefix(Self.subjectLength))"
+        case "directory": subject = directory
+        case "standard input": subject = stdin
+        case "standard output": subject = namedFiles?.stdout
+        case "standard error": subject = namedFiles?.stderr
+        default: subject = nil
+        }
+        return subject.map { "\(error.step) \($0.prefix(Self.subjectLength))" } ?? error.step
+    }
+
+    /// Files for the output that the user named.
+    private var namedFiles: (stdout: String, stderr: String)? {
+        if case .paths(let stdout, let stderr) = output { (stdout, stderr) } else { nil }
+    }
+}
+
 /// Priority of a process in the kernel; `nil` leaves a value as the runner has it.
 public struct ProcessPriority: Hashable, Sendable {
     public enum IOClass: UInt8, Hashable, Sendable {

@@ -83,8 +83,11 @@ extension JobTracker {
 
     // MARK: Ends
 
-    /// Ends the attempt with the exit of its command.
+    /// Ends the attempt with the exit of its command, or with the reason why it did not start.
     mutating func conclude(_ status: ProcessExit.Status, now: Moment) -> [Effect] {
+        if let failure = exit?.startFailure {
+            return finish(.failed(attempt, step: failure.step, errno: failure.errno))
+        }
         var end = ProcessExit(status: status, at: now)
         if let exit {
             end = ProcessExit(status: exit.status, usage: exit.usage, at: now.past(wall: exit.at))

@@ -132,6 +132,7 @@ public struct JobTracker {
         case .accepted(_, let job): .accepted(job: job)
         case .launched(_, let process): .running(process)
         case .refused(_, let cause): .refused(cause: cause)
+        case .failed(_, let step, let errno): .failed(step: step, errno: errno)
         case .ended(_, let end): .ended(end)
         case .exited(_, let exit, _): .gone(exit)
         default: nil

@@ -1,4 +1,5 @@
 public import OpsModel
+public import OpsSystem
 
 /// Lines `name value`, the form of all records in the spool. Unknown names are skipped.
 struct RecordText {
@@ -49,6 +50,8 @@ public struct StartRecord: Hashable, Sendable {
 /// End of a command and its processes, as the node saw it.
 public struct ExitRecord: Hashable, Sendable {
     public var status: ProcessExit.Status
+    /// Reason why the command did not start, if it did not; `status` is then that which a shell returns.
+    public var startFailure: SpawnError?
     public var usage: ProcessUsage
     public var at: WallInstant
 
@@ -64,10 +67,13 @@ public struct ExitRecord: Hashable, Sendable {
             case .code(let code): (name: "code", value: "\(code)")
             case .signal(let number): (name: "signal", value: "\(number)")
             }
-        return RecordText.bytes([
+        var lines: [(name: String, value: String)] = [
             end, ("user", "\(usage.userMicroseconds)"), ("system", "\(usage.systemMicroseconds)"),
             ("memory", "\(usage.maxResidentBytes)"), ("at", "\(at.nanoseconds)"),
-        ])
+        ]
+        // The text comes last: a reader takes only the beginning of a long record.
+        if let startFailure { lines += [("errno", "\(startFailure.errno)"), ("step", startFailure.step)] }
+        return RecordText.bytes(lines)
     }
 
     /// Returns nil for bytes that are no record.
@@ -84,6 +90,9 @@ public struct ExitRecord: Hashable, Sendable {
         usage = ProcessUsage(
             userMicroseconds: text.number("user") ?? 0, systemMicroseconds: text.number("system") ?? 0,
             maxResidentBytes: text.number("memory") ?? 0)
+        if let step = text.values["step"], let errno: Int32 = text.number("errno") {
+            startFailure = SpawnError(step: step, errno: errno)
+        }
     }
 }
 

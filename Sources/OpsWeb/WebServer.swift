@@ -13,6 +13,8 @@ public final class WebServer {
     private let hub: EventHub
     private let daemonPath: String
     private let options: WebOptions
+    /// Socket file of this server; nil: it listens on a port.
+    private var socketFile: FileIdentity?
     private var http: HTTPServer?
     private var launch: BrowserLaunch?
     private var signals: [SignalSource] = []
@@ -46,6 +48,7 @@ public final class WebServer {
                     "another program listens on \(path); choose another path", errno: SystemError.addressInUse)
             }
             listener = try UnixSocket.listen(at: path)
+            socketFile = FileIdentity(of: path)
         } else {
             let loopback = try Listener.loopback(port: options.port)
             gate = Gate(address: .loopback(port: loopback.port))
@@ -69,7 +72,8 @@ public final class WebServer {
         }
         try loop.run()
         launch?.remove()
-        if let path = options.socket { try Files.remove(path) }
+        // Another file may have its name by now.
+        if let path = options.socket, let socketFile, socketFile == FileIdentity(of: path) { try Files.remove(path) }
     }
 
     /// Address of the page; nil for a Unix socket.

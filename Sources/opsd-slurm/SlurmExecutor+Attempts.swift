@@ -190,7 +190,7 @@ extension SlurmExecutor {
 
     private func send(_ report: ExecutorReport, of attempt: SlurmAttempt) {
         switch report {
-        case .exited, .ended, .refused:
+        case .exited, .ended, .refused, .failed:
             completeLog(of: attempt)
             expectRecords()
         case .launched:

@@ -80,12 +80,14 @@ struct Step {
         return set
     }
 
-    /// Records a command that could not be started as a shell does.
+    /// Records a command that could not be started. Slurm gets the exit status of a shell.
     private func refuse(_ error: SpawnError) throws(SystemError) -> Int32 {
-        Program.writeError("opsd-step: \(error)")
+        let failure = SpawnError(step: request.subject(of: error), errno: error.errno)
+        Program.writeError("opsd-step: cannot start: \(failure)")
         let code: Int32 = error.errno == SpawnError.noSuchFile ? 127 : 126
-        try Files.replace(
-            paths.exit, with: ExitRecord(status: .code(code), at: Clock.read().wall).bytes, mode: 0o600)
+        var record = ExitRecord(status: .code(code), at: Clock.read().wall)
+        record.startFailure = failure
+        try Files.replace(paths.exit, with: record.bytes, mode: 0o600)
         return code
     }
 

@@ -20,6 +20,15 @@ import Testing
         #expect(killed["signal"] as? String == "SEGV" || killed["signal"] as? Int == 11)
     }
 
+    @Test func `a command that cannot be started fails as a local one, and its log names the program`() throws {
+        let cluster = try SlurmCluster()
+        let row = try cluster.finish(try cluster.submit("--", "/no/such/program"))
+        #expect(row["outcome"] as? String == "failed")
+        #expect(row["exitCode"] is NSNull)
+        #expect(row["cause"] as? String == "cannot start: exec /no/such/program: no such file or directory")
+        #expect(try cluster.machine.ok("log", "\(row["id"] ?? 0)").out.contains("cannot start: exec /no/such/program"))
+    }
+
     @Test func `a request that Slurm can never fulfil is refused in its words`() throws {
         let cluster = try SlurmCluster()
         let refused = try cluster.finish(try cluster.submit("--slurm", "cpus=99", "--", "true"))

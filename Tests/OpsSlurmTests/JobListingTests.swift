@@ -133,6 +133,11 @@ import Testing
         let exit = ExitRecord(status: .signal(11), usage: usage, at: .zero + .nanoseconds(5))
         #expect(ExitRecord(exit.bytes) == exit)
         #expect(ExitRecord([]) == nil)
+        var failed = ExitRecord(status: .code(127), at: .zero + .nanoseconds(5))
+        // Earlier releases did not say why a command had not started.
+        #expect(ExitRecord(Array("code 127\nat 5\n".utf8)) == failed)
+        failed.startFailure = SpawnError(step: "exec /a b", errno: 2)
+        #expect(ExitRecord(failed.bytes) == failed)
         let start = StartRecord(node: "n1", job: "4711", at: .zero + .nanoseconds(5))
         #expect(StartRecord(start.bytes) == start)
         var record = AttemptRecord()

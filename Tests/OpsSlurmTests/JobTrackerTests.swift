@@ -1,6 +1,7 @@
 import OpsExecutor
 import OpsModel
 import OpsSlurm
+import OpsSystem
 import Testing
 
 /// The states of one attempt from submission to end, with listings and replies made up by the tests.
@@ -150,6 +151,15 @@ import Testing
         let end = ExitRecord(status: .code(0), at: Self.at(6).wall)
         let reports = Self.reports(tracker.found(start: nil, exit: end, now: Self.at(7)))
         #expect(reports == [.exited(Self.attempt, ProcessExit(status: .code(0), at: Self.at(6)), treeIsGone: true)])
+    }
+
+    @Test func `an attempt whose command cannot be started fails without an exit`() {
+        var tracker = Self.started()
+        var end = ExitRecord(status: .code(127), at: Self.at(6).wall)
+        end.startFailure = SpawnError(step: "exec /no/such", errno: 2)
+        let reports = Self.reports(tracker.found(start: nil, exit: end, now: Self.at(7)))
+        #expect(reports == [.failed(Self.attempt, step: "exec /no/such", errno: 2)])
+        #expect(tracker.attemptState(now: Self.at(8)) == .failed(step: "exec /no/such", errno: 2))
     }
 
     @Test(arguments: [

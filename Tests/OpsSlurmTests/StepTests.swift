@@ -55,9 +55,11 @@ import Testing
             return process.terminationStatus
         }
 
-        func exit() throws -> ProcessExit.Status? {
-            try ExitRecord(Array(Data(contentsOf: URL(fileURLWithPath: paths.exit))))?.status
+        func record() throws -> ExitRecord? {
+            try ExitRecord(Array(Data(contentsOf: URL(fileURLWithPath: paths.exit))))
         }
+
+        func exit() throws -> ProcessExit.Status? { try record()?.status }
 
         func text(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
 
@@ -120,10 +122,12 @@ import Testing
         #expect(try attempt.exit() == .signal(9))
     }
 
-    @Test func `a missing program ends with 127, as in a shell`() throws {
+    @Test func `the record of a missing program names it, and Slurm gets the exit status of a shell`() throws {
         let attempt = try Attempt(["/no/such/program"])
         #expect(try attempt.run() == 127)
-        #expect(try attempt.exit() == .code(127))
+        let record = try #require(try attempt.record())
+        #expect(record.status == .code(127))
+        #expect(record.startFailure == SpawnError(step: "exec /no/such/program", errno: ENOENT))
     }
 
     @Test func `no exit is recorded when opsd-step itself is killed`() throws {

@@ -75,6 +75,23 @@ import Testing
         #expect(try Files.read(scratch.path + "/file", limit: 100) == Array("precious".utf8))
     }
 
+    @Test func `a socket of another type is served`() throws {
+        let scratch = TemporaryDirectory()
+        let path = scratch.path + "/s"
+        let number = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+        defer { close(number) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let bound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(number, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        #expect(bound == 0)
+        #expect(UnixSocket.isServed(path))
+    }
+
     @Test func `a name too long for an address is refused and not cut short`() {
         let path = "/tmp/" + String(repeating: "x", count: UnixSocket.pathLimit - 4)
         #expect(path.utf8.count == UnixSocket.pathLimit + 1)

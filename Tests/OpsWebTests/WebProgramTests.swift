@@ -201,6 +201,51 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
+    @Test func `a path that belongs to another file or program is refused`() throws {
+        let folder = try RunningWeb.makeFolder()
+        defer { do { try FileManager.default.removeItem(atPath: folder) } catch { Issue.record(error) } }
+        let daemon = try FakeDaemon(folder: folder)
+        let file = folder + "/file"
+        try Data("precious".utf8).write(to: URL(fileURLWithPath: file))
+        for (path, reason) in [(file, "is not a socket"), (daemon.path, "another program listens on")] {
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: Built.path("opsd-web"))
+            process.arguments = ["--socket", path]
+            let pipe = Pipe()
+            process.standardOutput = pipe
+            process.standardError = pipe
+            try process.run()
+            let line = try RunningWeb.line(from: pipe.fileHandleForReading)
+            #expect(line.contains(reason), "\(line)")
+            if !line.contains(reason) { process.terminate() }
+            process.waitUntilExit()
+            #expect(process.terminationReason == .exit && process.terminationStatus == 1)
+        }
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "precious")
+        #expect(UnixSocket.isServed(daemon.path))
+    }
+
+    @Test func `a file that has taken the place of the socket stays at the end`() throws {
+        let folder = try RunningWeb.makeFolder()
+        defer { do { try FileManager.default.removeItem(atPath: folder) } catch { Issue.record(error) } }
+        let path = folder + "/web.sock"
+        let web = try RunningWeb(["--socket", path])
+        // The answer comes after the process has begun to handle signals.
+        #expect(try web.send("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", to: path).status == 401)
+        try FileManager.default.removeItem(atPath: path)
+        try Data("precious".utf8).write(to: URL(fileURLWithPath: path))
+        web.process.terminate()
+        web.process.waitUntilExit()
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "precious")
+    }
+
+    @Test func `a browser that cannot be started leaves no file with the token`() throws {
+        let web = try RunningWeb(["--port", "0", "--open"], environment: ["PATH": "/nowhere"])
+        // The answer comes after the start.
+        #expect(try web.ask("/about", web.authorized).status == 200)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: web.folder) == ["control.sock"])
+    }
+
     @Test func `a browser is opened on a private file and no command line has the token`() throws {
         let folder = try RunningWeb.makeFolder()
         defer { do { try FileManager.default.removeItem(atPath: folder) } catch { Issue.record(error) } }

@@ -61,7 +61,7 @@ public struct CommandLineOptions: Sendable {
           --workers N          number of operations that run at once (number of processors)
           --on-stop MODE       running operations on SIGTERM: keep (default), drain or cancel
           --exit-when-idle TIME  exit after this time without work or clients; systemd starts opsd again (never)
-          --on-finish COMMAND  run COMMAND as the submitter after every operation
+          --on-finish COMMAND  run COMMAND after every operation, as the user that it runs as
           --on-failure COMMAND  the same after operations that failed, timed out or were interrupted
           --log-level LEVEL    error, warning, notice (default), info or debug
 

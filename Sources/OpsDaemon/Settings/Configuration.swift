@@ -42,7 +42,7 @@ struct Configuration: Equatable, Sendable {
     /// Maximum number of bytes of all logs, beyond which those of the oldest finished operations are removed; 0: no
     /// limit.
     var logTotal: Int64 = 10 << 30
-    /// Commands that are run, as the submitter, for every operation that has finished or failed; empty: none.
+    /// Commands that are run for every operation that has finished or failed, as its user; empty: none.
     var onFinish = ""
     var onFailure = ""
     /// Time without clients and unfinished operations after which opsd exits, if systemd listens on the socket; nil:

@@ -28,7 +28,7 @@ struct OperationRows: Sendable {
             row.readyAt = record.readyAt.map(InstantText.format)
             row.startedAt = record.startedAt.map(InstantText.format)
             row.finishedAt = record.finishedAt.map(InstantText.format)
-            row.usage = record.usage.map(usage)
+            row.usage = record.usage.flatMap(usage)
         }
     }
 
@@ -91,8 +91,10 @@ struct OperationRows: Sendable {
         }
     }
 
-    private func usage(_ usage: ProcessUsage) -> UsageRow {
-        .with {
+    /// Returns nil if the executor reported no usage: every process uses some memory.
+    private func usage(_ usage: ProcessUsage) -> UsageRow? {
+        guard usage != ProcessUsage() else { return nil }
+        return UsageRow.with {
             $0.userSeconds = Double(usage.userMicroseconds) / 1e6
             $0.systemSeconds = Double(usage.systemMicroseconds) / 1e6
             $0.maxResidentBytes = usage.maxResidentBytes
@@ -124,7 +126,7 @@ struct OperationRows: Sendable {
                 row.signal = attempt.signal.map(Int.init)
                 row.startedAt = InstantText.format(attempt.startedAt)
                 row.finishedAt = attempt.finishedAt.map(InstantText.format)
-                row.usage = attempt.usage.map(usage)
+                row.usage = attempt.usage.flatMap(usage)
                 if let scale { row.scaled = scaled(record.policy, details.own.limits, by: scale, count) }
                 if attempt.hasOutputs || record.policy.executor == nil && attempt.finishedAt == nil {
                     row.outputs = Logs.outputDirectory(of: AttemptID(record.id, attempt.number), in: outputs)

@@ -4,11 +4,6 @@ internal import OpsSystemd
 
 /// Opening the files that output goes to.
 extension LaunchRequest.Output {
-    /// Files that the user named.
-    var named: (stdout: String, stderr: String)? {
-        if case .paths(let stdout, let stderr) = self { (stdout, stderr) } else { nil }
-    }
-
     /// Opens the logs and streams that the runner opens itself, and calls `body` with them. New logs stay open in `logs`.
     func withStreams(
         owner: Spawn.User?, keeping logs: inout [LogFile],

@@ -187,25 +187,6 @@ extension Runner {
 }
 
 extension LaunchRequest {
-    /// Returns the name of the failed step, with the file or program concerned.
-    func subject(of error: SpawnError) -> String {
-        let subject: String?
-        switch error.step {
-        case "exec":
-            let program = arguments.first ?? ""
-            subject = program.isEmpty ? "\"\"" : program
-        case "interpreter": return "exec the interpreter of \((arguments.first ?? "").prefix(Self.subjectLength))"
-        case "directory": subject = directory
-        case "standard input": subject = stdin
-        case "standard output": subject = output.named?.stdout
-        case "standard error": subject = output.named?.stderr
-        default: subject = nil
-        }
-        return subject.map { "\(error.step) \($0.prefix(Self.subjectLength))" } ?? error.step
-    }
-
-    private static let subjectLength = 400
-
     /// OPS_SOCKET in the environment of its processes.
     var socket: String? {
         environment.value(of: "OPS_SOCKET")

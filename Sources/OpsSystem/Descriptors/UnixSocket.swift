@@ -47,13 +47,14 @@ public enum UnixSocket {
         if unsafe unlink(path) != 0 && errno != ENOENT { throw .last("unlink \(path)") }
     }
 
-    /// True if a process listens at a path. Its socket must not be replaced.
+    /// True if a process uses the socket at a path. It must not be replaced.
     public static func isServed(_ path: String) -> Bool {
         do throws(SystemError) {
-            _ = try connect(to: path)
+            _ = try connect(to: path, nonBlocking: true)
             return true
         } catch {
-            return false
+            // A full backlog, or a socket of another type, such as that of a log.
+            return error.errno == EAGAIN || error.errno == EPROTOTYPE
         }
     }
 

@@ -1,6 +1,20 @@
 internal import COpsSpawn
 internal import Glibc
 
+/// Identity of a file that exists: another file that takes its name is not equal.
+public struct FileIdentity: Hashable, Sendable {
+    private let device: UInt64
+    private let inode: UInt64
+
+    /// Identifies the file with this name, and not that which a link names; nil: there is none, or it cannot be examined.
+    public init?(of path: String) {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0 else { return nil }
+        device = UInt64(status.st_dev)
+        inode = UInt64(status.st_ino)
+    }
+}
+
 /// Operations on whole files and directories.
 public enum Files {
     public static func read(_ path: String, limit: Int) throws(SystemError) -> [UInt8] {
