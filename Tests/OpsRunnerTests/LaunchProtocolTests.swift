@@ -283,6 +283,22 @@ import Testing
         }
     }
 
+    @Test func `a text that is longer than the rest of its frame is refused`() {
+        var unpacker = Unpacker([1, 0, 0, 0, 6, 0, 0, 0, 97, 98, 99], recordsHaveLengths: true)
+        #expect(throws: ProtocolError.truncated) { try unpacker.strings() }
+    }
+
+    @Test func `a message that is too long for a frame is not appended`() {
+        var output = bytes([ExecutorCommand.ping])
+        let start = output
+        let long = LaunchRequest(attempt: Self.attempt, arguments: [String(repeating: "x", count: 64 << 20)])
+        let short = LaunchRequest(attempt: Self.attempt, arguments: ["/bin/true"])
+        let version = LaunchProtocol.version
+        #expect(!ExecutorCommand.launch(long).appendIfItFits(to: &output, for: version) && output == start)
+        #expect(ExecutorCommand.launch(short).appendIfItFits(to: &output, for: version))
+        #expect(output == start + bytes([ExecutorCommand.launch(short)]))
+    }
+
     @Test func `a count beyond the frame reserves no memory`() {
         // A launch with an argument count of four billion.
         var reader = FrameReader<ExecutorCommand>()
