@@ -86,9 +86,10 @@ int ops_unix_path(int fd, char path[static OPS_UNIX_PATH]) {
     struct sockaddr_un address;
     socklen_t length = sizeof address;
     if (getsockname(fd, (struct sockaddr *)&address, &length) != 0) return -1;
-    size_t bytes = length > offsetof(struct sockaddr_un, sun_path) ? length - offsetof(struct sockaddr_un, sun_path) : 0;
     path[0] = 0;
-    if (address.sun_family != AF_UNIX || bytes == 0 || address.sun_path[0] == 0) return 0;
+    if (address.sun_family != AF_UNIX || length <= offsetof(struct sockaddr_un, sun_path)) return 0;
+    /* The length counts a NUL even behind a path that fills the structure. An abstract address begins with a NUL. */
+    size_t bytes = strnlen(address.sun_path, sizeof address.sun_path);
     memcpy(path, address.sun_path, bytes);
     path[bytes] = 0;
     return 0;

@@ -12,8 +12,9 @@ struct ops_credentials {
 
 /* A path too long for sockaddr_un is reached through its directory; it is never cut short. */
 int ops_bind_unix(int fd, const char *path);
-/* Writes the path to which a socket is bound; an empty one if it has none. */
+/* Longest path of a socket with the NUL behind it. */
 #define OPS_UNIX_PATH 109
+/* Writes the path to which a socket is bound; an empty one if it has none. */
 int ops_unix_path(int fd, char path[OPS_UNIX_PATH]);
 int ops_connect_unix(int fd, const char *path);
 /* A new stream socket, always close-on-exec. */
