@@ -28,7 +28,7 @@ enum Trigger: Equatable {
         }
     }
 
-    /// Plural name of its keys.
+    /// Word for its keys in a message.
     var things: String { directory == nil ? "printed lines" : "files" }
 
     /// Directory in which files of the pattern appear, as far as the pattern names one.
@@ -89,8 +89,8 @@ enum Trigger: Equatable {
         }
     }
 
-    /// Parses a list of files. If the disk was full, any part of it may be missing. So the inode and the name of each file
-    /// must be there twice.
+    /// Parses a list of files. A full disk may have lost any part of the list, so an entry counts only if inode and name
+    /// are there twice.
     private static func files(_ bytes: [UInt8]) -> (keys: [TriggerKey], ignored: Int) {
         let parts = bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
         var keys: [TriggerKey] = []

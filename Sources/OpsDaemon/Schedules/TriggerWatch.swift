@@ -20,8 +20,8 @@ final class TriggerWatch {
     private var isStale = false
     private var lastLook = MonotonicInstant.zero
     var helper: AttemptID?
-    /// Number of files or lines of the last check that cannot start a run.
-    var ignored = 0
+    /// True once the log says that some files or lines cannot start a run.
+    var hasReportedIgnored = false
 
     /// Time between an event of the file system and a check, and between two checks because of events.
     private static let gathering = TimeSpan.milliseconds(100)

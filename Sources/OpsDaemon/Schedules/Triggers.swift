@@ -148,12 +148,13 @@ final class Triggers {
             do {
                 let comparison = try result.get()
                 forgetGone(comparison.gone, of: watch.schedule)
-                if comparison.ignored > watch.ignored {
+                // Once, because the owner decides how often this could happen.
+                if comparison.ignored > 0, !watch.hasReportedIgnored {
+                    watch.hasReportedIgnored = true
                     log.warning(
                         "schedule \(watch.schedule.name): ignores \(comparison.ignored) of the \(watch.trigger.things): "
                             + "not UTF-8, or longer than \(Trigger.longestLine) bytes")
                 }
-                watch.ignored = comparison.ignored
                 let keys = comparison.new
                 watch.found(Array(keys.prefix(Self.keysInALook)), isCut: keys.count > Self.keysInALook)
                 if !watch.ready.isEmpty { work.schedule() }
