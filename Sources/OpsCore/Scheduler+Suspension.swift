@@ -192,8 +192,8 @@ extension Scheduler {
         let operations = executions.indices.map { executions[$0].operation }.filter { matches(table[$0]) }
         var touched = 0
         for operation in operations where !table[operation].isGroup && thaw(operation, trait) { touched += 1 }
-        // After the processes below them, whose thaw thaws groups for all levels: so the order of executions, which is
-        // another one after a restart, does not change what is recorded.
+        // Groups come last. The thaw of a process also thaws the groups around it, so the recorded changes would otherwise
+        // depend on the order of executions, which a restart changes.
         for operation in operations where table[operation].isGroup { _ = thaw(operation, trait) }
         return touched
     }

@@ -34,14 +34,13 @@ extension Requests {
             throw ControlError.tooLarge(what: "the schedules of \(caller.name)", limit: ScheduleLimits.schedulesOfUser)
         }
         if let present, present.definition.isEqual(definition) {
-            return reply(try ScheduleRow(present, history), "none", definition, exchange, dryRunOf: request, present)
+            return reply(present, try ScheduleRow(present, history), "none", request, exchange)
         }
         try schedules.check(definition, caller)
         if let present {
             if request.dryRun == true {
                 let changed = try schedules.changed(present, definition)
-                return reply(
-                    try ScheduleRow(changed, history), "updated", definition, exchange, dryRunOf: request, changed)
+                return reply(changed, try ScheduleRow(changed, history), "updated", request, exchange)
             }
             guard let schedule = try schedules.update(present, definition) else {
                 return schedules.afterDueInstants { [unowned self] in
@@ -50,7 +49,7 @@ extension Requests {
                     } catch { self.fail(exchange, error) }
                 }
             }
-            return reply(try ScheduleRow(schedule, history), "updated", definition, exchange)
+            return reply(schedule, try ScheduleRow(schedule, history), "updated", request, exchange)
         }
         var stored = StoredSchedule(
             uid: caller.user, user: caller.name, gid: caller.account?.gid ?? caller.group, name: request.name,
@@ -65,19 +64,18 @@ extension Requests {
             stored.id = id
             schedule = try schedules.add(stored)
         }
-        reply(
-            ScheduleRow(schedule, missed: 0, last: nil), "added", definition, exchange, dryRunOf: request, schedule)
+        reply(schedule, ScheduleRow(schedule, missed: 0, last: nil), "added", request, exchange)
     }
 
     private func reply(
-        _ row: ScheduleRow, _ change: String, _ definition: ScheduleDefinition, _ exchange: Exchange,
-        dryRunOf request: AddScheduleRequest = .init(), _ schedule: Schedule? = nil
+        _ schedule: Schedule, _ row: ScheduleRow, _ change: String, _ request: AddScheduleRequest,
+        _ exchange: Exchange
     ) {
         let reply = AddScheduleReply.with {
             $0.schedule = row
             $0.change = change
-            $0.warnings = definition.warnings
-            guard request.dryRun == true, let schedule else { return }
+            $0.warnings = schedule.definition.warnings
+            guard request.dryRun == true else { return }
             $0.instants = Self.nextInstants(of: schedule, after: UnixTime(flooring: Moment.now().wall))
         }
         turns.afterCommit { exchange.reply(reply) }

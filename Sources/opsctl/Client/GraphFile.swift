@@ -6,9 +6,10 @@ internal import OpsWire
 struct GraphFile {
     /// Reasons why the text is not a graph, and the offsets of the errors.
     private struct Malformed: Error {
-        var errors: [(offset: Int, why: String)]
+        let errors: [(offset: Int, why: String)]
 
-        init(offset: Int, why: String) { errors = [(offset, why)] }
+        init(_ errors: [(offset: Int, why: String)]) { self.errors = errors }
+        init(offset: Int, why: String) { self.init([(offset, why)]) }
     }
 
     private let text: GraphText
@@ -91,12 +92,8 @@ struct GraphFile {
     }
 
     private func checkObjects() throws(Malformed) {
-        let why = "an operation must be an object"
         let wrong = operations.filter { bytes[$0.lowerBound] != UInt8(ascii: "{") }
-        guard let first = wrong.first else { return }
-        var malformed = Malformed(offset: first.lowerBound, why: why)
-        malformed.errors = wrong.map { (offset: $0.lowerBound, why: why) }
-        throw malformed
+        if !wrong.isEmpty { throw Malformed(wrong.map { ($0.lowerBound, "an operation must be an object") }) }
     }
 
     private static let keysOfAnOperation = Set(OperationKey.ofSingleOperation.map(\.text))
@@ -106,7 +103,7 @@ struct GraphFile {
         let members = Self.members(bytes, range)
         guard !members.contains(where: { Self.keysOfAnOperation.contains($0.key) }) else { return }
         operations = []
-        var malformed: Malformed?
+        var errors: [(offset: Int, why: String)] = []
         for (place, (key, offset, value)) in members.enumerated() {
             do throws(Malformed) {
                 if members[..<place].contains(where: { $0.key == key }) {
@@ -114,10 +111,10 @@ struct GraphFile {
                 }
                 try readMember(key, offset, value)
             } catch {
-                if malformed == nil { malformed = error } else { malformed?.errors += error.errors }
+                errors += error.errors
             }
         }
-        if let malformed { throw malformed }
+        if !errors.isEmpty { throw Malformed(errors) }
     }
 
     private mutating func readMember(_ key: String, _ offset: Int, _ value: Range<Int>) throws(Malformed) {
@@ -129,27 +126,15 @@ struct GraphFile {
                 throw Malformed(offset: value.lowerBound, why: "the name of a graph must be a text")
             }
             name = text
-        case "defaults":
-            guard view.isObject else {
-                throw Malformed(offset: value.lowerBound, why: "\"defaults\" must be an object")
-            }
-            defaults = value
+        case "defaults": defaults = try object(key, view)
         case "order":
             guard let text = view.text, QueueOrder(text: text) != nil else {
                 throw Malformed(
                     offset: value.lowerBound, why: "the order of a graph must be \"submission\" or \"longestPath\"")
             }
             order = text
-        case "schedule":
-            guard view.isObject else {
-                throw Malformed(offset: value.lowerBound, why: "\"schedule\" must be an object")
-            }
-            schedule = value
-        case "observers":
-            guard view.isObject else {
-                throw Malformed(offset: value.lowerBound, why: "\"observers\" must be an object")
-            }
-            observers = value
+        case "schedule": schedule = try object(key, view)
+        case "observers": observers = try object(key, view)
         case "operations":
             guard view.isArray else {
                 throw Malformed(offset: value.lowerBound, why: "\"operations\" must be an array")
@@ -161,6 +146,13 @@ struct GraphFile {
                 for: key, among: ["name", "defaults", "observers", "operations", "order", "schedule"])
             throw Malformed(offset: offset, why: "unknown key \"\(key)\" of a graph" + suggestion)
         }
+    }
+
+    private func object(_ key: String, _ view: JSONView) throws(Malformed) -> Range<Int> {
+        guard view.isObject else {
+            throw Malformed(offset: view.range.lowerBound, why: "\"\(key)\" must be an object")
+        }
+        return view.range
     }
 
     private static func elements(_ scanner: inout JSONScanner) throws(JSONError) -> [Range<Int>] {
