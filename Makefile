@@ -15,7 +15,7 @@ SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
-.PHONY: help setup run test test-python test-metrics test-schema test-hosts test-web test-slurm slurm-torture bench-slurm build install man boot deb format lint bench simulate torture canaries mutants fuzz calendar-oracles transfer-torture bench-schedules bench-page bench-transfer clean
+.PHONY: help setup run test test-python test-metrics test-schema test-hosts test-web test-slurm slurm-torture bench-slurm build install man boot deb format lint bench simulate torture canaries mutants fuzz sanitize calendar-oracles transfer-torture bench-schedules bench-page bench-transfer clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -134,6 +134,9 @@ mutants: setup ## plant COUNT=n random faults with SEED=s in TARGET=OpsCore, and
 fuzz: setup ## fuzz each parser of untrusted bytes with libFuzzer, for MINUTES=n each
 	@scripts/setup clang xxd
 	scripts/fuzz $$(( $(MINUTES) * 60 ))
+
+sanitize: setup ## run the tests with the address and the thread sanitizer, or with the one of KIND=k
+	for kind in $(or $(KIND),address thread); do scripts/sanitize $$kind || exit 1; done
 
 calendar-oracles: setup ## compare calendar and time zones with Python, systemd, croniter and a walk, with SEED=s
 	@scripts/setup python3 systemd=/usr/bin/systemd-analyze

@@ -10,10 +10,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#if defined(__x86_64__) || defined(__aarch64__)
+/* Code that a sanitizer instruments reads its shadow memory all the time. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
+#if (defined(__x86_64__) || defined(__aarch64__)) && !defined(SANITIZED)
 #define RAW_CALLS 1
 #else
-/* Through the C library, which a process has to have as a whole then. */
+/* Through the C library or with a sanitizer, which a process has to have as a whole then. */
 #define RAW_CALLS 0
 #endif
 

@@ -69,13 +69,9 @@ struct BarrierBook: Codable {
     private var queuesToRecount: [QueueIndex] = []
 
     subscript(scope: Scope) -> Line {
-        _read {
-            switch scope {
-            case .queue(let queue):
-                if queue.offset < shared.count { yield shared[queue.offset] } else { yield Line() }
-            case .partition(let partition):
-                if partition.offset < own.count { yield own[partition.offset] } else { yield Line() }
-            }
+        switch scope {
+        case .queue(let queue): queue.offset < shared.count ? shared[queue.offset] : Line()
+        case .partition(let partition): partition.offset < own.count ? own[partition.offset] : Line()
         }
     }
 

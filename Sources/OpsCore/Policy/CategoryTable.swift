@@ -104,7 +104,8 @@ struct CategoryTable: Codable {
     private(set) var rated: [CategoryIndex] = []
 
     subscript(category: CategoryIndex) -> Category {
-        @inline(__always) _read { yield pool[category] }
+        // Not `_read`: with a coroutine that is not inlined, Swift 6.3 tests an optional field after the frame was freed.
+        @inline(__always) get { pool[category] }
         @inline(__always) _modify { yield &pool[category] }
     }
 
