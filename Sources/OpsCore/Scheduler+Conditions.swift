@@ -50,7 +50,9 @@ extension Scheduler {
         else { return }
         switch answer {
         case .allTrue:
-            conditions.setValid(operation, until: now.monotonic + (list.map(\.every).min() ?? .zero))
+            let until = now.monotonic + max(list.map(\.every).min() ?? .zero, Limits.evaluationPause)
+            conditions.setValid(operation, until: until)
+            if let expiry = conditions[operation]?.expiresAt { timers.set(.recheck, of: id.rawValue, at: expiry) }
             if let lane = lane(of: operation) { makeCandidate(lane) }
         case .isFalse(let index, let detail), .isUnknown(let index, let detail):
             publish(.conditionFalse, operation, detail: detail)
@@ -83,10 +85,32 @@ extension Scheduler {
         }
     }
 
-    /// Lets the conditions of an operation be evaluated again when its turn comes.
+    /// Lets the conditions of an operation be evaluated again when its turn comes. The first one that waits for a slot or a
+    /// category is evaluated at once: if it were evaluated only when there is room, those behind it would take the room.
     mutating func recheck(_ operation: OperationIndex) {
         _ = conditions.remove(operation)
-        if let lane = lane(of: operation) { makeCandidate(lane) }
+        guard let lane = lane(of: operation) else { return }
+        let isFirstInCategory = isFirstInItsCategory(lane)
+        makeCandidate(lane)
+        if isFirstInCategory {
+            evaluateAhead(operation, in: lane)
+        } else if lanes[lane].key.needsSlot, !capacity.hasFreeSlot, lanes.firstProcess()?.lane == lane,
+            obstacle(to: operation, in: lane) == nil
+        {
+            evaluateAhead(operation, in: lane)
+        }
+    }
+
+    /// Returns whether a lane waits for a category, and no other one before it.
+    private func isFirstInItsCategory(_ lane: LaneIndex) -> Bool {
+        guard case .parked(.category(let category)) = lanes[lane].status else { return false }
+        return categories[category].lanes.entries.first?.lane == lane
+    }
+
+    private mutating func evaluateAhead(_ operation: OperationIndex, in lane: LaneIndex) {
+        // No earlier entry counts from now on.
+        _ = lanes.choose(lane)
+        _ = conditionsHold(evaluatingIfNeeded: operation, in: lane)
     }
 
     /// Stops the evaluation for an operation that leaves its lane, and forgets the last result.
@@ -94,7 +118,7 @@ extension Scheduler {
         guard table[operation].traits.contains(.hasConditions), let inquiry = conditions.remove(operation) else {
             return
         }
-        if inquiry.nextEvaluationAt != nil { noteStaleTimer(.recheck) }
+        if inquiry.expiresAt != nil { noteStaleTimer(.recheck) }
         guard inquiry.isEvaluating else { return }
         emit(.stopEvaluating(table[operation].operationID))
         wake(.evaluations)

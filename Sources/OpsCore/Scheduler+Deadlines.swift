@@ -145,7 +145,7 @@ extension Scheduler {
             guard let index = execution(of: operation) else { return false }
             return executions[index].timeoutAt == entry.at
         case .backoff: return runs[operation]?.restsUntil.monotonic == entry.at
-        case .recheck: return conditions[operation]?.nextEvaluationAt == entry.at
+        case .recheck: return conditions[operation]?.expiresAt == entry.at
         }
     }
 

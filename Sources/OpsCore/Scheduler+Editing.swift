@@ -105,6 +105,7 @@ extension Scheduler {
     private mutating func setPolicy(_ policy: Policy, of operation: OperationIndex) {
         let old = table[operation].policy
         if let old, policies[old].deadline != nil { noteStaleTimer(.deadline) }
+        if table[operation].traits.contains(.delayed) { noteStaleTimer(.notBefore) }
         let new = policy == Policy() ? nil : policies.retain(policy).index
         if let old { _ = policies.release(old) }
         table[operation].policy = new

@@ -120,6 +120,7 @@ extension Scheduler {
         leaveBarriers(operation)
         let (policy, parent) = (table[operation].policy, table[operation].parent)
         if let policy, policies[policy].deadline != nil { noteStaleTimer(.deadline) }
+        if table[operation].traits.contains(.delayed) { noteStaleTimer(.notBefore) }
         if let parent { childEnded(parent, id, finish.outcome) }
     }
 
@@ -231,16 +232,17 @@ extension Scheduler {
         var upcoming = table[operation].firstDependency
         while let edge = upcoming {
             upcoming = graph.dependency(after: edge)
-            guard let on = graph[edge].on, table[on].traits.contains(.provided), table[on].state != .executing else {
+            guard let on = graph[edge].on, table[on].traits.contains(.provided), table[on].state != .executing,
+                !table[on].traits.contains(.hasStarted), !isNeeded(on, besides: operation)
+            else {
                 continue
             }
-            guard !isNeeded(on, besides: operation) else { continue }
+            let outcome = finish.outcome == .notNeeded ? Outcome.notNeeded : .cancelled
             let wanted = Cause.dependency(root: table[operation].operationID, finish.outcome)
-            switch finish.outcome {
-            case .cancelled: decide(on, .cancelled, finish.cause)
-            case .notNeeded: decide(on, .notNeeded, wanted)
-            default: decide(on, .cancelled, wanted)
-            }
+            decideTree(
+                on, Resolution(outcome: outcome, cause: finish.outcome == .cancelled ? finish.cause ?? wanted : wanted),
+                below: Resolution(
+                    outcome: outcome, cause: outcome == .cancelled ? .groupCancelled(table[on].operationID) : wanted))
         }
     }
 

@@ -9,35 +9,28 @@ extension Scheduler {
     mutating func park(_ lane: LaneIndex, at resource: Resource) {
         lanes[lane].status = .parked(resource)
         let entry = lanes.newEntry(lane)
+        let needsSlot = lanes[lane].key.needsSlot
         switch resource {
         case .queue(let queue):
-            lanes.add(entry, to: &registry.queues[queue].parked)
+            lanes.add(entry, to: &registry.queues[queue].parked[needsSlot: needsSlot])
             queues[queue].parkedCount += 1
         case .group(let group):
-            lanes.add(entry, to: &registry.groups[group].parked)
+            lanes.add(entry, to: &registry.groups[group].parked[needsSlot: needsSlot])
             groups[group].parkedCount += 1
         case .category(let category):
             guard let need = lanes[lane].needs.first(where: { $0.category == category }) else { return }
             categories[category].parkedCount += 1
-            let isGroup = lanes[lane].key.isGroup
-            if let i = categories[category].parked.firstIndex(where: {
-                $0.isGroup == isGroup && $0.mode == need.mode && $0.units == need.units
-            }) {
-                lanes.add(entry, to: &registry.categories[category].parked[i].heap)
-            } else {
-                var parking = Category.Parking(isGroup: isGroup, mode: need.mode, units: need.units)
-                parking.heap.add(entry)
-                categories[category].parked.append(parking)
+            let parked = categories[category].parked
+            let place = parked.firstIndex { $0.mode == need.mode && $0.units == need.units } ?? parked.count
+            if place == parked.count {
+                categories[category].parked.append(Category.Parking(mode: need.mode, units: need.units))
             }
+            lanes.add(entry, to: &registry.categories[category].parked[place].heap[needsSlot: needsSlot])
         case .executor(let executor):
             lanes.add(entry, to: &executors[executor].parked)
             executors[executor].parkedCount += 1
         case .rate(let category):
-            if lanes[lane].key.isGroup {
-                lanes.add(entry, to: &registry.categories[category].groupsParkedAtRate)
-            } else {
-                lanes.add(entry, to: &registry.categories[category].parkedAtRate)
-            }
+            lanes.add(entry, to: &registry.categories[category].parkedAtRate[needsSlot: needsSlot])
             categories[category].parkedAtRateCount += 1
         case .reservations, .yielding:
             lanes.block(entry)
@@ -67,67 +60,73 @@ extension Scheduler {
 
     /// Makes the best lane that is parked at `resource`, and fits there, a candidate: there may be room. That lane
     /// wakes the next one after it was considered. So all that fit start in order, and no lane is examined needlessly.
+    /// Without a free slot only lanes that need none are considered, so the best one of these is woken too.
     mutating func wake(_ resource: Resource) {
-        let lane: LaneIndex?
-        switch resource {
-        case .queue(let queue):
-            guard queues[queue].parkedCount > 0, queues[queue].hasRoom(forGroup: false) else { return }
-            lane = lanes.popBest(from: &registry.queues[queue].parked, at: resource)
-        case .group(let group):
-            guard groups[group].parkedCount > 0, groups[group].hasRoom else { return }
-            lane = lanes.popBest(from: &registry.groups[group].parked, at: resource)
-        case .category(let category):
-            guard categories[category].parkedCount > 0 else { return }
-            if let group = popBestFitting(category, groups: true) {
-                makeCandidate(group)
-                lanes[group].wokenBy = resource
-            }
-            lane = popBestFitting(category, groups: false)
-        case .executor(let executor):
-            guard executors[executor].parkedCount > 0, executors[executor].hasRoom else { return }
-            lane = lanes.popBest(from: &executors[executor].parked, at: resource)
-        case .rate(let category):
-            guard categories[category].parkedAtRateCount > 0, categories[category].rate?.hasRoom(at: now) != false
-            else {
-                return
-            }
-            if let group = lanes.popBest(from: &registry.categories[category].groupsParkedAtRate, at: resource) {
-                makeCandidate(group)
-                lanes[group].wokenBy = resource
-            }
-            lane = lanes.popBest(from: &registry.categories[category].parkedAtRate, at: resource)
-        case .reservations, .yielding:
+        if resource == .reservations || resource == .yielding {
             for entry in lanes.popAllBlocked() { makeCandidate(entry.lane) }
-            return
-        case .evaluations: lane = popNextEvaluation()
         }
+        guard mayWake(resource) else { return }
+        wake(popBest(at: resource, needsSlot: false), by: resource)
+        wake(popBest(at: resource, needsSlot: true), by: resource)
+    }
+
+    private mutating func wake(_ lane: LaneIndex?, by resource: Resource) {
         guard let lane else { return }
         makeCandidate(lane)
         lanes[lane].wokenBy = resource
     }
 
-    /// Wakes every lane that waits for room in a queue, also lanes of groups.
-    mutating func wakeAll(_ queue: QueueIndex) {
-        while let lane = lanes.popBest(from: &registry.queues[queue].parked, at: .queue(queue)) { makeCandidate(lane) }
+    /// Returns whether lanes may be parked at a resource that has room. Inlined: a call would copy the scheduler.
+    @inline(__always) private func mayWake(_ resource: Resource) -> Bool {
+        switch resource {
+        case .queue(let queue): queues[queue].parkedCount > 0 && queues[queue].hasRoom(forGroup: false)
+        case .group(let group): groups[group].parkedCount > 0 && groups[group].hasRoom
+        case .category(let category): categories[category].parkedCount > 0
+        case .executor(let executor): executors[executor].parkedCount > 0 && executors[executor].hasRoom
+        case .rate(let category):
+            categories[category].parkedAtRateCount > 0 && categories[category].rate?.hasRoom(at: now) != false
+        case .evaluations: true
+        case .reservations, .yielding: false
+        }
     }
+
+    /// Not inlined: the optimizer of Swift 6.3 crashes on its callers.
+    @inline(never) private mutating func popBest(at resource: Resource, needsSlot: Bool) -> LaneIndex? {
+        switch resource {
+        case .queue(let queue):
+            lanes.popBest(from: &registry.queues[queue].parked[needsSlot: needsSlot], at: resource)
+        case .group(let group):
+            lanes.popBest(from: &registry.groups[group].parked[needsSlot: needsSlot], at: resource)
+        case .category(let category): popBestFitting(category, needsSlot: needsSlot)
+        case .executor(let executor):
+            needsSlot ? nil : lanes.popBest(from: &executors[executor].parked, at: resource)
+        case .rate(let category):
+            lanes.popBest(from: &registry.categories[category].parkedAtRate[needsSlot: needsSlot], at: resource)
+        case .evaluations: needsSlot ? popNextEvaluation() : nil
+        case .reservations, .yielding: nil
+        }
+    }
+
+    /// Wakes every lane that waits for room in a queue, also lanes of groups.
+    mutating func wakeAll(_ queue: QueueIndex) { wakeAll(at: .queue(queue)) }
 
     /// Wakes every lane that waits for the rate of a category: the rate has changed.
-    mutating func wakeAllAtRate(_ category: CategoryIndex) {
-        while let lane = lanes.popBest(from: &registry.categories[category].parkedAtRate, at: .rate(category)) {
-            makeCandidate(lane)
-        }
-        while let lane = lanes.popBest(from: &registry.categories[category].groupsParkedAtRate, at: .rate(category)) {
-            makeCandidate(lane)
-        }
+    mutating func wakeAllAtRate(_ category: CategoryIndex) { wakeAll(at: .rate(category)) }
+
+    private mutating func wakeAll(at resource: Resource) {
+        while let lane = popBest(at: resource, needsSlot: true) { makeCandidate(lane) }
+        while let lane = popBest(at: resource, needsSlot: false) { makeCandidate(lane) }
     }
 
-    private mutating func popBestFitting(_ category: CategoryIndex, groups: Bool) -> LaneIndex? {
+    private mutating func popBestFitting(_ category: CategoryIndex, needsSlot: Bool) -> LaneIndex? {
+        let resource = Resource.category(category)
         var best: Int?
         var bestKey = UInt64.max
-        for i in categories[category].parked.indices where categories[category].parked[i].isGroup == groups {
+        for i in categories[category].parked.indices {
             let (mode, units) = (categories[category].parked[i].mode, categories[category].parked[i].units)
             guard categories[category].room.fits(mode, units),
-                let key = lanes.firstKey(of: &registry.categories[category].parked[i].heap, at: .category(category)),
+                let key = lanes.firstKey(
+                    of: &registry.categories[category].parked[i].heap[needsSlot: needsSlot], at: resource),
                 key < bestKey
             else { continue }
             // All that come after a reserved position would only be parked here again.
@@ -136,6 +135,7 @@ extension Scheduler {
             (best, bestKey) = (i, key)
         }
         guard let best else { return nil }
-        return lanes.popBest(from: &registry.categories[category].parked[best].heap, at: .category(category))
+        return lanes.popBest(
+            from: &registry.categories[category].parked[best].heap[needsSlot: needsSlot], at: resource)
     }
 }

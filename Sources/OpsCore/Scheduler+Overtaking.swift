@@ -92,10 +92,19 @@ extension Scheduler {
         reservations.add()
         let key = table[operation].key
         for need in needsInLane(of: operation) {
-            let list = categories[need.category].reservations
-            let i = list.firstIndex { table[$0].key > key } ?? list.count
-            categories[need.category].reservations.insert(operation, at: i)
+            let place = place(of: key, among: categories[need.category].reservations)
+            categories[need.category].reservations.insert(operation, at: place)
         }
+    }
+
+    /// Returns the number of reservations before a key; they are in the order of their keys.
+    private func place(of key: UInt64, among reservations: [OperationIndex]) -> Int {
+        var (low, high) = (0, reservations.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if table[reservations[middle]].key < key { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 
     private func needsInLane(of operation: OperationIndex) -> [Need] {

@@ -84,19 +84,18 @@ extension Scheduler {
     }
 
     private func parkedEntries(at resource: Resource, _ lane: LaneIndex) -> [LaneEntry] {
-        let isGroup = lanes[lane].key.isGroup
+        let needsSlot = lanes[lane].key.needsSlot
         switch resource {
-        case .queue(let queue): return queues[queue].parked.entries
-        case .group(let group): return groups[group].parked.entries
+        case .queue(let queue): return queues[queue].parked[needsSlot: needsSlot].entries
+        case .group(let group): return groups[group].parked[needsSlot: needsSlot].entries
         case .category(let category):
             guard let need = lanes[lane].needs.first(where: { $0.category == category }) else { return [] }
             return categories[category].parked
-                .filter { $0.isGroup == isGroup && $0.mode == need.mode && $0.units == need.units }
-                .flatMap { $0.heap.entries }
+                .filter { $0.mode == need.mode && $0.units == need.units }
+                .flatMap { $0.heap[needsSlot: needsSlot].entries }
         case .executor(let executor): return executors[executor].parked.entries
         case .rate(let category):
-            return isGroup
-                ? categories[category].groupsParkedAtRate.entries : categories[category].parkedAtRate.entries
+            return categories[category].parkedAtRate[needsSlot: needsSlot].entries
         case .reservations, .yielding: return lanes.blockedEntries
         case .evaluations:
             guard let first = lanes[lane].members.first else { return [] }
@@ -195,7 +194,7 @@ extension Scheduler {
             let rest = runs[operation]?.restsUntil.monotonic ?? .zero
             if row.traits.contains(.backingOff) != (rest != .zero) { broken.append("timers: \(row.id) rests or not") }
             if rest != .zero { expect(.backoff, operation, rest, in: monotonic) }
-            if let instant = conditions[operation]?.nextEvaluationAt {
+            if let instant = conditions[operation]?.expiresAt {
                 expect(.recheck, operation, instant, in: monotonic)
             }
             if let index = row.execution, let instant = executions[index].timeoutAt {

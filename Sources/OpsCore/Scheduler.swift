@@ -238,5 +238,8 @@ extension Scheduler {
     func isAncestor(_ ancestor: OperationIndex, of operation: OperationIndex) -> Bool {
         registry.isAncestor(ancestor, of: operation)
     }
-    mutating func setState(_ operation: OperationIndex, _ new: OperationState) { registry.setState(operation, new) }
+    mutating func setState(_ operation: OperationIndex, _ new: OperationState) {
+        if table[operation].state == .ready, queues[table[operation].queue].aging != nil { noteStaleTimer(.aging) }
+        registry.setState(operation, new)
+    }
 }

@@ -71,4 +71,44 @@ import Testing
         world.after(.conditionsAnswered(OperationID(anns[0].id), token: anns[0].token, .allTrue))
         #expect(evaluated(world).map(\.id) == last)
     }
+
+    /// Lets a minute pass in which all conditions are true.
+    private func passAMinute(_ world: inout World) {
+        for _ in 0..<6 {
+            for asked in evaluated(world) {
+                world.after(.conditionsAnswered(OperationID(asked.id), token: asked.token, .allTrue))
+            }
+            world.pass(seconds: 10)
+            world.after(.tick)
+        }
+        for asked in evaluated(world) {
+            world.after(.conditionsAnswered(OperationID(asked.id), token: asked.token, .allTrue))
+        }
+    }
+
+    @Test func `others take one slot at most from an operation whose conditions are true`() {
+        var world = World(workers: 1)
+        for _ in 0..<4 { world.add() }
+        world.turn()
+        let asked = world.add(priority: 4) { $0.conditions = [ConditionPolicy()] }
+        world.turn()
+        world.after(world.exit(1))
+        #expect(evaluated(world).map(\.id) == [asked] && world.executing == [2])
+        passAMinute(&world)
+        world.after(world.exit(2))
+        #expect(world.executing == [asked])
+    }
+
+    @Test func `others take a category once at most from an operation whose conditions are true`() {
+        var world = World(workers: 8)
+        for _ in 0..<4 { world.add(categories: ["db"]) }
+        world.turn()
+        let asked = world.add(categories: ["db"], priority: 4) { $0.conditions = [ConditionPolicy()] }
+        world.turn()
+        world.after(world.exit(1))
+        #expect(evaluated(world).map(\.id) == [asked] && world.executing == [2])
+        passAMinute(&world)
+        world.after(world.exit(2))
+        #expect(world.executing == [asked])
+    }
 }

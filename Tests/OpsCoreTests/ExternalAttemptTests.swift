@@ -353,4 +353,19 @@ import Testing
                 command(.terminate(AttemptID(2, 1), grace: Policy().grace)),
             ])
     }
+
+    @Test func `a job takes a free category before a process that lacks a slot`() {
+        var world = world(workers: 2)
+        world.add(categories: ["db"])
+        world.turn()
+        world.add(categories: ["db"])
+        world.add(categories: ["db"]) { $0.executor = "slurm" }
+        world.add()
+        world.turn()
+        #expect(world.executing == [1, 4])
+        world.add(priority: 5)
+        world.turn()
+        world.after(world.exit(1))
+        #expect(world.executing.sorted() == [3, 4, 5], "5 takes the slot, and 2 has none")
+    }
 }

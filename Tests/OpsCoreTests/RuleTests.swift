@@ -272,4 +272,15 @@ import Testing
                 "finished 2 cancelled by root", "finished 1 cancelled by root",
             ])
     }
+
+    @Test func `a provided group is cancelled with its children`() {
+        var world = World()
+        var submission = Submission()
+        submission.operations = [Draft(flags: [.provided, .group, .held]), Draft(group: 0), Draft()]
+        submission.edges = [DraftEdge(from: 2, on: .local(0), when: .finished)]
+        world.handle(.submit(submission))
+        world.turn()
+        world.after(.cancel([3], by: "root", reason: nil, force: false))
+        #expect([1, 2, 3].map { world.state($0) } == [nil, nil, nil])
+    }
 }

@@ -78,6 +78,9 @@ struct Inquiry: Codable {
     /// Instant at which conditions that were false are evaluated again.
     var nextEvaluationAt: MonotonicInstant?
     var falseIndex: Int32 = 0
+
+    /// Instant at which its timer fires. At the last instant of its validity a result still counts.
+    var expiresAt: MonotonicInstant? { nextEvaluationAt ?? validUntil.map { $0 + TimeSpan(nanoseconds: 1) } }
 }
 
 /// Outcome and cause, decided together.

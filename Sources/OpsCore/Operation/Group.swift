@@ -13,7 +13,7 @@ struct Group: Codable {
     var inherited = Int8.min
     /// Scopes of the categories that the parent holds, for its children.
     var scopes: [HeldScope] = []
-    var parked = LaneHeap()
+    var parked = ParkedLanes()
     var parkedCount = 0
 
     var hasRoom: Bool { limit.map { running < $0 } ?? true }

@@ -51,7 +51,9 @@ struct TimerHeap<Kind: TimerKind>: Sendable, Codable {
     }
 
     mutating func sweep(keeping isLive: (Entry) -> Bool) {
-        heap.sweep(keeping: isLive)
+        // A timer that was set again at the same instant is there twice.
+        var kept: Set<Entry> = []
+        heap.sweep { isLive($0) && kept.insert($0).inserted }
         stale = 0
     }
 

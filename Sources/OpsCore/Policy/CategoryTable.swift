@@ -16,9 +16,8 @@ struct Category: Codable {
     var export: String?
     /// Its latest starts, if a rate limits them.
     var rate: RateWindow?
-    /// Lanes that wait for the rate, those of groups apart.
-    var parkedAtRate = LaneHeap()
-    var groupsParkedAtRate = LaneHeap()
+    /// Lanes that wait for the rate.
+    var parkedAtRate = ParkedLanes()
     var parkedAtRateCount = 0
     /// True if its capacity was set: it stays even if it is unused.
     var isSet = false
@@ -40,11 +39,9 @@ struct Category: Codable {
     var reservations: [OperationIndex] = []
 
     struct Parking: Codable {
-        /// Groups wait apart: they start when the pool is full, past others that would be next.
-        var isGroup: Bool
         var mode: CategoryUse.Mode
         var units: Int32
-        var heap = LaneHeap()
+        var heap = ParkedLanes()
     }
 
     init(name: String, capacity: Int32) {

@@ -19,7 +19,7 @@ struct Queue: Codable {
     /// Number of executing processes: the limit bounds these.
     var running: Int32 = 0
     /// Lanes that wait for room here.
-    var parked = LaneHeap()
+    var parked = ParkedLanes()
     var parkedCount = 0
 
     var unfinished: Int { Int(pending) + Int(ready) + Int(executing) }

@@ -64,4 +64,11 @@ struct TimersTests {
         }
         #expect(count == 35)
     }
+
+    @Test func `a timer that was set twice is kept once`() {
+        var timers = Timers()
+        for _ in 0..<3 { timers.set(.notBefore, of: 1, at: 100) }
+        timers.sweepWall { _ in true }
+        #expect(timers.wallEntries.count == 1)
+    }
 }
