@@ -147,8 +147,12 @@ final class Retention {
         }
     }
 
-    /// Makes one step of a pruning, and removes the logs of the removed operations.
+    /// Makes one step of a pruning, and removes the logs of the removed operations. Does nothing if a long turn begins.
     func step(_ pruning: Pruning) throws {
+        // This turn may have reopened operations that are still finished in the store.
+        turns.commitBeforeReading()
+        if turns.longTurn != nil { return }
+        if let outage = turns.outage { throw outage.error }
         let before = pruning.removed
         let attempts: [AttemptID]
         do {

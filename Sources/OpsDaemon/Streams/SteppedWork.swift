@@ -21,8 +21,9 @@ final class SteppedWork: ReplyStream {
     }
 
     func resume() {
-        guard !exchange.isAbandoned else { return }
+        // Abandoned work is put off, too: its release may change the store.
         if let turns, turns.putOff({ [self] in self.resume() }) { return }
+        guard !exchange.isAbandoned else { return }
         do {
             if try !step() { exchange.resumeLater(self) }
         } catch {

@@ -15,8 +15,9 @@ struct Interned {
     var latestTexts = LatestTexts()
     /// The latest texts that submissions have shared, with their rows.
     var latestShared: [(text: String, row: Int64)] = []
-    /// Rows of older texts that were used again since a sweep began; nil while there is no sweep.
+    /// Rows of older texts that were used again since the sweep began; nil while there is no sweep.
     var sharedSince: Set<Int64>?
+    var isSweeping: Bool { sharedSince != nil }
     var textHash = TextHash()
     var nextText: Int64 = 1
     var nextPolicy: Int64 = 1

@@ -21,7 +21,7 @@ public final class Pruning {
     /// The graph that is being removed.
     private var removing: Int64?
     private var sweep: Sweep?
-    /// True if the sweep is done; stored only with its step.
+    /// True if the sweep has made its last step, which may not be stored yet.
     private var hasSwept = false
     /// Reads all submissions to count their operations, or to find the oldest.
     private var scan = SubmissionScan()
@@ -60,7 +60,8 @@ public final class Pruning {
             }
         }
         if hasSwept {
-            store.mayHaveUnusedTexts = false
+            sweep?.isComplete = true
+            sweep = nil
             store.mayHaveFreePages = true
         }
         return attempts
@@ -233,10 +234,14 @@ public final class Pruning {
     }
 
     private func removeTexts(_ limit: Int) throws(StoreError) {
+        if self.sweep == nil, store.interned.isSweeping {
+            // Another pruning is looking for unused texts. A later one removes the texts that it does not find.
+            phase = .done
+            return
+        }
         let sweep = if let begun = sweep { begun } else { try Sweep(store) }
         self.sweep = sweep
         if try sweep.step(limit) { return }
-        self.sweep = nil
         phase = .done
         hasSwept = true
     }

@@ -1,5 +1,5 @@
 /// Removes texts, policies and category sets that no operation refers to. It first reads all operations, some at a
-/// time, then deletes the rows that they have not named.
+/// time, then deletes the rows that they have not named. A store has one sweep at a time.
 final class Sweep {
     private let store: Store
     private var usedTexts: BitSet
@@ -14,12 +14,16 @@ final class Sweep {
     /// Tables with rows that are still to be deleted; the first is next.
     private var tables: [Shared]
     private var hasReadAll = false
+    /// True if the last step is stored.
+    var isComplete = false
 
     init(_ store: Store) throws(StoreError) {
+        precondition(!store.interned.isSweeping, "one sweep at a time")
         self.store = store
-        nextText = store.interned.nextText
-        nextPolicy = store.interned.nextPolicy
-        nextSet = store.interned.nextCategorySet
+        // The numbers are read from the tables: after a failed commit new rows continue from there.
+        nextText = try store.database.integer("SELECT max(id) FROM text") + 1
+        nextPolicy = try store.database.integer("SELECT max(id) FROM policy") + 1
+        nextSet = try store.database.integer("SELECT max(id) FROM categorySet") + 1
         usedTexts = BitSet(1...max(1, nextText))
         tables = [
             Shared(table: "policy", column: "id", next: nextPolicy, isSets: false),
@@ -27,9 +31,14 @@ final class Sweep {
             Shared(table: "categorySet", column: "id", next: nextSet, isSets: true),
         ]
         store.interned.beginSweep()
+        // Operations that are pruned from now on may leave texts that this sweep does not find.
+        store.mayHaveUnusedTexts = false
     }
 
-    deinit { store.interned.sharedSince = nil }
+    deinit {
+        store.interned.sharedSince = nil
+        if !isComplete { store.mayHaveUnusedTexts = true }
+    }
 
     /// Makes a step. Returns true while there is more to do.
     func step(_ limit: Int) throws(StoreError) -> Bool {
@@ -91,6 +100,8 @@ final class Sweep {
                 try statement.run()
             }
         }
+        // No remembered row is one that was deleted.
+        if !unused.isEmpty { store.interned.latestShared = [] }
         return count == limit
     }
 

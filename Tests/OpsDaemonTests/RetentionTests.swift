@@ -1,0 +1,27 @@
+import OpsCore
+import OpsStore
+import OpsSystemd
+import OpsWire
+import Testing
+
+@testable import OpsDaemon
+
+@Suite struct RetentionTests {
+    @Test func `a pruning keeps a graph that a retry has reopened in the same turn`() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        let client = try fixture.connect()
+        _ = try client.submit(#"[{"command":["true"],"held":true}]"#)
+        _ = try client.call(CancelRequest.with { $0.selection.refs = ["1"] })
+        let id = OperationID(1)
+        let revived = try daemon.history.revival(of: [id], downstream: false)
+        let pruning = daemon.store.prune(olderThan: .distantFuture)
+        daemon.turns.record(.retry([id], revived: revived))
+        #expect(daemon.turns.turn.isAheadOfStore)
+        for _ in 0..<100 where !pruning.isComplete { try daemon.retention.step(pruning) }
+        #expect(pruning.isComplete && pruning.removed == 0)
+        try fixture.loop.turn(timeout: 0)
+        #expect(daemon.turns.outage == nil)
+        #expect(try daemon.store.load().operations.map(\.id) == [id])
+    }
+}
