@@ -7,6 +7,9 @@ public final class FileWatch {
     public struct Token: Hashable, Sendable {
         fileprivate let watch: Int32
         fileprivate let number: Int
+
+        /// Returns whether another registration is for the same file, and not for one that had its name.
+        public func isForSameFile(as other: Token?) -> Bool { watch == other?.watch }
     }
 
     private let descriptor: Descriptor
@@ -34,10 +37,12 @@ public final class FileWatch {
         try watch(path, UInt32(IN_ATTRIB), handler)
     }
 
-    /// Calls `handler` after a file of a directory was added, written to or touched.
+    /// Calls `handler` after a file of a directory was added, written to or touched, or the directory was renamed or
+    /// removed. Another directory with its name needs another registration.
     public func watchFiles(of directory: String, _ handler: @escaping () -> Void) throws(SystemError) -> Token {
         let writes = UInt32(IN_CLOSE_WRITE) | UInt32(IN_MODIFY) | UInt32(IN_ATTRIB)
-        return try watch(directory, writes | UInt32(IN_CREATE) | UInt32(IN_MOVED_TO), handler)
+        let names = UInt32(IN_CREATE) | UInt32(IN_MOVED_TO) | UInt32(IN_MOVE_SELF)
+        return try watch(directory, writes | names, handler)
     }
 
     private func watch(
@@ -63,19 +68,25 @@ public final class FileWatch {
         // Without events there is nothing to read. Any other error shows at the next watch.
         guard case .moved = try? descriptor.read(atMost: 64 << 10, onto: &bytes) else { return }
         var changed: [Int32] = []
+        var ended: Set<Int32> = []
         var rest = bytes[...]
         // struct inotify_event: int wd; uint32_t mask, cookie, len; char name[len].
         while rest.count >= 16 {
             let start = rest.startIndex
             let watch = Int32(truncatingIfNeeded: number(rest, at: start))
             let length = Int(number(rest, at: start + 12))
+            let mask = number(rest, at: start + 4)
             // The queue of the kernel was full: any file may have changed.
-            if number(rest, at: start + 4) & UInt32(IN_Q_OVERFLOW) != 0 { changed = handlers.keys.sorted() }
+            if mask & UInt32(IN_Q_OVERFLOW) != 0 { changed = handlers.keys.sorted() }
+            // The kernel has ended the watch: the file was removed, or its file system unmounted.
+            if mask & UInt32(IN_IGNORED) != 0 { ended.insert(watch) }
             if !changed.contains(watch) { changed.append(watch) }
             rest = rest.dropFirst(16 + length)
         }
         for watch in changed {
-            for handler in (handlers[watch] ?? [:]).sorted(by: { $0.key < $1.key }) { handler.value() }
+            let called = handlers[watch] ?? [:]
+            if ended.contains(watch) { handlers[watch] = nil }
+            for handler in called.sorted(by: { $0.key < $1.key }) { handler.value() }
         }
     }
 

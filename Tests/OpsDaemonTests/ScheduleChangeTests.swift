@@ -207,4 +207,57 @@ import Testing
         #expect(watch.ready.isEmpty)
         watch.end()
     }
+
+    @Test func `a run that finishes in the commit of its submission is finished`() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let late = request("late", at: "@yearly") {
+            let operation = #"{"command":["true"],"deadline":"2020-01-01T00:00:00Z"}"#
+            $0.operations = RawElements(Array("[\(operation)]".utf8))
+        }
+        let stored = try add(late, secondsAgo: 0, to: fixture)
+        try fixture.daemon.schedules.load()
+        _ = try client.call(.with { $0.name = "late" } as RunScheduleRequest)
+        let schedule = try #require(fixture.daemon.schedules.all.first)
+        #expect(schedule.latest != nil)
+        try fixture.turn { schedule.unfinished.isEmpty }
+        let history = fixture.daemon.history
+        try fixture.turn { try history.instants(of: stored.id, limit: 1).first?.outcome != nil }
+    }
+
+    @Test func `a backfill ends with a change of its schedule, and stores nothing over the change`() throws {
+        let fixture = try Fixture()
+        let schedules = fixture.daemon.schedules
+        let stored = try add(request("steady", at: "@yearly") { $0.overlap = "allow" }, secondsAgo: 0, to: fixture)
+        try schedules.load()
+        let schedule = try #require(schedules.all.first)
+        let now = UnixTime(flooring: Clock.read().wall)
+        let instants = (1...100).map { UnixTime(seconds: now.seconds - $0) }
+        var answer: Result<Backfill.Answer, ControlError>?
+        schedules.backfill(schedule, instants, isSerial: false) { answer = $0 }
+        let definition = try ScheduleDefinition(
+            request("steady", at: "@monthly") { $0.overlap = "allow" }, start: now)
+        let changed = try #require(try schedules.update(schedule, definition))
+        try schedules.setPaused(changed, true)
+        try fixture.turn { answer != nil }
+        guard case .failure(.wrongState(_, let message))? = answer else {
+            Issue.record("the backfill goes on")
+            return
+        }
+        #expect(message.contains("the schedule was changed"))
+        let history = fixture.daemon.history
+        #expect(try history.instants(of: stored.id, .run, limit: 1000).count < instants.count)
+        #expect(try history.schedules().first?.position.isPaused == true)
+    }
+
+    @Test func `no schedule gets the id of one that was removed while the daemon runs`() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let schedules = fixture.daemon.schedules
+        _ = try client.call(request("first", at: "@yearly"))
+        let id = try #require(schedules.all.first).id
+        _ = try client.call(.with { $0.name = "first" } as RemoveScheduleRequest)
+        _ = try client.call(request("second", at: "@yearly"))
+        #expect(try #require(schedules.all.first).id > id)
+    }
 }

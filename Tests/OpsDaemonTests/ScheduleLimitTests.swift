@@ -86,4 +86,51 @@ import Testing
             ])
         #expect(try history.goneKeys(of: 1, present: ["/in/1", "/in/3"], beyond: 43, limit: 5).isEmpty)
     }
+
+    @Test func `the values of a run fill its graph up to a limit`() throws {
+        let text = RunText(["file": String(repeating: "x", count: 1 << 20)])
+        let marks = { (count: Int) in Array(String(repeating: "${file}", count: count).utf8) }
+        #expect(try text.fill(marks(15)).count == 15 << 20)
+        #expect(throws: ControlError.self) { _ = try text.fill(marks(17)) }
+    }
+
+    private func tooLarge(_ failure: ReplyError?) -> String? {
+        guard case .control(.tooLarge(let what, _)) = failure else { return nil }
+        return what
+    }
+
+    @Test func `the environment, the directory and the observers of a schedule are bounded`() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        var request = AddScheduleRequest()
+        request.name = "daily"
+        request.at = ["@daily"]
+        request.zone = "UTC"
+        request.operations = RawElements(Array(#"[{"command":["true"]}]"#.utf8))
+        request.capture = Capture()
+        request.capture?.directory = "/a\0b"
+        let failure = try client.refusal(request)
+        guard case .control(.invalidOperation(let problems)) = failure else {
+            Issue.record("\(String(describing: failure))")
+            return
+        }
+        #expect(problems.first?.key == "capture.directory")
+        request.capture?.directory = "/"
+
+        let value = String(repeating: "x", count: 64 << 10)
+        var large = request
+        large.capture?.environment = StringMap((0..<20).map { ("A\($0)", value) })
+        #expect(tooLarge(try client.refusal(large)) == "the captured environment")
+        large = request
+        let observer = String(repeating: "x", count: Limits.scheduleBytes)
+        large.observers = RawJSON(Array(#"{"finish":["\#(observer)"]}"#.utf8))
+        #expect(tooLarge(try client.refusal(large)) == "the graph of a schedule")
+        large = request
+        large.at = []
+        large.onExec = String(repeating: "x", count: ScheduleLimits.definitionBytes)
+        #expect(tooLarge(try client.refusal(large)) == "the definition of a schedule")
+
+        request.capture?.environment = StringMap([("A", value)])
+        #expect(try client.call(request).change == "added")
+    }
 }

@@ -56,11 +56,13 @@ final class HelperProcesses {
         return attempt
     }
 
-    /// Terminates a helper, whose `end` is not called any more.
-    func stop(_ attempt: AttemptID) {
-        guard let helper = running[attempt] else { return }
+    /// Terminates a helper, whose `end` is not called any more. Returns false if the helper has ended already.
+    @discardableResult
+    func stop(_ attempt: AttemptID) -> Bool {
+        guard let helper = running[attempt] else { return false }
         running[attempt] = Helper(uid: helper.uid, result: helper.result, end: { _ in })
         terminate(attempt)
+        return true
     }
 
     /// Terminates a helper. Without a connection nothing is sent; `runnerConnected` repeats it.

@@ -16,7 +16,8 @@ extension Requests {
         if let complaint = NameSyntax.complaint(aboutGraph: request.name) {
             throw invalid("name", "each run is a graph with the name of its schedule, so the name \(complaint)")
         }
-        let graph = request.operations.bytes.count + (request.defaults?.bytes.count ?? 0)
+        let parts = [request.operations.bytes, request.defaults?.bytes ?? [], request.observers?.bytes ?? []]
+        let graph = parts.reduce(0) { $0 + $1.count }
         guard graph <= Limits.scheduleBytes else {
             throw ControlError.tooLarge(what: "the graph of a schedule", limit: Limits.scheduleBytes)
         }
@@ -60,7 +61,7 @@ extension Requests {
         if request.dryRun == true {
             schedule = try Schedule(stored, boot: schedules.boot)
         } else {
-            guard let id = try store.add(stored) else { throw Self.exists(request.name) }
+            guard let id = try store.add(stored, after: schedules.lastRemoved) else { throw Self.exists(request.name) }
             stored.id = id
             schedule = try schedules.add(stored)
         }

@@ -45,20 +45,26 @@ final class Backfill {
         // A long turn may just have begun.
         if turns.putOff({ [self] in proceed() }) { return }
         guard turns.outage == nil else { return finish(.failure(turns.unavailable)) }
-        guard schedules.all.contains(where: { $0.id == schedule.id }) else {
+        guard let present = schedules.all.first(where: { $0.id == schedule.id }) else {
             return finish(.failure(.notFound(kind: "schedule", name: schedule.name, nearest: nil)))
         }
+        // A run of the old definition would store its old position over the new one.
+        guard present === schedule else { return fail("the schedule was changed") }
         do {
             for nominal in instants.prefix(Self.startsInATurn) {
                 instants.removeFirst()
                 try start(nominal)
             }
         } catch {
-            let reason = schedules.reason(error)
-            let message = "\(result.runs.count + committing) runs were started, then: \(reason)"
-            return finish(.failure(.wrongState(id: nil, message: message)))
+            return fail(schedules.reason(error))
         }
         finishIfComplete()
+    }
+
+    /// Ends the backfill before its last run.
+    private func fail(_ reason: String) {
+        let message = "\(result.runs.count + committing) runs were started, then: \(reason)"
+        finish(.failure(.wrongState(id: nil, message: message)))
     }
 
     private func start(_ nominal: UnixTime) throws {

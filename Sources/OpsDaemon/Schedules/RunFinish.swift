@@ -46,9 +46,7 @@ final class RunFinish {
     func load() throws {
         let known = Dictionary(schedules.all.map { ($0.id, $0) }) { first, _ in first }
         for run in try history.runsWithoutOutcome() {
-            guard let schedule = known[run.schedule] else { continue }
-            watch(run, of: schedule)
-            if let graph = run.graph { touched.insert(GraphID(graph)) }
+            if let schedule = known[run.schedule] { watch(run, of: schedule) }
         }
         look()
     }
@@ -59,6 +57,9 @@ final class RunFinish {
         schedule.unfinished.append(run)
         watched[graph] = Watched(schedule: schedule, run: run, left: 0)
         schedule.recordsSinceRemoval += 1
+        // The run may have finished in the commit of its submission, whose reports were received before.
+        touched.insert(graph)
+        check.schedule()
     }
 
     /// Handles a changed definition of a schedule.

@@ -16,8 +16,8 @@ struct RunText {
     }
 
     /// Returns the text with its placeholders replaced. In JSON, `$` occurs only in strings, so the text need not be
-    /// parsed.
-    func fill(_ text: [UInt8]) -> [UInt8] {
+    /// parsed. A text may have thousands of placeholders: this throws before the filled one exceeds its limit.
+    func fill(_ text: [UInt8]) throws(ControlError) -> [UInt8] {
         guard text.contains(UInt8(ascii: "$")) else { return text }
         var filled: [UInt8] = []
         filled.reserveCapacity(text.count)
@@ -26,6 +26,9 @@ struct RunText {
             filled += rest[..<dollar]
             rest = rest[dollar...]
             if let found = values.first(where: { rest.starts(with: $0.mark) }) {
+                guard filled.count + found.value.count + rest.count <= ScheduleLimits.filledBytes else {
+                    throw .tooLarge(what: "the graph of the run", limit: ScheduleLimits.filledBytes)
+                }
                 filled += found.value
                 rest = rest.dropFirst(found.mark.count)
             } else {

@@ -1,9 +1,14 @@
+internal import OpsCore
 internal import OpsSystem
 
 /// Bounds on what the schedules of one user keep and start.
 enum ScheduleLimits {
     /// Maximum number of schedules of one ordinary user.
     static let schedulesOfUser = 1000
+    /// Bytes of the stored definition of a schedule, with the captured environment.
+    static let definitionBytes = Limits.scheduleBytes + Limits.environmentBytes
+    /// Bytes of the operations of one run with their placeholders replaced; also of its defaults, and of its observers.
+    static let filledBytes = 16 << 20
     /// Maximum number of records of a schedule, and of all schedules of a user.
     private static let records = 10_000
     private static let recordsOfUser = 1_000_000

@@ -51,6 +51,7 @@ extension Schedules {
         }
         try finish.load()
         for schedule in all where schedule.hasEvents { try loadEvents(schedule, arrival) }
+        triggers.removeLeftovers()
         for schedule in all where schedule.definition.trigger != nil { triggers.update(schedule) }
         let waiting = loading?.waiting ?? []
         loading = nil

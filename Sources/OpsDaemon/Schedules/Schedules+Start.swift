@@ -168,6 +168,10 @@ extension Schedules {
         options.capture = definition.request.capture
         options.orderText = definition.request.order
         options.observers = definition.request.observers?.bytes
+        try options.checkBounds()
+        guard definition.text.utf8.count <= ScheduleLimits.definitionBytes else {
+            throw ControlError.tooLarge(what: "the definition of a schedule", limit: ScheduleLimits.definitionBytes)
+        }
         let now = definition.local(UnixTime(flooring: Moment.now().wall))
         let text = RunText(["scheduled": now, "scheduledBefore": now, "file": "/file", "event": "event"])
         let isSerial = definition.policy.overlap.isSerial
@@ -185,10 +189,10 @@ extension Schedules {
         owner: Caller
     ) throws -> SubmissionTexts {
         let request = definition.request
-        let defaults = text.fill(try Self.labelled(request))
-        let operations = text.fill(request.operations.bytes)
+        let defaults = try text.fill(try Self.labelled(request))
+        let operations = try text.fill(request.operations.bytes)
         var options = options
-        options.observers = options.observers.map(text.fill)
+        if let observers = options.observers { options.observers = try text.fill(observers) }
         var input = try decode(operations, defaults)
         guard isSerial else { return try build(input, options, owner) }
         let category = "schedule/\(owner.name)/\(request.name)"

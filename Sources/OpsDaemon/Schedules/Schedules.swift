@@ -18,6 +18,8 @@ final class Schedules {
     let builder: (GraphInput, SubmissionOptions, Caller) throws -> SubmissionBuilder
     private(set) var all: [Schedule] = []
     var backfills: [Backfill] = []
+    /// Highest id of a removed schedule: no later schedule has it, because parts of opsd may still refer to it.
+    private(set) var lastRemoved: Int64 = 0
     /// Present until all stored schedules have been loaded.
     var loading: ScheduleLoading?
     private(set) lazy var nextLoad = DeferredWork(loop) { [unowned self] in self.loadOn() }
@@ -134,6 +136,7 @@ final class Schedules {
         all = all.map { $0 === schedule ? changed : $0 }
         triggers.forget(schedule)
         triggers.update(changed)
+        if changed.definition.trigger == nil { triggers.remove(changed) }
         refresh()
         return changed
     }
@@ -155,8 +158,9 @@ final class Schedules {
     }
 
     func remove(_ schedule: Schedule) {
+        lastRemoved = max(lastRemoved, schedule.id)
         finish.forget(schedule)
-        triggers.forget(schedule)
+        triggers.remove(schedule)
         all.removeAll { $0 === schedule }
         refresh()
     }

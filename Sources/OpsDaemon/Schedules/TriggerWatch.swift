@@ -34,18 +34,18 @@ final class TriggerWatch {
     }
 
     /// Starts the checks.
-    func begin() {
-        watch()
-        alarm.set(after: .zero)
-    }
+    func begin() { alarm.set(after: .zero) }
 
-    func end() {
+    /// Ends the checks. Returns true if this stopped a helper process, whose end is not reported any more.
+    @discardableResult
+    func end() -> Bool {
         alarm.set(at: nil)
         if let token { triggers.fileWatch.cancel(token) }
         token = nil
-        if let helper { triggers.helpers.stop(helper) }
-        helper = nil
         ready = []
+        guard let helper else { return false }
+        self.helper = nil
+        return triggers.helpers.stop(helper)
     }
 
     /// Makes the next check soon.
@@ -62,17 +62,25 @@ final class TriggerWatch {
         if alarm.instant.map({ instant < $0 || $0 <= Clock.read().monotonic }) ?? true { alarm.set(at: instant) }
     }
 
-    private func watch() {
-        guard token == nil, let directory = trigger.directory else { return }
-        // The directory may be missing or unreadable. Then only the regular checks find files.
-        token = try? triggers.fileWatch.watchFiles(of: directory) { [unowned self] in self.wake() }
+    /// Watches the directory again: another one may have its name by now. An unreadable one is not watched, because
+    /// events would tell the owner about it.
+    /// - Parameter isReadable: True if the owner could read the directory in this check.
+    func renewWatch(isReadable: Bool) {
+        let former = token
+        token = nil
+        if isReadable, let directory = trigger.directory {
+            // The directory may have been removed since. Then only the regular checks find files.
+            token = try? triggers.fileWatch.watchFiles(of: directory) { [unowned self] in self.wake() }
+        }
+        if let former { triggers.fileWatch.cancel(former) }
+        // Another check finds the files that came before the watch.
+        if let token, !token.isForSameFile(as: former) { isStale = true }
     }
 
     /// Handles the start of a check.
     func looks() {
         (isLooking, isStale, lastLook) = (true, false, Clock.read().monotonic)
         alarm.set(at: nil)
-        watch()
     }
 
     /// Handles the keys that have no run yet.

@@ -20,7 +20,8 @@ final class Triggers {
     let loop: EventLoop
     let log: DaemonLog
     private var watches: [Int64: TriggerWatch] = [:]
-    private var looks = FairBacklog<Int64>(slots: 4)
+    private var looks = FairBacklog<TriggerWatch>(slots: 4)
+    private lazy var nextLooks = DeferredWork(loop) { [unowned self] in self.startLooks() }
     private let beside: SideWork
     private lazy var work = DeferredWork(loop) { [unowned self] in self.startRuns() }
     /// Number of runs that are being committed, by schedule.
@@ -56,24 +57,60 @@ final class Triggers {
         watch.begin()
     }
 
-    func forget(_ schedule: Schedule) { watches.removeValue(forKey: schedule.id)?.end() }
+    func forget(_ schedule: Schedule) {
+        guard let watch = watches.removeValue(forKey: schedule.id), watch.end() else { return }
+        // A helper that was stopped does not release its slot.
+        looks.end(of: watch.schedule.stored.uid)
+        nextLooks.schedule()
+    }
 
     /// Checks again after a key was removed.
     func wake(_ schedule: Schedule) { watches[schedule.id]?.wake() }
+
+    // MARK: - Output of checks
+
+    /// Forgets a removed schedule, with the output of its checks.
+    func remove(_ schedule: Schedule) {
+        forget(schedule)
+        removeOutput(["\(schedule.id)", "\(schedule.id).err"])
+    }
+
+    /// Removes the output of checks for schedules that were removed, when the daemon starts.
+    func removeLeftovers() {
+        guard Files.isDirectory(directory) else { return }
+        let known = Set(schedules.all.filter { $0.definition.trigger != nil }.map(\.id))
+        do throws(SystemError) {
+            let names = try Files.list(directory)
+            removeOutput(names.filter { name in Int64(name.prefix { $0 != "." }).map { !known.contains($0) } ?? false })
+        } catch {
+            log.warning("cannot remove the output of checks for triggers: \(error)")
+        }
+    }
+
+    private func removeOutput(_ names: [String]) {
+        for name in names {
+            do throws(SystemError) {
+                try Files.remove(directory + "/" + name)
+            } catch {
+                log.warning("cannot remove the output of a check for triggers: \(error)")
+            }
+        }
+    }
 
     // MARK: - Looks
 
     func look(_ watch: TriggerWatch) {
         guard watches[watch.schedule.id] === watch else { return }
         watch.looks()
-        looks.append(watch.schedule.id, of: watch.schedule.stored.uid)
+        looks.append(watch, of: watch.schedule.stored.uid)
         startLooks()
     }
 
     /// Starts checks if there are free slots and a runner.
     func startLooks() {
-        while let (id, user) = looks.start() {
-            guard let watch = watches[id] else {
+        while let (watch, user) = looks.start() {
+            // The schedule may have been paused, changed or removed.
+            guard watches[watch.schedule.id] === watch else {
                 looks.end(of: user)
                 continue
             }
@@ -119,8 +156,10 @@ final class Triggers {
     private func listed(_ watch: TriggerWatch, _ path: String, _ result: HelperResult) {
         let isComplete: Bool
         switch result {
-        // A command that fails may have been unable to write the rest of its last line.
-        case .code(let status): isComplete = status == 0
+        case .code(let status):
+            // A command that fails may have been unable to write the rest of its last line.
+            isComplete = status == 0
+            watch.renewWatch(isReadable: status != Trigger.unreadable)
         case .signal: isComplete = false
         case .cannotStart, .lost: return watch.failed()
         }

@@ -1,13 +1,18 @@
 /// Changes of schedules outside of turns of the scheduler. Each is one transaction.
 extension Store {
-    /// Stores a new schedule and returns its number; nil if its user has a schedule with this name.
-    public func add(_ schedule: StoredSchedule) throws(StoreError) -> Int64? {
+    /// Stores a new schedule and returns its id; nil if its user has a schedule with this name.
+    /// - Parameter last: The new id is higher than this one, and than all ids that are stored.
+    public func add(_ schedule: StoredSchedule, after last: Int64 = 0) throws(StoreError) -> Int64? {
         var id: Int64?
         try change { () throws(StoreError) in
             let row = try kept(
                 """
-                INSERT INTO schedule (uid, user, gid, name, definition, addedAt, accounted, runs, isPaused, boot)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, ?8) ON CONFLICT DO NOTHING RETURNING id
+                INSERT INTO schedule (id, uid, user, gid, name, definition, addedAt, accounted, runs, isPaused, boot)
+                VALUES (1 + max(
+                    ?9, ifnull((SELECT max(id) FROM schedule), 0),
+                    ifnull((SELECT max(schedule) FROM scheduleInstant), 0),
+                    ifnull((SELECT max(schedule) FROM triggerKey), 0)
+                ), ?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, ?8) ON CONFLICT DO NOTHING RETURNING id
                 """)
             row.bind(1, schedule.uid)
             row.bind(2, schedule.user)
@@ -17,6 +22,7 @@ extension Store {
             row.bind(6, schedule.addedAt)
             row.bind(7, schedule.position.accounted)
             row.bind(8, schedule.position.boot)
+            row.bind(9, last)
             while try row.step() { id = row.int(0) }
         }
         return id

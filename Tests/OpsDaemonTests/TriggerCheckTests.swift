@@ -1,0 +1,139 @@
+import OpsExecutor
+import OpsSystem
+import OpsSystemd
+import OpsWire
+import Testing
+
+@testable import OpsDaemon
+@testable import OpsStore
+
+/// Checks of triggers. The test acts as the runner that starts their processes.
+@Suite struct TriggerCheckTests {
+    private let fixture: Fixture
+    private let runner: StandInRunner
+
+    init() throws {
+        fixture = try Fixture()
+        runner = StandInRunner(fixture)
+    }
+
+    /// Stores a schedule, which the daemon has not loaded yet. Returns its id.
+    private func add(
+        _ name: String, onPath glob: String, _ operations: String = #"[{"command":["true"]}]"#
+    ) throws -> Int64 {
+        let request: AddScheduleRequest = .with {
+            $0.name = name
+            $0.onPath = glob
+            $0.settle = "0s"
+            $0.batch = true
+            $0.zone = "UTC"
+            $0.operations = RawElements(Array(operations.utf8))
+        }
+        var writer = JSONWriter()
+        request.write(to: &writer)
+        let user = fixture.daemon.authorization.daemonUser
+        let stored = StoredSchedule(
+            uid: user, user: "\(user)", gid: user, name: name, definition: writer.text, addedAt: Clock.read().wall)
+        return try #require(try fixture.daemon.store.add(stored))
+    }
+
+    /// Waits until the daemon has started this many checks.
+    private func waitForChecks(_ count: Int) throws {
+        try fixture.turn {
+            try runner.listen()
+            return runner.launches.count >= count
+        }
+        #expect(runner.launches.count == count)
+    }
+
+    /// Ends the process of the latest check.
+    private func endCheck(status: Int32 = 0) throws {
+        let attempt = try #require(runner.launches.last).attempt
+        try runner.tell(.exited(attempt, ProcessExit(status: .code(status), at: Clock.read()), treeIsGone: true))
+        try fixture.turn { fixture.daemon.runner.helpers.isIdle }
+    }
+
+    @Test func `checks that a pause has stopped leave their slots to others`() throws {
+        for number in 0..<5 { _ = try add("drop\(number)", onPath: "/nowhere/\(number)/*") }
+        try runner.greet()
+        let schedules = fixture.daemon.schedules
+        try schedules.load()
+        try waitForChecks(4)
+        let checked = runner.launches.map(\.arguments)
+        for schedule in schedules.all where checked.contains(schedule.definition.trigger?.arguments ?? []) {
+            try schedules.setPaused(schedule, true)
+        }
+        #expect(schedules.all.count(where: { $0.isPaused }) == 4)
+        try waitForChecks(5)
+    }
+
+    @Test func `a run whose files do not fit its graph is refused once`() throws {
+        let marks = String(repeating: "${file}", count: 5000)
+        let id = try add("large", onPath: "/in/*", #"[{"command":["true","\#(marks)"]}]"#)
+        try runner.greet()
+        try fixture.daemon.schedules.load()
+        try waitForChecks(1)
+        let path = "/in/" + String(repeating: "x", count: 4000)
+        let list = Array("1 2 3.5 4 \(path)\02 \(path)\0".utf8)
+        try Files.replaceWithoutSync(fixture.directory + "/triggers/\(id)", with: list, mode: 0o600)
+        try endCheck()
+        let history = fixture.daemon.history
+        try fixture.turn { try !history.instants(of: id, limit: 1).isEmpty }
+        let record = try #require(try history.instants(of: id, limit: 1).first)
+        #expect(record.result == .refused && record.graph == nil && record.key == path)
+        #expect(record.note?.contains("\(ScheduleLimits.filledBytes)") == true)
+        let key = TriggerKey(key: path, identity: "1 2 3.5 4")
+        #expect(try history.newKeys(among: [key], of: id, limit: 1).isEmpty)
+    }
+
+    @Test func `the output of checks is removed with its schedule, and at the next start`() throws {
+        let id = try add("drop", onPath: "/nowhere/*")
+        let directory = fixture.directory + "/triggers"
+        try Files.makePrivateDirectory(directory)
+        let own = ["\(id)", "\(id).err"]
+        for name in own + ["\(id + 7)", "\(id + 7).err"] {
+            try Files.replaceWithoutSync(directory + "/" + name, with: [1], mode: 0o600)
+        }
+        try fixture.daemon.schedules.load()
+        #expect(try Files.list(directory).sorted() == own)
+        let client = try fixture.connect()
+        _ = try client.call(.with { $0.name = "drop" } as RemoveScheduleRequest)
+        #expect(try Files.list(directory).isEmpty)
+    }
+
+    @Test func `a directory that was made again is watched again`() throws {
+        let directory = fixture.directory + "/in"
+        try Files.makeDirectories(directory, mode: 0o700)
+        _ = try add("drop", onPath: directory + "/*")
+        try runner.greet()
+        try fixture.daemon.schedules.load()
+        // Every new watch causes another check, for the files that came before it.
+        for count in 1...2 {
+            try waitForChecks(count)
+            try endCheck()
+        }
+        try Files.removeDirectory(directory)
+        try Files.makeDirectories(directory, mode: 0o700)
+        for count in 3...4 {
+            try waitForChecks(count)
+            try endCheck()
+        }
+        try Files.replaceWithoutSync(directory + "/a", with: [1], mode: 0o600)
+        try waitForChecks(5)
+    }
+
+    @Test func `a directory that its owner cannot read is not watched`() throws {
+        let directory = fixture.directory + "/in"
+        try Files.makeDirectories(directory, mode: 0o700)
+        _ = try add("drop", onPath: directory + "/*")
+        try runner.greet()
+        try fixture.daemon.schedules.load()
+        try waitForChecks(1)
+        try endCheck(status: Trigger.unreadable)
+        try Files.replaceWithoutSync(directory + "/a", with: [1], mode: 0o600)
+        // An event would cause a check within a second.
+        for _ in 0..<100 { try fixture.loop.turn(timeout: 20_000) }
+        try runner.listen()
+        #expect(runner.launches.count == 1)
+    }
+}
