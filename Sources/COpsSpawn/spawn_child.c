@@ -11,6 +11,7 @@
 #include "spawn_child.h"
 
 #include <limits.h>
+#include <linux/keyctl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -173,6 +174,9 @@ static int set_user(const struct ops_spawn_request *request) {
     long error = raw_call5(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     if (error < 0 && error != -EINVAL) return (int)error;
     if (!(request->flags & OPS_SPAWN_SET_USER)) return 0;
+    /* The keys of one user are not for the next one. A machine without keys, or a filter of calls, has none to share. */
+    error = raw_call(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, 0, 0);
+    if (error < 0 && error != -ENOSYS && error != -EPERM) return (int)error;
     error = raw_call(SYS_setgroups, (long)request->group_count, (long)request->groups, 0);
     if (error == 0) error = raw_call(SYS_setresgid, request->gid, request->gid, request->gid);
     if (error == 0) error = raw_call(SYS_setresuid, request->uid, request->uid, request->uid);
@@ -254,8 +258,9 @@ static int run(const struct ops_spawn_child *child, int *error) {
     /* Before the limits: a small limit of open files counts from what is left open here. */
     if ((*error = close_others(child->lacking, child->report_fd)) < 0) return OPS_SPAWN_DESCRIPTORS;
     if (child->report_fd < 0) limit_time();
-    if ((*error = set_limits(request)) < 0) return OPS_SPAWN_LIMIT;
     if ((*error = set_user(request)) < 0) return OPS_SPAWN_USER;
+    /* As that user, who cannot go beyond the limits of the caller. */
+    if ((*error = set_limits(request)) < 0) return OPS_SPAWN_LIMIT;
     raw_call(SYS_umask, request->umask, 0, 0);
     if (request->directory != NULL && (*error = (int)raw_call(SYS_chdir, (long)request->directory, 0, 0)) < 0)
         return OPS_SPAWN_DIRECTORY;

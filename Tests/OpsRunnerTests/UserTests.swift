@@ -37,6 +37,48 @@ import Testing
         }
     }
 
+    @Test func `each operation of another user has a keyring of its own`() throws {
+        let runner = try RunnerProcess()
+        #expect(chmod(runner.state, 0o711) == 0)
+        var keyrings: Set<String> = []
+        for operation in 1...2 as ClosedRange<Int64> {
+            var request = runner.request(
+                operation,
+                """
+                exec python3 -c 'import ctypes, platform
+                call = 250 if platform.machine() == "x86_64" else 219
+                print(ctypes.CDLL(None, use_errno=True).syscall(call, 0, -3, 0), ctypes.get_errno())'
+                """)
+            request.user = Self.nobody
+            request.directory = "/"
+            try runner.send([.launch(request)])
+            #expect(try runner.awaitExit(request.attempt).exit.status == .code(0))
+            keyrings.insert(try runner.text("log.\(operation).1"))
+        }
+        let hasNoKeys = keyrings.allSatisfy { $0.hasPrefix("-1 ") }
+        #expect(hasNoKeys || keyrings.count == 2, "\(keyrings)")
+    }
+
+    @Test func `another user cannot go beyond the limits of the runner`() throws {
+        let runner = try RunnerProcess()
+        #expect(chmod(runner.state, 0o711) == 0)
+        var request = runner.request(1, "ulimit -Hn")
+        request.user = Self.nobody
+        request.directory = "/"
+        try runner.send([.launch(request)])
+        #expect(try runner.awaitExit(request.attempt).exit.status == .code(0))
+        let most = try #require(UInt64(runner.text("log.1.1").dropLast()))
+        var greedy = runner.request(2, "true")
+        greedy.user = Self.nobody
+        greedy.directory = "/"
+        greedy.resourceLimits = [ResourceLimit(.openFiles, soft: 33, hard: most + 1)]
+        try runner.send([.launch(greedy)])
+        let failure = try runner.await {
+            if case .failed(greedy.attempt, let step, let errno) = $0 { "\(step) \(errno)" } else { nil }
+        }
+        #expect(failure == "resource limit \(EPERM)")
+    }
+
     /// A process of another user that knows the address, and claims in its environment to belong to the operation.
     @Test(
         .enabled(if: NotifyTests.hasSender, "SKIPPED: systemd-notify is not installed"), arguments: treeKinds, [-1, 0])

@@ -101,15 +101,16 @@ final class RunnerLink {
         pulse.recordQuestion()
         do throws(SystemError) {
             let connected = try UnixSocket.connect(to: socketPath, nonBlocking: true)
-            source = try loop.watch(connected.rawValue, for: .readable) { [unowned self] readiness in
-                self.isReady(readiness)
-            }
             let shared = try Tokens()
             var hello: [UInt8] = []
             ExecutorCommand.hello(version: LaunchProtocol.version).append(to: &hello, for: peerVersion)
             // The empty buffer of a new connection takes the whole greeting or nothing.
             guard case .moved = try connected.write(hello[...], passing: shared.descriptor) else {
                 throw SystemError("greet the runner", errno: SystemError.invalid)
+            }
+            // Last: a source that outlives its descriptor would end the watch of the next one with the same number.
+            source = try loop.watch(connected.rawValue, for: .readable) { [unowned self] readiness in
+                self.isReady(readiness)
             }
             descriptor = consume connected
             tokens = consume shared

@@ -92,7 +92,9 @@ struct LogReader: ~Copyable {
     ) throws(SystemError) -> Int64 {
         guard offset > 0 else { return 0 }
         var place = offset - 1
-        while place < offset + searched {
+        // A process can give its log any length.
+        let last = offset.clampedSum(searched)
+        while place < last {
             let bytes = try file.read(at: place, count: usualLine)
             if let end = bytes.firstIndex(of: UInt8(ascii: "\n")) { return place + Int64(end) + 1 }
             place += Int64(bytes.count)

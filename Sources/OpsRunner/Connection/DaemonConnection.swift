@@ -15,7 +15,11 @@ final class DaemonConnection {
     /// True if opsd waits for one of the reports that are to be sent.
     private(set) var isUrgent = false
     /// True if opsd has sent a version that this program understands.
-    var isGreeted = false
+    var isGreeted = false {
+        // An inventory is as large as what it describes; the next one would be no smaller.
+        didSet { limit = outgoing.count + DaemonConnection.outgoingLimit }
+    }
+    private var limit = DaemonConnection.outgoingLimit
     /// Protocol version of opsd.
     var version: UInt16 = 0
     /// One token for each staged launch; came with the greeting of opsd.
@@ -81,7 +85,7 @@ final class DaemonConnection {
                 guard case .moved(let count) = try socket.write(outgoing.rest) else { break }
                 outgoing.drop(count)
             }
-            if outgoing.count > DaemonConnection.outgoingLimit { return close() }
+            if outgoing.count > limit { return close() }
             try source?.setInterest(outgoing.isEmpty ? .readable : [.readable, .writable])
         } catch {
             close()

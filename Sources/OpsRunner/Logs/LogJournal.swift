@@ -16,9 +16,10 @@ struct LogJournal {
         var path: String
     }
     static let fileName = "runner.logs"
-    /// Number of lines after which the file is replaced by one with those that still matter.
-    static let most = 1000
-    private static let largest = 1 << 20
+    /// Number of lines up to which the file keeps those that no longer matter.
+    private static let most = 1000
+    /// Room for more logs than a runner can hold open.
+    private static let largest = 64 << 20
 
     private let file: LineJournal
 
@@ -34,7 +35,8 @@ struct LogJournal {
         for entry in entries where !entry.path.contains("\n") { try file.append(entry.line) }
     }
 
-    var isLong: Bool { file.count > LogJournal.most }
+    /// Returns true if most lines no longer matter, because there are only `logs` logs.
+    func isLong(for logs: Int) -> Bool { file.count > max(LogJournal.most, 4 * logs) }
 
     func replace(by entries: [Entry]) throws(SystemError) {
         try file.replace(by: entries.filter { !$0.path.contains("\n") }.map(\.line))

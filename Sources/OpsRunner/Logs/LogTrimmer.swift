@@ -221,7 +221,7 @@ extension LogTrimmer {
         guard let journal, log.cap < LogTrimmer.none else { return }
         do throws(SystemError) {
             try journal.note(entries(of: log))
-            if journal.isLong { try journal.replace(by: currentEntries) }
+            if journal.isLong(for: running.count + ended.count) { try journal.replace(by: currentEntries) }
         } catch {
             Program.writeError("opsd-runner: \(error)")
         }

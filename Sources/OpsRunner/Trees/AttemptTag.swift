@@ -20,7 +20,8 @@ struct AttemptTag: Hashable {
             if entry.hasPrefix(helperPrefix) { helper = Int32(entry.dropFirst(helperPrefix.count)) }
             if entry.hasPrefix("OPS_SOCKET=") { socket = String(entry.dropFirst(11)) }
         }
-        guard let operation, let number, let socket else { return nil }
+        // Any process can have any environment.
+        guard let operation, let number, let socket, helper.map({ $0 > 0 }) ?? true else { return nil }
         attempt = AttemptID(OperationID(operation), helper.map { -$0 } ?? number)
         self.socket = socket
     }

@@ -72,6 +72,7 @@ extension Runner {
         if exit.status == .signal(Signals.kill) { withdrawGroup(of: record) }
         if removeTreeIfEmpty(of: record) { return finish(record, exit, isNews: true) }
         if record.leftovers == .leave {
+            thaw(record)
             if case .group(let group) = record.tree { watchLeftovers(in: group) }
             retireNotifySocket(of: record)
             return finish(record, exit, isNews: true, hasLeftovers: true)
