@@ -29,9 +29,13 @@ extension Download: ExchangeReceiver {
     }
 
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let content else {
+            next = .fail(Failure(.wrongContent, "\(address): the server sent a body and no file"))
+            return false
+        }
         unsafe writes.bytes.append(contentsOf: bytes)
         position += Int64(bytes.count)
-        if let length = content?.length, position > length {
+        if let length = content.length, position > length {
             next = .fail(Failure(.wrongContent, "\(address): the body is longer than the \(length) bytes of the file"))
             return false
         }

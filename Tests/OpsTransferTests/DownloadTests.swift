@@ -148,6 +148,19 @@ import Testing
         #expect(try fetch.names == [])
     }
 
+    /// The second response has a body that libcurl accepts, and no status of a final response.
+    @Test(arguments: ["no-status", "switches-protocols"])
+    func `the body of a response without a valid status never becomes part of the file`(scenario: String) throws {
+        let fetch = try Fetch()
+        #expect(try fetch.run(scenario).kind == .retryable)
+        let result = try fetch.run(scenario)
+        #expect(result.kind == .wrongContent, "\(result)")
+        #expect(try fetch.names == [])
+        #expect(try fetch.run(scenario).size == 100_000)
+        #expect(fetch.file == body)
+        #expect(try fetch.ranges == [nil, "bytes=49999-", nil])
+    }
+
     @Test func `a response without its body is retryable`() throws {
         let fetch = try Fetch()
         #expect(try fetch.run("no-body").kind == .retryable)

@@ -11,14 +11,15 @@ struct ContentRange: Hashable, Sendable {
         self.total = total
     }
 
-    /// Nil for any other unit than bytes, and for a range that is none.
+    /// Nil for any other unit than bytes, and for a range that is none or whose length is not an Int64.
     init?(_ text: String) {
         let words = text.split(separator: " ", omittingEmptySubsequences: true)
         guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
         let halves = words[1].split(separator: "/", omittingEmptySubsequences: false)
         guard halves.count == 2 else { return nil }
         let ends = halves[0].split(separator: "-", omittingEmptySubsequences: false)
-        guard ends.count == 2, let first = ByteCount.parse(ends[0]), let last = ByteCount.parse(ends[1]), first <= last
+        guard ends.count == 2, let first = ByteCount.parse(ends[0]), let last = ByteCount.parse(ends[1]),
+            first <= last, last < .max
         else { return nil }
         self.first = first
         self.last = last

@@ -41,6 +41,8 @@ enum ExchangeEnd: Hashable, Sendable {
     private let address: WebAddress
     private var head = ResponseHead()
     private var isStopped = false
+    /// True if a body has arrived without the complete head of a final response.
+    private var hasBodyWithoutHead = false
     private let isEncrypted: Bool
 
     init(easy: UnsafeMutableRawPointer, address: WebAddress, receiver: any ExchangeReceiver) {
@@ -69,7 +71,13 @@ enum ExchangeEnd: Hashable, Sendable {
         return !isStopped
     }
 
+    /// Takes a piece of the body; false where the exchange must end.
     func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
+        // libcurl also passes on the body after a status such as `502Bad`, and after 101.
+        guard head.isComplete else {
+            hasBodyWithoutHead = true
+            return false
+        }
         isStopped = unsafe !receiver.receive(bytes)
         if isEncrypted { unsafe ops_free_tls_buffers(opsd_curl_openssl(easy)) }
         return !isStopped
@@ -84,6 +92,9 @@ enum ExchangeEnd: Hashable, Sendable {
         // libcurl says "out of memory" of a header of more than 100,000 bytes.
         if head.isTooLarge || code == CURLE_OUT_OF_MEMORY && !head.isComplete {
             return .failed(Failure(.wrongContent, "\(address): the headers of the response are too long"))
+        }
+        if hasBodyWithoutHead {
+            return .failed(Failure(.wrongContent, "\(address): the response has a body and no valid status"))
         }
         if code == CURLE_OK {
             return head.isComplete ? .complete : .failed(Failure(.retryable, "\(address): no answer"))

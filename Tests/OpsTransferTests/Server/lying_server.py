@@ -364,6 +364,16 @@ class Lies(BaseHTTPRequestHandler):
         self.wfile.write(b"SSH-2.0-OpenSSH_9.2\r\n" * 5)
         self.close_connection = True
 
+    def without_status(self, line):
+        """Sends half of the file first, then a body under an unusable status line, then correct responses."""
+        if self.count == 1: return self.first_half()
+        if self.count > 2: return self.honest()
+        self.wfile.write(b"HTTP/1.1 %b\r\nContent-Length: 100\r\n\r\n" % line + b"x" * 100)
+        self.close_connection = True
+
+    def no_status(self): self.without_status(b"502Bad Gateway")
+    def switches_protocols(self): self.without_status(b"101 Switching Protocols")
+
     def slow(self):
         """Sends the file in pieces with pauses, so that a client can be killed in between.
 
