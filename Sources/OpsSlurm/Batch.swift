@@ -8,8 +8,10 @@ public struct Batch: Hashable, Sendable {
     /// Number of the fence that the attempts pass: 0 first, the next after each fence that the executor has closed.
     public let fence: Int
 
-    /// Most bytes of the text, which Slurm prints for each task.
+    /// Most bytes of the text of several tasks, which Slurm prints for each of these. A single task always has a text.
     private static let longestText = 400
+    /// Most attempts of a task: opsd accepts no greater `pack`.
+    private static let mostInTask = 1000
 
     public init(_ attempts: [AttemptID], pack: Int = 1, fence: Int = 0) {
         self.attempts = attempts
@@ -59,7 +61,7 @@ public struct Batch: Hashable, Sendable {
         return words.joined(separator: ",") + (pack > 1 ? ":p\(pack)" : "") + (fence > 0 ? ":f\(fence)" : "")
     }
 
-    /// Returns nil for any text that is not exactly that of a batch.
+    /// Returns nil for any text that is not exactly that of a batch which `split` makes.
     public init?(_ text: some StringProtocol) {
         let fields = text.split(separator: ":", omittingEmptySubsequences: false)
         var attempts: [AttemptID] = []
@@ -77,6 +79,9 @@ public struct Batch: Hashable, Sendable {
             default: return nil
             }
         }
+        guard (1...Self.mostInTask).contains(pack),
+            attempts.count <= pack || fields[0].utf8.count <= Self.longestText
+        else { return nil }
         self.init(attempts, pack: pack, fence: fence)
         guard self.text == text else { return nil }
     }
@@ -104,7 +109,7 @@ public struct Batch: Hashable, Sendable {
         var rest = attempts[...]
         while !rest.isEmpty {
             let pack = max(pack, 1)
-            var count = min(rest.count, max(mostTasks, 1) * pack)
+            var count = min(rest.count, max(mostTasks, 1) * pack, most)
             while count > pack, Batch(Array(rest.prefix(count)), pack: pack).text.utf8.count > longestText {
                 count = max(pack, count / pack / 2 * pack)
             }

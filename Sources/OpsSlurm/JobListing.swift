@@ -64,6 +64,10 @@ public struct JobListing: Hashable, Sendable {
     private static let fields = [
         "JobArrayID", "UserID", "State", "Reason", "exit_code", "RestartCnt", "NodeList", "StartTime", "Comment",
     ]
+    /// Most attempts that all comments of a listing may name, and most tasks for which rows are added. A user can write
+    /// comments about any attempts, which must not fill the memory.
+    private static let mostAttempts = 4_000_000
+    private static let mostAddedTasks = 200_000
     /// Environment of the command: instants are seconds since 1970.
     public static let environment = ["SLURM_TIME_FORMAT=%s"]
 
@@ -93,6 +97,7 @@ public struct JobListing: Hashable, Sendable {
             header.split(separator: "|").count == Self.fields.count
         else { return nil }
         var comments: [Substring: JobComment] = [:]
+        var named = 0
         var whole: [(row: JobRow, batch: Batch)] = []
         for line in lines.dropFirst() {
             let parts = line.split(
@@ -100,7 +105,11 @@ public struct JobListing: Hashable, Sendable {
             guard parts.count == Self.fields.count, parts[8].last == "|" else { continue }
             let text = parts[8].dropLast()
             guard let comment = comments[text] ?? JobComment(text), comment.instance == instance else { continue }
-            comments[text] = comment
+            if comments[text] == nil {
+                guard named + comment.batch.attempts.count <= Self.mostAttempts else { continue }
+                named += comment.batch.attempts.count
+                comments[text] = comment
+            }
             guard let user = UInt32(parts[1]), let status = Int(parts[4]), let restarts = Int(parts[5]),
                 let job = JobNumber(parts[0])
             else { return nil }
@@ -128,7 +137,10 @@ public struct JobListing: Hashable, Sendable {
     private mutating func addTasks(of whole: [(row: JobRow, batch: Batch)]) {
         guard !whole.isEmpty else { return }
         let known = Set(rows.map(\.job))
+        var added = 0
         for (row, batch) in whole where row.state.hasEnded {
+            guard added + batch.taskCount <= Self.mostAddedTasks else { continue }
+            added += batch.taskCount
             for task in 0..<batch.taskCount where !known.contains("\(row.job)_\(task)") {
                 var part = row
                 part.job = "\(row.job)_\(task)"

@@ -70,15 +70,16 @@ extension JobTracker {
         return effects + (isShared ? conclude(.signal(15), now: now) : [.cancel(jobs: [job]), .list])
     }
 
-    /// Handles deadlines that have passed.
+    /// Handles deadlines that have passed, and closes a fence that could not be closed before.
     public mutating func timePassed(now: Moment) -> [Effect] {
+        let closing: [Effect] = isClosing ? [.close(fence: record.fence)] : []
         // The program on the node kills an attempt of several.
         guard !hasEnded, !record.isShared, let deadline = killDeadline, deadline <= now.monotonic,
             let job = record.job
-        else { return [] }
+        else { return closing }
         // Once more later, if the job is still there then.
         killDeadline = now.monotonic + settings.recordGrace
-        return [.cancel(jobs: [job]), .list]
+        return [.cancel(jobs: [job]), .list] + closing
     }
 
     // MARK: Ends

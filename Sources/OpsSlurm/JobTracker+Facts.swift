@@ -4,8 +4,11 @@ public import OpsModel
 /// Facts: records in the spool, and listings.
 extension JobTracker {
     /// Handles the records that the job has written. The record of the exit has precedence over Slurm's state, unless a
-    /// signal ended the command: then Slurm may know why.
-    public mutating func found(start: StartRecord?, exit: ExitRecord?, now: Moment) -> [Effect] {
+    /// signal ended the command: then Slurm may know why. `isCopied`: false if a part of the log is left to copy, for which
+    /// the end waits.
+    public mutating func found(
+        start: StartRecord?, exit: ExitRecord?, isCopied: Bool = true, now: Moment
+    ) -> [Effect] {
         guard !hasEnded else { return [] }
         var effects: [Effect] = []
         if let start, self.start == nil {
@@ -25,8 +28,14 @@ extension JobTracker {
                 effects.append(.terminate(job: job))
             }
         }
+        if isCopied || exit == nil {
+            uncopiedSince = nil
+        } else if uncopiedSince == nil {
+            uncopiedSince = now.monotonic
+        }
         guard let exit, self.start != nil else { return effects }
         self.exit = exit
+        if waitsForLog(now: now) { return effects }
         if case .signal = exit.status, !record.isTerminated {
             if signalSince == nil {
                 signalSince = now.monotonic
@@ -36,6 +45,13 @@ extension JobTracker {
             if now.monotonic - (signalSince ?? .zero) < grace { return effects }
         }
         return effects + conclude(exit.status, now: now)
+    }
+
+    /// Returns whether the end waits for the log. The wait of an attempt that opsd ends is limited: its user can prevent the
+    /// copy.
+    private func waitsForLog(now: Moment) -> Bool {
+        guard let uncopiedSince else { return false }
+        return !record.isTerminated || now.monotonic - uncopiedSince < settings.lostAfter
     }
 
     /// Handles a listing of all jobs. `askedAt`: instant before squeue was started. `showsArray`: true if it has other
@@ -70,7 +86,7 @@ extension JobTracker {
         conclude(.cancelled, "Slurm job \(record.job ?? "") was cancelled in Slurm", now: now)
     }
 
-    private var isClosing: Bool { if case .closing = phase { true } else { false } }
+    var isClosing: Bool { if case .closing = phase { true } else { false } }
 
     private func cancelling(_ strays: [String], unlessAdopted effects: [Effect]) -> [Effect] {
         let others = strays.filter { $0 != record.job }
@@ -142,7 +158,7 @@ extension JobTracker {
     /// Handles a job that has ended according to Slurm: waits for the record of the exit to become visible.
     private mutating func concludeIfSettled(_ row: JobRow, askedAt: MonotonicInstant, now: Moment) -> [Effect] {
         if let exit {
-            guard askedAt >= signalSince ?? .zero else { return [] }
+            guard !waitsForLog(now: now), askedAt >= signalSince ?? .zero else { return [] }
             switch row.state.meaning {
             case .succeeded, .failed: return conclude(exit.status, now: now)
             default: return conclude(row, now: now)
@@ -157,7 +173,7 @@ extension JobTracker {
 
     /// Handles a listing that lacks a released job.
     private mutating func isMissing(fromArray showsArray: Bool, now: Moment) -> [Effect] {
-        if let exit { return conclude(exit.status, now: now) }
+        if let exit { return waitsForLog(now: now) ? [] : conclude(exit.status, now: now) }
         let since = endedSince ?? now.monotonic
         if endedSince == nil { endedSince = since }
         let mayRun = start != nil

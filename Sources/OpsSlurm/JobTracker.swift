@@ -20,7 +20,7 @@ public struct JobTracker {
         case store(AttemptRecord)
         case submit
         case release(job: String)
-        /// Closes a fence, and calls `fenceClosed`.
+        /// Closes a fence, and calls `fenceClosed`. After an error nothing is called; `timePassed` repeats the effect.
         case close(fence: Int)
         /// Writes the request to the program on the node that follows from the record.
         case request
@@ -70,6 +70,8 @@ public struct JobTracker {
     var isReleaseWanted = false
     var start: StartRecord?
     var exit: ExitRecord?
+    /// Instant at which the record of the exit was first seen while the log was not copied; nil: nothing waits for the log.
+    var uncopiedSince: MonotonicInstant?
     /// Instant at which the job is killed.
     var killDeadline: MonotonicInstant?
     /// Instant at which Slurm first reported that the job had ended, or did not list it.

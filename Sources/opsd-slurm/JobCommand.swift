@@ -31,24 +31,46 @@ struct JobCommand: Hashable, Sendable {
     var job: String
     var attempt: AttemptID
 
-    private func row(in rows: [String: [JobRow]]) -> JobRow? {
-        rows[job]?.first { $0.batch.attempts.contains(attempt) }.flatMap { kind.fits($0) ? $0 : nil }
+    /// Job and attempt of a command.
+    private struct Target: Hashable {
+        var job: String
+        var attempt: AttemptID
     }
+
+    private var target: Target { Target(job: job, attempt: attempt) }
+
+    /// Returns the row of each target in a listing.
+    private static func rows(of commands: [JobCommand], in listing: JobListing) -> [Target: JobRow] {
+        let targets = Set(commands.map(\.target))
+        let jobs = Set(commands.map(\.job))
+        var found: [Target: JobRow] = [:]
+        for row in listing.rows where jobs.contains(row.job) {
+            for attempt in row.batch.attempts {
+                let target = Target(job: row.job, attempt: attempt)
+                if targets.contains(target), found[target] == nil { found[target] = row }
+            }
+        }
+        return found
+    }
+
+    private func fits(_ rows: [Target: JobRow]) -> Bool { rows[target].map { kind.fits($0) } ?? false }
 
     /// Returns whether all commands fit a listing.
     static func allFit(_ commands: [JobCommand], _ listing: JobListing) -> Bool {
-        let rows = Dictionary(grouping: listing.rows, by: \.job)
-        return commands.allSatisfy { $0.row(in: rows) != nil }
+        let found = rows(of: commands, in: listing)
+        return commands.allSatisfy { $0.fits(found) }
     }
 
     /// Returns the command lines for all commands that fit a listing.
     static func lines(_ commands: [JobCommand], _ listing: JobListing, instance: String) -> [[String]] {
-        let rows = Dictionary(grouping: listing.rows, by: \.job)
+        let found = rows(of: commands, in: listing)
         var jobs: [Kind: [String]] = [:]
         var kinds: [Kind] = []
-        for command in commands where command.row(in: rows) != nil {
+        var known: [Kind: Set<String>] = [:]
+        for command in commands where command.fits(found) {
             if jobs[command.kind] == nil { kinds.append(command.kind) }
-            if jobs[command.kind]?.contains(command.job) != true { jobs[command.kind, default: []].append(command.job) }
+            guard known[command.kind, default: []].insert(command.job).inserted else { continue }
+            jobs[command.kind, default: []].append(command.job)
         }
         return kinds.flatMap { lines($0, jobs[$0] ?? [], listing, instance) }
     }
@@ -79,10 +101,10 @@ struct JobCommand: Hashable, Sendable {
             held[array] = held[array] ?? true && released.contains(row.job)
         }
         var words: [String] = []
+        var known: Set<String> = []
         for job in jobs {
-            let array = JobNumber(job)?.array
-            let word = array.flatMap { held[$0] == true ? $0 : nil } ?? job
-            if words.last != word, array == nil || !words.contains(word) { words.append(word) }
+            let word = JobNumber(job)?.array.flatMap { held[$0] == true ? $0 : nil } ?? job
+            if known.insert(word).inserted { words.append(word) }
         }
         return words
     }

@@ -54,9 +54,12 @@ extension SlurmExecutor {
             }
             if let request = Self.request(bytes), request.attempt == attempt {
                 // It was acknowledged, or no job can know of it; opsd launches it once more if it is needed.
-                if facts[attempt] == nil, try AttemptSpool(request, paths).records(0).start == nil {
-                    try removal.remove(paths)
-                    continue
+                if facts[attempt] == nil {
+                    guard let hasStarted = isStarted(AttemptSpool(request, paths)) else { continue }
+                    if !hasStarted {
+                        try removal.remove(paths)
+                        continue
+                    }
                 }
                 try add(request, paths, facts[attempt]?.record)
             }
@@ -64,6 +67,17 @@ extension SlurmExecutor {
         journal = try RecordJournal(recordsPath, table.values)
         listings.isWanted = !table.isEmpty
         for attempt in table.values { readRecords(of: attempt) }
+    }
+
+    /// Returns whether an attempt has passed its first fence; nil: an error prevents the reading. Users can cause errors in
+    /// their directories, and this program has to start nevertheless.
+    private func isStarted(_ attempt: AttemptSpool) -> Bool? {
+        do throws(SystemError) {
+            return try attempt.records(0).start != nil
+        } catch {
+            Program.writeError("opsd-slurm: \(error)")
+            return nil
+        }
     }
 
     /// Writes launches that are not in their files: the machine has stopped before it had written these. No such attempt has
@@ -109,7 +123,7 @@ extension SlurmExecutor {
             let attempt: SlurmAttempt
             if let known {
                 attempt = known
-                try rank(attempt, request.niceness)
+                rank(attempt, request.niceness)
             } else {
                 if case .journal = request.output {
                     return report(.refused(request.attempt, cause: "output to the journal needs this machine"))
@@ -132,10 +146,14 @@ extension SlurmExecutor {
         }
     }
 
-    /// Passes a new priority on to a job that waits.
-    private func rank(_ attempt: SlurmAttempt, _ niceness: Int32) throws(SystemError) {
+    /// Passes a new priority on to a job that waits. After an error the attempt goes on: the journal has the launch, too.
+    private func rank(_ attempt: SlurmAttempt, _ niceness: Int32) {
         guard attempt.request.niceness != niceness, !attempt.tracker.hasStarted else { return }
-        try attempt.setNiceness(niceness)
+        do throws(SystemError) {
+            try attempt.setNiceness(niceness)
+        } catch {
+            Program.writeError("opsd-slurm: \(error)")
+        }
         journal?.add(attempt.request)
         listings.isWanted = true
     }
@@ -209,12 +227,22 @@ extension SlurmExecutor {
         do throws(SystemError) {
             let records = try attempt.spool.records(attempt.tracker.record.fence)
             // The end waits for the log. Without its exit record a job may still write.
-            let isCopied = attempt.tracker.hasStarted || records.start != nil ? try attempt.log.copy() : true
+            let isCopied = attempt.tracker.hasStarted || records.start != nil ? copyLog(of: attempt) : true
             let effects = attempt.tracker.found(
-                start: records.start, exit: isCopied ? records.exit : nil, now: Clock.read())
+                start: records.start, exit: records.exit, isCopied: isCopied, now: Clock.read())
             perform(effects, for: attempt)
         } catch {
             Program.writeError("opsd-slurm: \(error)")
+        }
+    }
+
+    /// Copies new output. Returns false if more is left, or after an error such as that of a full disk.
+    private func copyLog(of attempt: SlurmAttempt) -> Bool {
+        do throws(SystemError) {
+            return try attempt.log.copy()
+        } catch {
+            Program.writeError("opsd-slurm: \(error)")
+            return false
         }
     }
 

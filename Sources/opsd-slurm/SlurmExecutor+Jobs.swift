@@ -118,11 +118,14 @@ extension SlurmExecutor {
         mates[job]?.contains { table[$0]?.tracker.keeps(job) == true } ?? false
     }
 
-    /// Closes a fence; nil: this program has to end.
+    /// Closes a fence; nil: an error prevents it. Users can cause errors in their directories, so only the attempt waits.
     func close(_ fence: Int, of attempt: SlurmAttempt) -> Bool? {
-        var isClosed: Bool?
-        self.attempt { () throws(SystemError) in isClosed = try attempt.spool.close(fence) }
-        return isClosed
+        do throws(SystemError) {
+            return try attempt.spool.close(fence)
+        } catch {
+            Program.writeError("opsd-slurm: \(error)")
+            return nil
+        }
     }
 
     /// Asks the program on the node to do something to one of the attempts of its job.

@@ -48,18 +48,19 @@ extension SlurmExecutor {
             perform(effects, for: attempt)
             rank(attempt, rows[attempt.attempt] ?? [])
         }
-        for (id, jobs) in rows where table[id] == nil {
-            if jobs.contains(where: { !$0.state.hasEnded }) { listings.found.insert(id) }
-            for row in jobs where row.isHeld || unknown.contains(id) && !row.state.hasEnded {
-                if !isNeeded(row.job) { engine.add(JobCommand(kind: .cancel, job: row.job, attempt: id), of: uid) }
-            }
-        }
-        // A held job of several attempts that have all ended.
-        for row in listing.rows where row.isShared && row.user == uid && row.isHeld && !isNeeded(row.job) {
-            engine.add(JobCommand(kind: .cancel, job: row.job, attempt: row.batch.attempts[0]), of: uid)
-        }
+        for row in listing.rows where row.user == uid && !row.state.hasEnded { cancelIfUnneeded(row) }
         listings.note(listing.rows)
         mates = mates.filter { $0.value.contains { table[$0] != nil } }
+    }
+
+    /// Cancels a job of attempts that the table lacks or that have all ended: one that is held, or one that opsd wants to be
+    /// ended. Anyone can name the attempts of others in comments, so each job is checked once, not for each of its attempts.
+    private func cancelIfUnneeded(_ row: JobRow) {
+        let others = row.batch.attempts.filter { table[$0] == nil }
+        listings.found.formUnion(others)
+        let isUnwanted = row.isHeld ? row.isShared || !others.isEmpty : others.contains { unknown.contains($0) }
+        guard isUnwanted, !isNeeded(row.job), let attempt = row.batch.attempts.first else { return }
+        engine.add(JobCommand(kind: .cancel, job: row.job, attempt: attempt), of: row.user)
     }
 
     /// Gives a job that waits for resources the rank of its operation.

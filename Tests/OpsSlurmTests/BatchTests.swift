@@ -25,9 +25,21 @@ import Testing
 
     @Test(arguments: [
         "", "12", "12-.1", "12-11.1", "12-12.1", "12.1,", "12-19.1:p1", "12.1:f0", "12.1:f1:p2", "12.1:x2", "12.1,13.1",
-        "1-9999999.1", "0-3.1", "-1.1", "12.0", "12-13.0",
+        "1-9999999.1", "0-3.1", "-1.1", "12.0", "12-13.0", "1.1:p9223372036854775807", "1-2.1:p9223372036854775806",
+        "1-100000.1:p100000", "1.1:p1001", "1.1:p0", "1.1:p-4",
     ])
     func `malformed text of a batch is refused`(text: String) { #expect(Batch(text) == nil) }
+
+    @Test func `a text is refused if it is longer than that of any batch of opsd`() {
+        let scattered = (1...1000).map { AttemptID(OperationID($0 * 1_000_000), 1) }
+        let task = Batch(scattered, pack: 1000)
+        #expect(Batch(task.text) == task, "the attempts of one task cannot be split")
+        #expect(Batch(Batch(scattered, pack: 999).text) == nil)
+        #expect(Batch(Batch(Array(scattered[..<100])).text) == nil)
+        let array = Batch(Self.attempts(1...100_000), pack: 1000)
+        #expect(Batch(array.text) == array)
+        #expect(Batch.split(Self.attempts(1...100_001), pack: 1000, fence: 0, mostTasks: 1000).first == array)
+    }
 
     @Test func `consecutive attempts share a task of the array`() {
         let batch = Batch(Self.attempts(1...9), pack: 4)

@@ -39,6 +39,17 @@ import Testing
         #expect(JobListing(Self.header, instance: "ab12")?.rows.isEmpty == true)
     }
 
+    @Test func `comments that a user makes up neither crash the program nor fill its memory`() throws {
+        var text = Self.header
+        for job in 1...9 { text += "\(job)|1000|CANCELLED|None|0|0||N/A|opsd:ab12:1-90000.1|\n" }
+        text += "10|1000|PENDING|JobHeldUser|0|0||N/A|opsd:ab12:1.1:p9223372036854775807|\n"
+        text += "11|1000|PENDING|JobHeldUser|0|0||N/A|opsd:ab12:1-100000.1:p100000|\n"
+        text += "12|1000|CANCELLED|None|0|0||N/A|opsd:ab12:7-8.1|\n"
+        let rows = try #require(JobListing(text, instance: "ab12")).rows
+        #expect(rows.count == 180_002)
+        #expect(rows.last?.job == "12_1")
+    }
+
     @Test func `empty output is no listing`() {
         #expect(JobListing("", instance: "ab12") == nil)
         #expect(JobOwners.parse("") == nil)

@@ -153,6 +153,67 @@ import Testing
         #expect(reports == [.exited(Self.attempt, ProcessExit(status: .code(0), at: Self.at(6)), treeIsGone: true)])
     }
 
+    @Test func `the end waits until the log is copied, whatever Slurm says of the job`() {
+        var tracker = Self.started()
+        let end = ExitRecord(status: .code(1), at: Self.at(5).wall)
+        #expect(tracker.found(start: nil, exit: end, isCopied: false, now: Self.at(6)).isEmpty)
+        let failed = Self.row("4711", "FAILED", "NonZeroExitCode", wait: 1 << 8)
+        for seconds in [7, 40, 1000] as [Int64] {
+            #expect(Self.list(&tracker, [failed], at: seconds).isEmpty)
+            #expect(tracker.found(start: nil, exit: end, isCopied: false, now: Self.at(seconds)).isEmpty)
+        }
+        #expect(Self.list(&tracker, [], at: 2000).isEmpty, "Slurm has forgotten the job")
+        let reports = Self.reports(tracker.found(start: nil, exit: end, now: Self.at(2001)))
+        #expect(reports == [.exited(Self.attempt, ProcessExit(status: .code(1), at: Self.at(5)), treeIsGone: true)])
+    }
+
+    @Test func `Slurm decides the outcome of a killed command after its log is copied`() {
+        var tracker = Self.started()
+        let end = ExitRecord(status: .signal(15), at: Self.at(6).wall)
+        #expect(tracker.found(start: nil, exit: end, isCopied: false, now: Self.at(7)).isEmpty)
+        #expect(Self.list(&tracker, [Self.row("4711", "TIMEOUT")], at: 30).isEmpty)
+        #expect(tracker.found(start: nil, exit: end, now: Self.at(100)) == [.list])
+        guard
+            case .ended(_, let found)? = Self.reports(Self.list(&tracker, [Self.row("4711", "TIMEOUT")], at: 101)).first
+        else {
+            Issue.record("the attempt has not ended")
+            return
+        }
+        #expect(found.outcome == .timedOut)
+    }
+
+    @Test func `a cancelled attempt waits for its log only until lost-after`() {
+        var tracker = Self.started()
+        _ = tracker.terminate(grace: .zero, now: Self.at(5))
+        let end = ExitRecord(status: .signal(15), at: Self.at(6).wall)
+        for seconds in [7, 606] as [Int64] {
+            #expect(tracker.found(start: nil, exit: end, isCopied: false, now: Self.at(seconds)).isEmpty)
+        }
+        let reports = Self.reports(tracker.found(start: nil, exit: end, isCopied: false, now: Self.at(607)))
+        #expect(reports == [.exited(Self.attempt, ProcessExit(status: .signal(15), at: Self.at(6)), treeIsGone: true)])
+    }
+
+    @Test func `a fence that could not be closed is closed later`() {
+        var tracker = Self.tracker()
+        _ = Self.list(&tracker, [], at: 0)
+        #expect(tracker.timePassed(now: Self.at(1)).isEmpty)
+        #expect(tracker.submitted(.refused("no"), now: Self.at(1)) == [.close(fence: 0)])
+        // An error: `fenceClosed` is not called.
+        #expect(Self.list(&tracker, [Self.held("4711")], at: 2).isEmpty)
+        for seconds in [3, 4] as [Int64] { #expect(tracker.timePassed(now: Self.at(seconds)) == [.close(fence: 0)]) }
+        #expect(!tracker.hasEnded)
+        #expect(Self.reports(tracker.fenceClosed(true, now: Self.at(4))) == [.refused(Self.attempt, cause: "no")])
+        #expect(tracker.timePassed(now: Self.at(5)).isEmpty)
+    }
+
+    @Test func `an attempt is killed also while its fence cannot be closed`() {
+        var tracker = Self.released()
+        _ = Self.list(&tracker, [], at: 10)
+        #expect(Self.list(&tracker, [], at: 30) == [.close(fence: 0)])
+        _ = tracker.terminate(grace: .zero, now: Self.at(40))
+        #expect(tracker.timePassed(now: Self.at(41)) == [.cancel(jobs: ["4711"]), .list, .close(fence: 0)])
+    }
+
     @Test func `an attempt whose command cannot be started fails without an exit`() {
         var tracker = Self.started()
         var end = ExitRecord(status: .code(127), at: Self.at(6).wall)
