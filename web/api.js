@@ -53,6 +53,8 @@ function publish(event) {
   if (event.to !== undefined) {
     // A new leader continues after the last event of the previous one.
     if (seen !== null && event.to <= seen && event.operations !== null) return;
+    // The first message does not name changes between the loading of the view and the opening of the stream.
+    if (seen === null) event = { ...event, operations: null, graphs: null };
     seen = event.to;
   }
   for (const listener of listeners) listener(event);

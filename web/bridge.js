@@ -46,7 +46,8 @@ export async function stream(parameters, signal, each) {
     if (done) return;
     const lines = (rest + value).split("\n");
     rest = lines.pop();
-    for (const line of lines) each(JSON.parse(line));
+    // opsd-web sends an empty line from time to time, to notice closed connections.
+    for (const line of lines) if (line) each(JSON.parse(line));
   }
 }
 

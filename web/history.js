@@ -3,7 +3,7 @@
 import { call } from "./api.js";
 import { command, empty, h, update } from "./dom.js";
 import { refresher } from "./parts.js";
-import { absolute, count, duration, median, runTime, standing, title } from "./words.js";
+import { absolute, count, duration, median, quoted, runTime, standing, title } from "./words.js";
 import { setParameters } from "./app.js";
 
 const mostRuns = 30;
@@ -130,7 +130,7 @@ export function open(main, [name], parameters) {
               h("td.c-gantt", {}, hasTimes ? h("div.gantt", { class: compared ? "two" : "" },
                 bars(cells.get(selected.graph).get(operation), scale, ""), compared ? bars(cells.get(compared.graph).get(operation), otherScale, "other") : null) : null));
           })))),
-      ] : isSearching ? h("p.muted", {}, "Searching …") : empty(`No run of ${name} is stored${isComplete ? "" : " among the newest operations"}.`, `opsctl submit --name ${name} -- true`),
+      ] : isSearching ? h("p.muted", {}, "Searching …") : empty(`No run of ${name} is stored${isComplete ? "" : " among the newest operations"}.`, `opsctl submit --name ${quoted(name)} -- true`),
       isComplete || isSearching || shown.length >= mostRuns ? null : h("p.tools", {}, h("button", { type: "button", onclick: search }, "Look further back")));
   }
 

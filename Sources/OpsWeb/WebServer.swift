@@ -19,7 +19,8 @@ public final class WebServer {
     private var launch: BrowserLaunch?
     private var signals: [SignalSource] = []
     /// Open log streams.
-    private var follows: [ObjectIdentifier: Upstream] = [:]
+    private var follows: [ObjectIdentifier: ByteStream] = [:]
+    private var keepAlive: TimerSource<MonotonicInstant>?
 
     /// Maximum size of a call in bytes: the largest selection of operations fits.
     static let callBytes = 512 << 10
@@ -58,6 +59,7 @@ public final class WebServer {
             on: listener, loop: loop, admit: { [unowned self] in self.admit($0) },
             handle: { [unowned self] in self.handle($0) })
         hub.willTell = { [bridge] in bridge.forgetShared() }
+        keepAlive = try loop.timer(.monotonic, accuracy: 100_000) { [unowned self] in self.keepFollowsAlive() }
     }
 
     /// Serves until a signal ends the process.
@@ -240,7 +242,7 @@ public final class WebServer {
         }
     }
 
-    /// Streams the replies of the method Log, one JSON text per line.
+    /// Streams the replies of the method Log, one JSON text per line. Empty lines between them are keep-alive messages.
     private func follow(_ exchange: HTTPExchange) {
         guard let call = parse(exchange) else { return }
         guard call.method == "Log" else {
@@ -271,15 +273,29 @@ public final class WebServer {
             upstream = made
             stream.drained = { [weak made] in made?.pause(false) }
             let key = ObjectIdentifier(exchange)
-            follows[key] = made
+            follows[key] = stream
             exchange.ended = { [weak self] in
                 made.cancel()
                 upstream = nil
                 self?.follows[key] = nil
             }
             exchange.respond(HTTPResponse(type: "application/x-ndjson", stream))
+            armKeepAlive()
         } catch {
             exchange.respond(.problem(502, "opsd is not reachable at \(daemonPath) (\(SystemError.text(error.errno)))"))
+        }
+    }
+
+    /// Sends an empty line to each idle log stream. libmicrohttpd detects a closed tab only when it writes.
+    private func keepFollowsAlive() {
+        for stream in follows.values where stream.count == 0 { stream.append([UInt8(ascii: "\n")]) }
+        armKeepAlive()
+    }
+
+    private func armKeepAlive() {
+        guard !follows.isEmpty, keepAlive?.deadline == nil else { return }
+        do throws(SystemError) { try keepAlive?.arm(at: Clock.read().monotonic + EventHub.beat) } catch {
+            Program.writeError("opsd-web: \(error)")
         }
     }
 

@@ -216,6 +216,19 @@ class Views(unittest.TestCase):
         finally:
             machine.opsctl("cancel", "talker")
 
+    def test_a_log_that_is_quiet_for_long_continues(self):
+        machine.opsctl("submit", "--name", "quiet", "--shell", "echo early; sleep 20; echo later; sleep 600")
+        try:
+            go("/operation/quiet")
+            until(lambda: tab.find_element(By.CSS_SELECTOR, ".log").text == "early", "the log opens")
+            until(lambda: tab.find_element(By.CSS_SELECTOR, ".log").text.split("\n") == ["early", "later"], "the log continues")
+        finally:
+            machine.opsctl("cancel", "quiet")
+
+    def test_a_command_quotes_a_name_from_the_address(self):
+        go("/history/a%20b%3B%20it%27s")
+        sees(r"opsctl submit --name 'a b; it'\''s' -- true")
+
     def test_a_missing_operation_shows_an_error(self):
         go("/operation/nothing-like-this")
         sees("There is no operation nothing-like-this.")
@@ -370,6 +383,33 @@ class Actions(unittest.TestCase):
         sees("meanwhile")
         sees("live")
         machine.opsctl("cancel", "meanwhile")
+
+    def test_the_page_is_live_again_after_a_restart_without_events(self):
+        go("/")
+        connection = lambda: tab.find_element(By.CSS_SELECTOR, ".connection").text
+        until(lambda: connection() == "live", "the page is live")
+        machine.stop()
+        until(lambda: "reconnecting" in connection(), "the page reports the loss")
+        machine.start()
+        until(lambda: connection() == "live", "the page is live again")
+
+    def test_a_graph_that_changes_before_the_first_message_is_read_again(self):
+        machine.graph({"name": "early", "operations": [{"name": "short-lived", "command": ["sleep", "600"]}]})
+        fresh = browser()
+        self.addCleanup(fresh.quit)
+        web.open(fresh)
+        # The test sends the first message itself.
+        source = "window.EventSource = class { constructor() { window.source = this; } addEventListener() {} close() {} };"
+        fresh.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": source})
+        go("/graph/early", fresh)
+        sees("0 of 1 operation have ended", fresh)
+        until(lambda: fresh.execute_script("return Boolean(window.source?.onmessage)"), "the page opens the stream")
+        machine.opsctl("cancel", "short-lived")
+        outcome("short-lived", "cancelled")
+        last = machine.status()["lastSeq"]
+        message = json.dumps({"from": last + 1, "to": last, "operations": [], "graphs": []})
+        fresh.execute_script("window.source.onmessage({ data: arguments[0] })", message)
+        sees("All 1 operation have ended", fresh)
 
 
 class Attackers(unittest.TestCase):

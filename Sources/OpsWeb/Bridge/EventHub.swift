@@ -6,9 +6,13 @@ internal import OpsWire
 /// it has read the previous one. So under heavy load, a slow tab only gets less detail.
 final class EventHub {
     private final class Reader {
+        /// State of the connection to the daemon, as it was last reported to a tab.
+        enum Report { case unknown, lost, live }
+
         let stream = ByteStream()
         /// Number of the last event that was sent to this reader; nil if there was none.
         var cursor: Int64?
+        var report = Report.unknown
     }
 
     private let path: String
@@ -46,7 +50,7 @@ final class EventHub {
         readers[ObjectIdentifier(reader)] = reader
         // A browser reports a connection as open when the first bytes arrive.
         reader.stream.append(Array("retry: 1000\n\n".utf8))
-        if !isConnected, upstream == nil { connect() } else if !isConnected { tellLost(reader) }
+        if !isConnected, upstream == nil { connect() }
         arm()
         return (reader.stream, { [weak self] in self?.readers[ObjectIdentifier(reader)] = nil })
     }
@@ -97,12 +101,17 @@ final class EventHub {
     private func lose() {
         upstream?.cancel()
         upstream = nil
-        if isConnected || history == nil { readers.values.forEach(tellLost) }
+        readers.values.forEach(tellLost)
         isConnected = false
         arm(retry, after: .seconds(1))
     }
 
-    private func tellLost(_ reader: Reader) { reader.stream.append(Array("event: lost\ndata: {}\n\n".utf8)) }
+    /// Reports to a tab that the daemon is not connected, unless the last report says so.
+    private func tellLost(_ reader: Reader) {
+        guard reader.report != .lost else { return }
+        reader.report = .lost
+        reader.stream.append(Array("event: lost\ndata: {}\n\n".utf8))
+    }
 
     // MARK: The tabs
 
@@ -120,22 +129,27 @@ final class EventHub {
             return
         }
         if isConnected, let history {
-            if readers.values.contains(where: { $0.cursor != history.head && $0.stream.count == 0 }) { willTell() }
+            let behind = readers.values.filter { isBehind($0) && $0.stream.count == 0 }
+            if !behind.isEmpty { willTell() }
             var messages: [Int64: [UInt8]] = [:]
-            for reader in readers.values where reader.cursor != history.head && reader.stream.count == 0 {
+            for reader in behind {
                 let cursor = reader.cursor ?? history.head
                 let message = messages[cursor] ?? history.summary(after: cursor)
                 messages[cursor] = message
                 reader.stream.append(message)
                 reader.cursor = history.head
+                reader.report = .live
             }
         }
         arm()
     }
 
+    /// Returns whether a tab needs a summary, which may be empty: the page then knows that the daemon is connected.
+    private func isBehind(_ reader: Reader) -> Bool { reader.report != .live || reader.cursor != history?.head }
+
     private func arm() {
-        let isBehind = isConnected && readers.values.contains { $0.cursor != history?.head }
-        if tick?.deadline == nil || isBehind { arm(tick, after: isBehind ? Self.interval : Self.beat) }
+        let isLate = isConnected && readers.values.contains(where: isBehind)
+        if tick?.deadline == nil || isLate { arm(tick, after: isLate ? Self.interval : Self.beat) }
     }
 
     private func arm(_ timer: TimerSource<MonotonicInstant>?, after delay: TimeSpan) {
