@@ -25,6 +25,22 @@ import Testing
         #expect(try machine.ctl("cancel", "0-9223372036854775807").status == 0)
     }
 
+    @Test func `cancel --wait goes on when the daemon is restarted`() throws {
+        let machine = try Machine()
+        let gate = Gate(machine)
+        let id = try machine.submit(
+            "--grace", "60s", "--shell", "trap '' TERM; systemd-notify --status=up; read x < \(gate.path)")
+        try machine.await("progress", of: id)
+        let cancel = try machine.begin(["cancel", "\(id)", "--wait"])
+        try cancel.until { $0 == "cancelled \(id)\n" }
+        try machine.killDaemon()
+        try machine.start()
+        gate.open()
+        let output = try cancel.wait(seconds: 30)
+        #expect(output.status == 0, "\(output.err)")
+        #expect(try machine.outcome(id) == "cancelled")
+    }
+
     @Test func `the length of reasons, messages, names and keys is limited`() throws {
         let machine = try Machine()
         let id = try machine.submit("--hold", "--", "true")

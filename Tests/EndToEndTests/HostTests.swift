@@ -51,13 +51,25 @@ private final class Hosts {
         #expect(try hosts.ctl("--host", "two", "wait", "two:1").status == 0)
         #expect(try hosts.begin(["log", "there"], ["OPS_HOST": "two"]).wait().out == NSHomeDirectory() + "\n")
         #expect(try hosts.one.ok("ls", "--json", "--all").out.isEmpty)
-        #expect(try hosts.ctl("--host", "two", "run", "--", "sh", "-c", "echo $OPS_ID; exit 5").status == 5)
-        #expect(try hosts.ctl("--host", "two", "run", "-C", "/usr", "--", "pwd").out == "/usr\n")
+        let run = ["--host", "two", "run", "--stdin", "/dev/null"]
+        #expect(try hosts.begin(run + ["--", "sh", "-c", "echo $OPS_ID; exit 5"]).wait().status == 5)
+        #expect(try hosts.begin(run + ["-C", "/usr", "--", "pwd"]).wait().out == "/usr\n")
+    }
+
+    @Test func `standard input is not passed on to another host`() throws {
+        let hosts = try Hosts()
+        let refused = try hosts.ctl("--host", "one", "run", "--", "cat")
+        #expect(refused.status == 125)
+        #expect(
+            refused.err == "opsctl: run: standard input cannot be passed on to another host, give --stdin FILE, or add "
+                + "< /dev/null\n")
+        #expect(try hosts.one.ok("ls", "--json", "--all").out.isEmpty)
     }
 
     @Test func `nothing of this machine is captured for another`() throws {
         let hosts = try Hosts()
-        let run = try hosts.begin(["--host", "one", "run", "--", "sh", "-c", "echo ${SECRET-none}"], ["SECRET": "x"])
+        let run = try hosts.begin(
+            ["--host", "one", "run", "--stdin", "/dev/null", "--", "sh", "-c", "echo ${SECRET-none}"], ["SECRET": "x"])
         #expect(try run.wait().out == "none\n")
     }
 

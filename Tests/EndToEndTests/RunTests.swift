@@ -170,6 +170,13 @@ import Testing
             ])
     }
 
+    @Test func `blank lines in the log of a failure are shown`() throws {
+        let machine = try Machine()
+        let output = try machine.ctl(
+            "run", "-f", "-", input: #"{"operations": [{"shell": "echo one; echo; printf two; exit 3"}]}"#)
+        #expect(Array(output.lines.suffix(3)) == ["  | one", "  | ", "  | two"], "\(output.out)")
+    }
+
     @Test func `run goes on when the daemon is restarted`() throws {
         let machine = try Machine()
         let gate = Gate(machine)

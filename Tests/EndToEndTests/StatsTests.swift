@@ -18,6 +18,10 @@ import Testing
         #expect(outcomes["succeeded"] == 1 && outcomes["failed"] == 1 && outcomes["skipped"] == 1)
         #expect(stats["criticalPath"] as? [Int] == [1, 2])
         #expect(try machine.ok("stats", "--timeline").out.hasPrefix("<svg "))
+        let drawn = try machine.ok("stats", "--timeline", "--json", "--graph", graph).objects
+        #expect(drawn.compactMap { $0["id"] as? Int } == [1, 2])
+        #expect(drawn.allSatisfy { $0["startedAt"] is String })
+        #expect(try machine.ctl("stats", "--rows", "worker").status == 2)
         #expect(try machine.ctl("stats", "--graph", "g99").status == 4)
     }
 }

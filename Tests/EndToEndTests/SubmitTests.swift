@@ -161,6 +161,56 @@ import Testing
         #expect(try machine.show(1)["timeout"] as? String == "1m")
     }
 
+    @Test func `options of other kinds than text may contain placeholders`() throws {
+        let machine = try Machine()
+        try machine.ok("submit", "--each", "-", "--name", "build-{}", "--hold", "--", "true", input: "a\nb\n")
+        try machine.ok(
+            "submit", "--each", "-", "--after", "build-{}", "--retry", "{#}", "--timeout", "{#}m", "--", "true",
+            input: "a\nb\n")
+        try machine.ok("submit", "--array", "1-2", "--after", "{}", "--delay", "{}h", "--timeout", "{}m", "--", "true")
+        for (id, first) in [(3, 1), (4, 2), (5, 1), (6, 2)] {
+            let row = try machine.show(id)
+            let dependencies = row["dependencies"] as? [[String: Any]] ?? []
+            #expect(dependencies.compactMap { $0["id"] as? Int } == [first], "\(id)")
+            #expect(row["timeout"] as? String == "\(first)m", "\(id)")
+        }
+        let wrong = try machine.ctl("submit", "--each", "-", "--timeout", "{}", "--", "true", input: "5m\nsoon\n")
+        #expect(wrong.status == 2 && wrong.err.contains("--timeout takes a duration"), "\(wrong.err)")
+        #expect(wrong.err.contains("not \"soon\""), "\(wrong.err)")
+        let braces = try machine.ctl("submit", "--array", "1-2", "--retry", "{x}", "--", "true")
+        #expect(braces.status == 2 && braces.err.contains("not \"{x}\""), "\(braces.err)")
+        let missing = try machine.ctl("submit", "--array", "1-2", "--after", "none-{}", "--", "true")
+        #expect(missing.status == 5 && missing.err.contains("none-1"), "\(missing.err)")
+        #expect(try machine.ok("ls", "--all", "--json").lines.count == 6)
+    }
+
+    @Test func `a placeholder in a text for the shell is one word, whatever it contains`() throws {
+        let machine = try Machine()
+        let values = ["a b", "x;echo y", "it's", "$HOME", "*", "plain.txt"]
+        try machine.ok(
+            "submit", "--each", "-", "--shell", "printf '<%s>' {}", input: values.joined(separator: "\n"))
+        try machine.ok("wait", "--all")
+        for (place, value) in values.enumerated() {
+            #expect(try machine.ok("log", "\(place + 1)").out == "<\(value)>")
+        }
+    }
+
+    @Test func `options that would have no effect are refused`() throws {
+        let machine = try Machine()
+        for words in [
+            ["--again", "1", "-f", "-"], ["--again", "1", "--array", "1-3"], ["--again", "1", "--set", "A=1"],
+            ["--set", "A=1", "--", "true"], ["--format", "json", "--", "true"],
+            ["--array", "1-3", "--set", "A=1", "--", "true"],
+            ["--output", "null", "--stdout", machine.state + "/out", "--", "true"],
+        ] {
+            let refused = try machine.begin(["submit"] + words).wait()
+            #expect(refused.status == 2, "\(words): \(refused.err)")
+        }
+        #expect(try machine.ctl("run", "--set", "A=1", "--", "true").status == 125)
+        #expect(try machine.ctl("schedule", "add", "s", "--at", "@daily", "--set", "A=1", "--", "true").status == 2)
+        #expect(try machine.ok("ls").out.isEmpty)
+    }
+
     @Test func `the name of a graph may contain spaces and punctuation`() throws {
         let machine = try Machine()
         try machine.ok("submit", "--graph-name", "nightly backup: A@B, höher", "--name", "-1", "--", "true")

@@ -87,6 +87,22 @@ import Testing
                 == "opsctl: wait: --timeout takes a duration such as 90s, 5m or 1h30m, not \"soon\"")
     }
 
+    @Test func `a number is finite`() {
+        for value in ["nan", "inf", "1e400"] {
+            #expect(
+                refusal("submit", "--retry", "1", "--retry-factor", value, "true")
+                    == "opsctl: submit: --retry-factor takes a number, not \"\(value)\"")
+        }
+        #expect(refusal("submit", "--retry", "1", "--retry-factor", "1.5", "true") == nil)
+    }
+
+    @Test func `the kind of a value with a placeholder is checked after the placeholder is replaced`() throws {
+        #expect(try parse("submit", "--delay", "{}m", "--array", "1-3", "true").text(.delay) == "{}m")
+        let refused = "opsctl: submit: --delay takes a duration such as 90s, 5m or 1h30m, not"
+        #expect(refusal("submit", "--delay", "{}m", "true") == refused + " \"{}m\"")
+        #expect(refusal("submit", "--delay", "m", "--array", "1-3", "true") == refused + " \"m\"")
+    }
+
     @Test func `commands that exit with an operation's status are recognised`() {
         for (words, expected) in [
             (["run", "--foo"], true), (["wait", "--exit-code", "1"], true), (["wait", "1"], false),

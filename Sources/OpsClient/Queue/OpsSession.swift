@@ -137,12 +137,15 @@ final class OpsSession: Sendable {
 
     /// Waits until operations have finished, even if the daemon restarts meanwhile.
     func wait(for ids: [Int64]) throws(ClientError) {
-        guard !ids.isEmpty else { return }
+        for request in WaitRequest.parts(for: ids) { try finish(request) }
+    }
+
+    /// Waits until the operations of a request have finished.
+    private func finish(_ request: WaitRequest) throws(ClientError) {
         var patience = Patience()
         while true {
             do throws(ClientError) {
-                var stream = try Connection(path: path).stream(
-                    WaitRequest.with { $0.selection.refs = ids.map(String.init) })
+                var stream = try Connection(path: path).stream(request)
                 patience = Patience()
                 while try stream.next() != nil {}
                 return

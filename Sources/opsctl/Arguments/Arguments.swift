@@ -40,6 +40,23 @@ struct Arguments: Sendable {
         values.contains { value in !left.contains { $0.name == value.option } && test(value.value) }
     }
 
+    /// Returns the options with a value that passes a test.
+    func options(where test: (String) -> Bool) -> [Option] {
+        var names: Set<String> = []
+        return values.filter { test($0.value) && names.insert($0.option).inserted }.compactMap {
+            verb.option(long: $0.option)
+        }
+    }
+
+    /// Refuses a value of these options that is not of the kind of its option.
+    func check(_ options: [Option]) throws(Failure) {
+        for option in options {
+            for value in texts(option) {
+                if let refusal = option.refusal(of: value, spelled: "--" + option.name, path) { throw refusal }
+            }
+        }
+    }
+
     /// Returns the same arguments with every option value changed.
     func changed(_ change: (String) -> String) -> Arguments {
         Arguments(

@@ -14,6 +14,17 @@ struct OptionGroup: Sendable {
 }
 
 extension Option {
+    /// Returns the refusal of a value that is not of the option's kind; nil if it is.
+    ///
+    /// - Parameter spelled: The option as the command line names it.
+    func refusal(of value: String, spelled: String, _ path: String) -> Failure? {
+        guard let complaint = kind?.complaint(about: value) else { return nil }
+        let near = Nearest.name(to: value, among: kind?.words ?? [])
+        return .usage(path, "\(spelled) takes \(complaint), not \"\(value)\"", near.map { "did you mean \($0)?" })
+    }
+}
+
+extension Option {
     static let socket = Option.value("socket", "PATH", .file, "socket of the daemon")
     static let json = Option.flag("json", "print one JSON object per line, with stable keys")
     static let color = Option.value(

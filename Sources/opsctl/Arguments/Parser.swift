@@ -7,6 +7,9 @@ struct Parser {
     private var values: [(option: String, value: String)] = []
     private var operands: [String] = []
     private var wantsVersion = false
+    /// Refusal of the first value that may contain a placeholder. With `--each` and `--array`, such a value is checked
+    /// after the placeholder is replaced.
+    private var refusalOfPlaceholder: Failure?
     /// True if the exit status is that of an operation, so that opsctl's own errors use one other status.
     private(set) var isForOperation = false
 
@@ -42,7 +45,10 @@ struct Parser {
         isForOperation = path == "run" || path == "wait" && words.contains("--" + Option.exitCode.name)
         try readOptions(of: verb, path)
         let arguments = Arguments(verb: verb, path: path, values: values, operands: operands)
-        if !has(.showHelp) { try check(arguments) }
+        if !has(.showHelp) {
+            if let refusalOfPlaceholder, !has(.each), !has(.array) { throw refusalOfPlaceholder }
+            try check(arguments)
+        }
         return arguments
     }
 
@@ -128,9 +134,9 @@ struct Parser {
         guard let value = attached ?? (position < words.count ? take() : nil) else {
             throw .usage(path, "\(spelled) needs a value", "write \(spelled) \(option.placeholder)")
         }
-        if let complaint = option.kind?.complaint(about: value) {
-            let near = Nearest.name(to: value, among: option.kind?.words ?? [])
-            throw .usage(path, "\(spelled) takes \(complaint), not \"\(value)\"", near.map { "did you mean \($0)?" })
+        if let refusal = option.refusal(of: value, spelled: spelled, path) {
+            guard value.utf8.contains(UInt8(ascii: "{")) else { throw refusal }
+            refusalOfPlaceholder = refusalOfPlaceholder ?? refusal
         }
         values.append((option.name, value))
         guard option.takesRest else { return }

@@ -11,7 +11,7 @@ extension ValueKind {
         case .graph, .queue, .category: value.isEmpty ? "a name" : nil
         case .file, .directory: value.isEmpty ? "a path" : nil
         case .integer: Int(value).map { $0 >= 0 } == true ? nil : "a whole number, 0 or more"
-        case .number: Double(value) == nil ? "a number" : nil
+        case .number: Double(value)?.isFinite == true ? nil : "a number"
         case .duration: Span.parse(value) == nil ? "a duration such as 90s, 5m or 1h30m" : nil
         case .time:
             Span.parse(value) == nil && Instant.parse(value, now: .now) == nil

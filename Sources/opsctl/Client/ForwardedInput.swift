@@ -11,6 +11,10 @@ final class ForwardedInput {
     /// Returns nil if there is no input to pass on.
     init?(_ session: Session) throws(Failure) {
         guard !session.arguments.has(.stdin), Self.isPassedOn(STDIN_FILENO) else { return nil }
+        guard session.host == nil else {
+            throw session.refuse(
+                "standard input cannot be passed on to another host", "give --stdin FILE, or add < /dev/null")
+        }
         guard !session.arguments.has(.runAs) else {
             throw session.refuse(
                 "standard input cannot be passed on to another user", "give --stdin FILE, or add < /dev/null")

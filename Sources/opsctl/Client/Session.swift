@@ -100,6 +100,21 @@ final class Session {
         while let reply = try speaking({ () throws(ClientError) in try replies.next() }), try each(reply) {}
     }
 
+    /// Waits until operations have finished, even if the daemon restarts meanwhile.
+    func wait(for ids: [Int64]) throws(Failure) {
+        for request in WaitRequest.parts(for: ids) { try finish(request) }
+    }
+
+    private func finish(_ request: WaitRequest) throws(Failure) {
+        while true {
+            do throws(Failure) {
+                return try stream(request) { _ in true }
+            } catch {
+                try awaitReturn(after: error)
+            }
+        }
+    }
+
     func submit(_ submission: Submission) throws(Failure) -> SubmitReply {
         let reply = try speaking { () throws(ClientError) in try daemon().submit(submission) }
         if let host, !reply.existing { tellCaptured(reply, on: host) }

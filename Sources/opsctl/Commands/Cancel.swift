@@ -33,7 +33,7 @@ enum CancelVerb {
         try Steering.report(reply, reply.touched, "cancelled", selection, session)
         guard session.arguments.has(wait), !reply.ids.isEmpty else { return .done }
         try session.output.flush()
-        try session.stream(WaitRequest(Selection(refs: reply.ids.map(String.init)))) { _ in true }
+        try session.wait(for: reply.ids)
         return .done
     }
 }

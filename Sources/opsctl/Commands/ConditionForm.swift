@@ -54,7 +54,7 @@ enum ConditionForm {
         switch key {
         case "exec": object.member(key, ["/bin/sh", "-c", value])
         case "dependenciesSucceeded": object.member(key, raw: (value == "false" ? "false" : "true").utf8)
-        case "loadBelow" where Double(value) != nil: object.member(key, raw: "\(Double(value) ?? 0)".utf8)
+        case "loadBelow" where Double(value)?.isFinite == true: object.member(key, raw: "\(Double(value) ?? 0)".utf8)
         case "freeSpace":
             let colon = value.lastIndex(of: ":")
             object.key(key)

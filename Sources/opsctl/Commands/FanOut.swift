@@ -103,11 +103,16 @@ struct FanOut {
 
     func submission() throws(Failure) -> Submission {
         var keys = OperationKeys(arguments: session.arguments)
-        try keys.resolve(session)
         let command = try SubmitVerb.command(session)
         // Keys with equal values in all operations are written once.
         let isShared = !session.arguments.mentions(except: [.operationName, .shell]) {
             Placeholders.areIn($0, hasColumns: hasColumns)
+        }
+        // The parser leaves these values to be checked here.
+        let unchecked = session.arguments.options { $0.utf8.contains(UInt8(ascii: "{")) }
+        if isShared {
+            try session.arguments.check(unchecked)
+            try keys.resolve(session)
         }
         var defaults = JSONWriter()
         defaults.beginObject()
@@ -127,7 +132,12 @@ struct FanOut {
             if isShared {
                 write(environment, value.text, to: &text)
             } else {
-                let own = OperationKeys(arguments: keys.arguments.changed { placeholders.fill($0) }, ids: keys.ids)
+                var own = OperationKeys(
+                    arguments: session.arguments.changed { placeholders.fill($0) }, ids: keys.ids)
+                keys.ids = [:]
+                try own.arguments.check(unchecked)
+                try own.resolve(session)
+                keys.ids = own.ids
                 try own.write(to: &text)
                 write(try own.environment(), value.text, to: &text)
             }
@@ -149,7 +159,7 @@ struct FanOut {
                     : "\(name)-\(isIndexed ? placeholders.value : "\(placeholders.number)")")
         }
         if let shell = command.shell {
-            object.member("shell", placeholders.fill(shell))
+            object.member("shell", placeholders.fillShell(shell))
         } else {
             object.member("command", command.words.map { placeholders.fill($0) })
         }

@@ -44,6 +44,8 @@ extension OperationKeys {
         // Without options no key is looked up, so the table need not be made.
         guard arguments.hasOptions else { return }
         var ids = ids
+        // Without a second reference, an insertion does not copy the ids.
+        self.ids = [:]
         try forEachEdge { (ref, _, option) throws(Failure) in
             guard ids[ref] == nil, id(ref) == nil else { return }
             do throws(Failure) {
@@ -142,13 +144,21 @@ extension OperationKeys {
         text.key("observers")
         text.object { object in
             for observer in observers {
-                if observer.value.hasPrefix("[") {
-                    object.member(observer.key, raw: observer.value.utf8)
-                } else {
-                    object.member(observer.key, ["/bin/sh", "-c", observer.value])
-                }
+                object.member(observer.key, Self.words(observer.value) ?? ["/bin/sh", "-c", observer.value])
             }
         }
+    }
+
+    /// Returns the texts of a JSON array; nil if the value is anything else, which is a text for the shell.
+    private static func words(_ value: String) -> [String]? {
+        // A text that is not JSON may be a test of the shell, such as `[ -t 1 ] || page-me`.
+        guard value.hasPrefix("["), case .array(let elements)? = try? JSONValue(value.utf8) else { return nil }
+        var words: [String] = []
+        for element in elements {
+            guard case .string(let word) = element else { return nil }
+            words.append(word)
+        }
+        return words
     }
 
     func writeSecrets(to text: inout JSONWriter) {
@@ -168,6 +178,9 @@ extension OperationKeys {
         let stdout = arguments.text(.stdout).map(located)
         let stderr = arguments.text(.stderrFile).map(located)
         if let stdout {
+            guard !arguments.has(.sendOutput) else {
+                throw .usage(arguments.path, "--output and --stdout cannot be used together", "leave one out")
+            }
             return writeFiles(stdout, stderr ?? stdout, to: &text)
         }
         guard stderr == nil else {

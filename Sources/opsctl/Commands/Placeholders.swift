@@ -25,6 +25,25 @@ struct Placeholders {
         return String(filled.prefix(Self.longestName))
     }
 
+    /// Returns a text for the shell: each value becomes one word, whatever characters it contains.
+    func fillShell(_ text: String) -> String { fill(text, Self.quoted) }
+
+    private static func quoted(_ value: String) -> String {
+        let isPlain = value.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
+            default: "_./:=@%+,-".utf8.contains(byte)
+            }
+        }
+        if isPlain, !value.isEmpty { return value }
+        var quoted = "'"
+        // A quote with a combining character is one character, but the shell reads the quote.
+        for scalar in value.unicodeScalars {
+            if scalar == "'" { quoted += "'\\''" } else { quoted.unicodeScalars.append(scalar) }
+        }
+        return quoted + "'"
+    }
+
     private static let nameCharacters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:/-")
     private static let longestName = 200
 

@@ -25,6 +25,7 @@ enum RunVerb {
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let arguments = session.arguments
         if let path = arguments.text(.file) { return try runGraph(path, session) }
+        try SubmitVerb.refuseOptionsOfFile(session)
         let input = try ForwardedInput(session)
         let submission = try SubmitVerb.single(session, output: "split", input: input?.path)
         // A signal during the submission cancels the operation as soon as its id is known.

@@ -76,6 +76,7 @@ enum ScheduleAdd {
             let (read, file) = try SubmitVerb.graph(path, inner, later: Substitution.ofSchedules)
             (submission, graph) = (read, file)
         } else {
+            try SubmitVerb.refuseOptionsOfFile(inner)
             submission = try SubmitVerb.single(inner)
         }
         var request = AddScheduleRequest()

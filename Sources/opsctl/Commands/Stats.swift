@@ -4,7 +4,7 @@ internal import OpsWire
 /// `stats`: shows how long operations wait and run.
 enum StatsVerb {
     private static let timeline = Option.flag(
-        "timeline", "draw when operations ran: in the terminal, or as SVG into a file")
+        "timeline", "draw when operations ran: in the terminal, or as SVG into a file; with --json, list them")
     private static let rows = Option.value(
         "rows", "KIND", .choice(["worker", "operation"]),
         "a row for each worker or operation (default: operation, but worker for more than 60)")
@@ -24,6 +24,9 @@ enum StatsVerb {
             try writeTimeline(session)
             return .done
         }
+        guard !session.arguments.has(rows) else {
+            throw session.refuse("--rows is for the chart of --timeline", "add --timeline")
+        }
         let selection = Selection(session.arguments)
         let stats = try session.call(StatsRequest.with { $0.selection = selection.ifAny }).stats
         if session.wantsJSON {
@@ -40,6 +43,11 @@ enum StatsVerb {
     private static func writeTimeline(_ session: Session) throws(Failure) {
         var listed: [OperationRow] = []
         try LsVerb.each(session) { listed.append($0) }
+        guard !session.wantsJSON else {
+            // The chart shows the same operations.
+            for row in listed where row.startedAt != nil && !row.isGroup { try session.row(row) }
+            return
+        }
         let graph = DrawnGraph(title: "timeline", listed)
         let count = listed.count { $0.startedAt != nil && !$0.isGroup }
         let asked = session.arguments.text(rows)

@@ -19,7 +19,8 @@ enum SubmitVerb {
             "The current environment, directory and umask are recorded. Options must come before the command.",
             "With --each, {} is the line, {.} the line without its extension, {/} its last part, {//} its "
                 + "directory, {/.} the last part without extension and {#} its number. In --name, characters "
-                + "that names cannot contain become _.",
+                + "that names cannot contain become _. In --shell, each value is quoted as one word, so put no "
+                + "quotes around it.",
             "A graph is submitted whole or not at all. All errors are reported at once, with file, line, column, "
                 + "operation and key. Options given with -f apply to every operation of the file that does not "
                 + "set the key itself; --hold, --at, --delay and --after apply to the operations without "
@@ -42,7 +43,7 @@ enum SubmitVerb {
 
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let arguments = session.arguments
-        let ways = [Option.file, .each, .array].filter { arguments.has($0) }
+        let ways = [Option.file, .each, .array, .again].filter { arguments.has($0) }
         guard ways.count <= 1 else {
             throw session.refuse("--\(ways[0].name) and --\(ways[1].name) cannot be used together", "leave one out")
         }
@@ -50,6 +51,7 @@ enum SubmitVerb {
             throw session.refuse("--delimiter is for the lines of --each", "add --each FILE")
         }
         if let path = arguments.text(.file) { return try submitFile(path, session) }
+        try refuseOptionsOfFile(session)
         if let fan = try FanOut(session) {
             return try report(prepared(fan.submission(), session), session, isSingle: false)
         }
@@ -58,6 +60,13 @@ enum SubmitVerb {
             return try report(single(session), session, isSingle: true)
         } catch {
             throw error.ofOne
+        }
+    }
+
+    /// Refuses options that only apply to a graph file.
+    static func refuseOptionsOfFile(_ session: Session) throws(Failure) {
+        for option in [Option.format, .set] where session.arguments.has(option) {
+            throw session.refuse("--\(option.name) is for the graph file of -f", "add -f FILE")
         }
     }
 

@@ -85,12 +85,18 @@ final class Chronicle {
         guard exitCode != nil || signal != nil else { return }
         for errors in [false, true] {
             let feed = try LogFeed(session, "\(id)", LogFeed.Request(errors: errors, lines: lines), isOptional: true)
-            var text: [UInt8] = []
-            while feed.isOpen { try feed.read { (_, data) throws(Failure) in text += data } }
-            for line in text.split(separator: 0x0a) {
-                try session.output.write("  | ")
-                try session.output.line(line)
+            var lines = LogLines()
+            while feed.isOpen {
+                try feed.read { (reply, data) throws(Failure) in
+                    try lines.take(reply, data) { (line) throws(Failure) in try write(line) }
+                }
             }
+            try lines.finish { (line) throws(Failure) in try write(line) }
         }
+    }
+
+    private func write(_ line: LogLines.Line) throws(Failure) {
+        try session.output.write("  | ")
+        try session.output.line(line.bytes)
     }
 }
