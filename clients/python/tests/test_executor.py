@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
+import dataclasses
 import functools
 import multiprocessing
 import os
@@ -14,8 +16,11 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 import traceback
+from collections.abc import Callable, Iterator
 from concurrent import futures
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +49,47 @@ def script(text: str, *arguments: str, directory: Path) -> subprocess.CompletedP
         timeout=120,
         check=False,
     )
+
+
+@contextlib.contextmanager
+def submitted_together(executor: ops.OpsExecutor) -> Iterator[None]:
+    """Delays all submissions, so that the calls that are made meanwhile are sent in one message."""
+    engine = executor._engine
+    send, may_send = engine._send, threading.Event()
+
+    def delayed(parameters: dict[str, Any]) -> Any:
+        may_send.wait(60)
+        return send(parameters)
+
+    engine._send = delayed  # type: ignore[method-assign]
+    executor.submit(functions.double, 0)
+    while not engine._sending:
+        time.sleep(0.001)
+    try:
+        yield
+    finally:
+        may_send.set()
+
+
+def record(future: futures.Future[Any], callback: Callable[[], object]) -> futures.Future[Any]:
+    """Adds a callback to a future, and returns a future for the result of the callback."""
+    returned: futures.Future[Any] = futures.Future()
+
+    def run(_: object) -> None:
+        try:
+            returned.set_result(callback())
+        except BaseException as error:  # noqa: BLE001
+            returned.set_exception(error)
+
+    future.add_done_callback(run)
+    return returned
+
+
+def has_ended(executor: ops.OpsExecutor) -> bool:
+    """Waits for the threads of an executor that was shut down. Returns whether they have ended."""
+    for thread in executor._engine._threads:
+        thread.join(30)
+    return not any(thread.is_alive() for thread in executor._engine._threads)
 
 
 def test_all_keywords_are_passed_to_the_function(opsd: PrivateDaemon) -> None:
@@ -154,6 +200,101 @@ def test_keys_that_a_function_cannot_have_are_refused(opsd: PrivateDaemon) -> No
     for key in ("user", "success_codes", "completion"):
         with pytest.raises(TypeError, match=f"an executor has no key '{key}'"):
             ops.OpsExecutor(**{key: "x"})  # type: ignore[arg-type]
+
+
+def test_paths_can_be_values_of_keys(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    with ops.OpsExecutor(directory=tmp_path, environment={"WORD": tmp_path / "word"}) as executor:
+        assert executor.submit(functions.where).result(30)[0] == str(tmp_path)
+        assert executor.submit(functions.environment, "WORD").result(30) == str(tmp_path / "word")
+
+
+class Int64:
+    """A number that is not an int, as those of numpy."""
+
+    def __index__(self) -> int:
+        return 1
+
+    def __repr__(self) -> str:
+        return "int64(1)"
+
+
+@pytest.mark.parametrize(
+    ("keys", "error", "text"),
+    [
+        ({"priority": Int64()}, TypeError, r"priority is int64\(1\) of type Int64, .*; convert it with int\(\)"),
+        ({"retry": {"limit": Fraction(3)}}, TypeError, r"retry\['limit'\] is Fraction\(3, 1\) .* with float\(\)"),
+        ({"timeout": float("nan")}, ValueError, "timeout is nan, .*; use a finite number, or leave the key out"),
+        ({"not_before": float("inf")}, ValueError, "notBefore is inf, "),
+        ({"environment": {"X": b"x"}}, TypeError, r"environment\['X'\] is b'x' of type bytes, .*; decode it"),
+        ({"environment": {("a", "b"): "x"}}, TypeError, r"environment has the name \('a', 'b'\), "),
+        (
+            {"categories": ["a", {"name": "b", "units": {2}}]},
+            TypeError,
+            r"categories\[1\]\['units'\] is \{2\} of type set",
+        ),
+        ({"labels": {"team": "\udcff"}}, ValueError, r"labels\['team'\] is '\\udcff', .*: it is not valid UTF-8"),
+        ({"extra": {"newer": [object()]}}, TypeError, r"newer\[0\] is <object object at"),
+        ({"name": ["a"]}, TypeError, r"name is \['a'\]; a name is text"),
+    ],
+)
+def test_a_value_that_json_cannot_represent_is_refused_at_once(
+    opsd: PrivateDaemon, keys: Any, error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        ops.OpsExecutor(**keys)
+    with ops.OpsExecutor() as executor, pytest.raises(error, match=text):
+        executor.options(**keys)
+
+
+def test_a_call_that_cannot_be_sent_fails_alone(opsd: PrivateDaemon) -> None:
+    executor = ops.OpsExecutor()
+    with submitted_together(executor):
+        good = executor.submit(functions.double, 2)
+        bad, huge = (
+            executor._core.submit({"priority": value}, functions.double, (2,), {}) for value in (object(), 10**5000)
+        )
+        also = executor.submit(functions.double, 3)
+    assert isinstance(bad.exception(30), TypeError)
+    assert isinstance(huge.exception(30), ValueError)
+    assert (good.result(30), also.result(30)) == (4, 6)
+    executor.shutdown()
+
+
+def test_an_operation_that_the_reply_does_not_name_fails_its_call(opsd: PrivateDaemon) -> None:
+    executor = ops.OpsExecutor()
+    engine = executor._engine
+    send = engine._send
+    engine._send = lambda parameters: dataclasses.replace(send(parameters), operations=None)  # type: ignore[method-assign]
+    assert isinstance(executor.submit(functions.double, 2).exception(30), ops.ProtocolError)
+    executor.shutdown()
+
+
+def test_the_end_of_the_thread_that_submits_breaks_the_executor(
+    opsd: PrivateDaemon, caplog: pytest.LogCaptureFixture
+) -> None:
+    def end(_: object) -> Any:
+        raise SystemExit(3)
+
+    executor = ops.OpsExecutor()
+    executor._engine._send = end  # type: ignore[method-assign, assignment]
+    assert isinstance(executor.submit(functions.double, 2).exception(30), ops.BrokenOpsExecutor)
+    executor.shutdown()
+    assert "the executor broke" in caplog.text
+
+
+def test_a_result_that_cannot_be_read_fails_only_its_call(opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    executor = ops.OpsExecutor()
+    read = executor._engine.spool.result
+
+    def fail(path: Path, index: int) -> Any:
+        monkeypatch.setattr(executor._engine.spool, "result", read)
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(executor._engine.spool, "result", fail)
+    with pytest.raises(OSError, match="Input/output error"):
+        executor.submit(functions.double, 2).result(30)
+    assert executor.submit(functions.double, 3).result(30) == 6
+    executor.shutdown()
 
 
 def test_a_large_map_is_submitted_in_parts(opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -371,6 +512,141 @@ def test_callbacks_can_submit(opsd: PrivateDaemon) -> None:
         executor.submit(functions.double, 1).add_done_callback(again)
         assert done.wait(60)
     assert results == [2, 4, 8]
+
+
+def test_a_callback_can_shut_down_its_executor(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    executor = ops.OpsExecutor()
+    last = executor.submit(functions.wait_for, str(gate), 1)
+    returned = record(last, executor.shutdown)
+    gate.touch()
+    assert last.result(30) == 1
+    returned.result(30)
+    assert has_ended(executor)
+
+
+def test_a_callback_of_a_cancelled_call_can_shut_down_its_executor(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    executor = ops.OpsExecutor(held=True)
+    waiting = executor.submit(functions.double, 1)
+    returned = record(waiting, executor.shutdown)
+    thread = threading.Thread(target=waiting.cancel, daemon=True)
+    thread.start()
+    returned.result(30)
+    assert waiting.cancelled()
+    assert has_ended(executor)
+
+
+@pytest.mark.parametrize("key", [None, "k"])
+def test_a_callback_of_a_refused_call_can_cancel_all_calls(opsd: PrivateDaemon, key: str | None) -> None:
+    executor = ops.OpsExecutor(key=key)
+    with submitted_together(executor):
+        bad = executor.options(queue="nowhere").submit(functions.double, 2)
+        others = [executor.options(held=True).submit(functions.double, number) for number in range(3)]
+        returned = record(bad, lambda: executor.shutdown(wait=False, cancel_futures=True))
+    returned.result(30)
+    assert isinstance(bad.exception(30), ops.InvalidOperation | ops.NotFound)
+    futures.wait(others, 30)
+    assert all(other.cancelled() for other in others)
+    assert has_ended(executor)
+
+
+@pytest.mark.parametrize("key", [None, "k"])
+def test_a_callback_of_a_refused_call_can_cancel_another_call(opsd: PrivateDaemon, key: str | None) -> None:
+    executor = ops.OpsExecutor(key=key)
+    with submitted_together(executor):
+        bad = executor.options(queue="nowhere").submit(functions.double, 2)
+        other = executor.options(held=True).submit(functions.double, 3)
+        returned = record(bad, other.cancel)
+    assert returned.result(30)
+    assert other.cancelled()
+    executor.shutdown()
+
+
+def test_a_callback_of_a_refused_call_can_submit_calls_that_wait_for_each_other(opsd: PrivateDaemon) -> None:
+    executor = ops.OpsExecutor()
+
+    def submit_two() -> ops.OpsFuture[int]:
+        first = executor.submit(functions.double, 3)
+        return executor.options(after=first).submit(functions.double, 4)
+
+    with submitted_together(executor):
+        returned = record(executor.options(queue="nowhere").submit(functions.double, 2), submit_two)
+    assert returned.result(30).result(30) == 8
+    executor.shutdown()
+
+
+def test_a_callback_can_submit_calls_that_wait_for_others_despite_max_workers(
+    opsd: PrivateDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise ops.PermissionDenied({"message": "only root"})
+
+    monkeypatch.setattr(ops.Client, "set_queue", refuse)
+    gate = tmp_path / "gate"
+    executor = ops.OpsExecutor(max_workers=1)
+    running = executor.submit(functions.wait_for, str(gate))
+    waiting = executor.submit(functions.double, 1)
+    returned = record(running, lambda: executor.submit(functions.double, 2).operation)
+    gate.touch()
+    assert returned.result(30) == 3
+    assert waiting.result(30) == 2
+    executor.shutdown()
+
+
+def test_a_callback_can_use_other_calls_that_were_refused_with_its_own(opsd: PrivateDaemon) -> None:
+    executor = ops.OpsExecutor()
+    with submitted_together(executor):
+        call = pickle.dumps((functions.double, (1,), {}))
+        first, second, third = executor._core._add({"queue": "nowhere"}, [call] * 3, "double")
+        cancelled = record(first, second.cancel)
+        asked = record(first, lambda: third.operation)
+    assert cancelled.result(30) is False
+    with pytest.raises(ops.OpsError, match="double was not submitted"):
+        asked.result(30)
+    errors = [future.exception(30) for future in (first, second, third)]
+    assert all(isinstance(error, ops.InvalidOperation | ops.NotFound) for error in errors)
+    executor.shutdown()
+
+
+def test_a_callback_can_cancel_other_calls_of_a_broken_executor(opsd: PrivateDaemon) -> None:
+    executor = ops.OpsExecutor()
+    with submitted_together(executor):
+        first, second = (executor.submit(functions.double, number) for number in (1, 2))
+        returned = record(first, second.cancel)
+        thread = threading.Thread(target=executor._engine.break_down, args=("a test",), daemon=True)
+        thread.start()
+        assert returned.result(30) is False
+        assert isinstance(second.exception(30), ops.BrokenOpsExecutor)
+    executor.shutdown()
+
+
+def test_a_callback_can_cancel_other_calls_that_a_shutdown_cancels(opsd: PrivateDaemon) -> None:
+    executor = ops.OpsExecutor()
+    with submitted_together(executor):
+        first, second = (executor.submit(functions.double, number) for number in (1, 2))
+        returned = record(first, second.cancel)
+        thread = threading.Thread(target=lambda: executor.shutdown(cancel_futures=True), daemon=True)
+        thread.start()
+        assert returned.result(30)
+        futures.wait([first, second], 30)
+        assert first.cancelled()
+        assert second.cancelled()
+    assert has_ended(executor)
+
+
+def test_a_callback_that_exits_does_not_stop_the_shutdown(
+    opsd: PrivateDaemon, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    executor = ops.OpsExecutor()
+    leaving, other = (executor.submit(functions.wait_for, str(path), 1) for path in (gate, tmp_path / "never"))
+    leaving.add_done_callback(lambda _: sys.exit(3))
+    gate.touch()
+    assert leaving.result(30) == 1
+    assert isinstance(other.exception(30), ops.BrokenOpsExecutor)
+    executor.shutdown(wait=False)
+    assert has_ended(executor)
+    assert "SystemExit" in caplog.text
 
 
 def test_threads_share_an_executor(opsd: PrivateDaemon) -> None:

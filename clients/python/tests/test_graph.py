@@ -59,6 +59,23 @@ def test_a_graph_has_the_format_of_a_graph_file() -> None:
     }
 
 
+def test_paths_can_be_values_of_keys() -> None:
+    graph = ops.Graph(directory=Path("/tmp"))
+    graph.add(["true"], stdin=Path("/dev/null"), environment={"X": Path("/x")}, output={"stdout": Path("/dev/null")})
+    assert graph.to_json() == {
+        "defaults": {"directory": "/tmp"},
+        "operations": [
+            {
+                "name": "op-1",
+                "stdin": "/dev/null",
+                "environment": {"X": "/x"},
+                "output": {"stdout": "/dev/null"},
+                "command": ["true"],
+            }
+        ],
+    }
+
+
 def test_mistakes_are_refused_where_they_are_made() -> None:
     graph = ops.Graph()
     with pytest.raises(TypeError, match="an operation has no key 'categoris'; did you mean 'categories'"):
@@ -76,6 +93,8 @@ def test_mistakes_are_refused_where_they_are_made() -> None:
         graph.group().add(["true"], name="a")
     with pytest.raises(TypeError, match="is not an operation, future, id or name"):
         graph.add(["true"], after=[object()])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="an operation: timeout is nan, which JSON cannot represent"):
+        graph.add(["true"], timeout=float("nan"))
 
 
 def test_a_submitted_graph_has_its_ids_and_can_be_awaited(opsd: PrivateDaemon, tmp_path: Path) -> None:
@@ -120,6 +139,22 @@ def test_waiting_ends_after_the_timeout(opsd: PrivateDaemon) -> None:
         with pytest.raises(ops.TimedOut) as late:
             submitted.wait(timeout)
         assert late.value.remaining == 1
+
+
+def test_a_wait_for_a_large_graph_that_has_finished_returns_all_ends(opsd: PrivateDaemon) -> None:
+    graph = ops.Graph("wide")
+    for number in range(600):
+        graph.add(["true"], name=f"n{number}", held=True)
+    submitted = graph.submit(opsd.client, key="wide")
+    opsd.client.cancel(submitted.selection)
+
+    async def wait_async() -> ops.WaitReply:
+        async with ops.aio.Client() as client:
+            return await (await graph.submit_async(client, key="wide")).wait(timeout=60)
+
+    for waited in (submitted.wait(timeout=60), asyncio.run(wait_async())):
+        assert {one.id for one in waited.ended} == set(submitted.ids.values())
+        assert (waited.remaining, waited.succeeded) == (0, False)
 
 
 def test_wait_and_watch_continue_after_a_crash_of_the_daemon(opsd: PrivateDaemon, tmp_path: Path) -> None:

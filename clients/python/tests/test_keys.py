@@ -113,7 +113,7 @@ def test_a_broken_executor_counts_ended_calls_once(opsd: PrivateDaemon, tmp_path
         waiting.result(60)
     for thread in engine._threads:
         thread.join(60)
-    assert engine._open == 0
+    assert not engine._open
     opsd.start()
     Path(gate).touch()
     assert [future.result(60) for future in ops.OpsExecutor.attach("k")] == [1, 2]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -11,6 +13,7 @@ from typing import Any, Literal, Protocol, TypedDict
 When = Literal["succeeded", "finished", "failed", "started"]
 Duration = str | float | timedelta
 Instant = str | float | timedelta | datetime
+PathText = str | os.PathLike[str]
 
 
 class HasOperation(Protocol):
@@ -61,10 +64,10 @@ class CommonKeys(TypedDict, total=False):
     held: bool
     retry: int | Mapping[str, Any]
     leftovers: Literal["kill", "wait", "leave"]
-    environment: Mapping[str, str]
-    directory: str
+    environment: Mapping[str, PathText]
+    directory: PathText
     umask: int | str
-    output: str | Mapping[str, str]
+    output: PathText | Mapping[str, PathText]
     limits: Mapping[str, Any]
     labels: Mapping[str, str]
     extra: Mapping[str, Any]
@@ -93,7 +96,7 @@ class CommandKeys(OperationKeys, total=False):
     """Keys of an operation that runs a command."""
 
     completion: Literal["exit", "notify"]
-    stdin: str
+    stdin: PathText
     key: str
 
 
@@ -161,7 +164,10 @@ CONVERSIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 
 
 def as_json(keys: Mapping[str, Any], allowed: Any, what: str) -> dict[str, Any]:
-    """Returns keys in the format of the daemon, and refuses unknown keys. `extra` is sent unchanged."""
+    """Returns keys in the format of the daemon. Refuses unknown keys, and values that JSON cannot represent.
+
+    `extra` contains keys of a newer daemon, under the names of the interface.
+    """
     known = allowed.__optional_keys__
     result: dict[str, Any] = {}
     for key, value in keys.items():
@@ -174,4 +180,56 @@ def as_json(keys: Mapping[str, Any], allowed: Any, what: str) -> dict[str, Any]:
         name, convert = CONVERSIONS.get(key, (key, None))
         result[name] = convert(value) if convert else value
     result.update(keys.get("extra") or {})
-    return result
+    return {name: represented(value, what, name) for name, value in result.items()}
+
+
+def represented(value: Any, what: str, where: str) -> Any:
+    """Returns a value with types that JSON has. Paths become text. `where` is the place of the value in its keys."""
+    if isinstance(value, os.PathLike):
+        value = os.fsdecode(value)
+    if value is None or isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value
+        remedy = "use a finite number, or leave the key out"
+        raise ValueError(f"{what}: {where} is {value}, which JSON cannot represent; {remedy}")
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            short = _short(value)
+            raise ValueError(
+                f"{what}: {where} is {short}, which JSON cannot represent: it is not valid UTF-8"
+            ) from None
+        return value
+    if isinstance(value, Mapping):
+        return {
+            _represented_name(name, what, where): represented(member, what, f"{where}[{name!r}]")
+            for name, member in value.items()
+        }
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
+        return [represented(member, what, f"{where}[{index}]") for index, member in enumerate(value)]
+    short = f"{_short(value)} of type {type(value).__name__}"
+    raise TypeError(f"{what}: {where} is {short}, which JSON cannot represent; {_remedy(value)}")
+
+
+def _represented_name(name: Any, what: str, where: str) -> Any:
+    if not isinstance(name, str | int | float | os.PathLike | None):
+        raise TypeError(f"{what}: {where} has the name {_short(name)}, which JSON cannot represent; use text")
+    return represented(name, what, f"a name in {where}")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 100 else text[:100] + "..."
+
+
+def _remedy(value: Any) -> str:
+    """Returns how to change a value so that JSON can represent it."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return "decode it"
+    for method, function in (("__index__", "int"), ("__float__", "float")):
+        if hasattr(type(value), method):
+            return f"convert it with {function}()"
+    return "use text, a number, a list or a mapping"

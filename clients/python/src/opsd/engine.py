@@ -1,4 +1,9 @@
-"""Engine of an executor. One thread submits calls, and another thread reads the events of their ends."""
+"""Engine of an executor: a thread that submits calls, one that reads the events of their ends, and one for callbacks.
+
+Callbacks of futures are functions of the user. They may submit calls, cancel calls and shut the executor down, and so
+they may wait for the first two threads. Those threads therefore resolve no futures: they decide how a future ends, and
+the third thread resolves it. A thread of the user resolves the futures that it cancels.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +22,7 @@ from typing import Any, TypeVar
 
 from . import _wire
 from ._spool import Calls, Result, Spool
-from ._wire import ConnectionFailed, OpsError
+from ._wire import ConnectionFailed, OpsError, ProtocolError
 from .client import PART, TEMPORARY, Client, Connection, Reconnection
 from .future import OpsFuture
 from .messages import Event, Lagged, Operation, Selection, SubmitReply, WatchReply
@@ -66,7 +71,10 @@ class Engine:
         self._by_id: dict[int, OpsFuture[Any]] = {}
         # Events of operations whose ids this process has not received yet.
         self._early: dict[int, list[Event]] = {}
-        self._open = 0
+        # Futures that are not resolved, in order of submission.
+        self._open: dict[OpsFuture[Any], None] = {}
+        # Functions that resolve the futures whose end is decided.
+        self._ends: dict[OpsFuture[Any], Callable[[], None]] = {}
         self._sending = 0
         self.is_shut_down = False
         self._is_over = False
@@ -84,42 +92,43 @@ class Engine:
 
     def add(self, unit: Unit, *, is_known: bool = False) -> None:
         """Queues calls for submission. Calls of an earlier process whose end is known are not submitted."""
+        known = self._known(unit) if is_known else {}
+        futures = unit.futures
         with self._changed:
             if self.is_shut_down:
                 raise RuntimeError("cannot schedule new futures after shutdown")
-            self._open += len(unit.futures)
-            if self.broken is not None:
-                return self._refuse(unit.futures)
-        if is_known:
-            self._settle_known(unit)
-        with self._changed:
+            for future in futures:
+                self._open[future] = None
+                if self.broken is not None:
+                    self._fail(future, BrokenOpsExecutor(self.broken))
+                elif future in known:
+                    self._decide(future, functools.partial(future._settle, known.pop(future)))
+            decided = [future for future in futures if future._is_decided]
+            unit.futures = [future for future in futures if not future._is_decided]
             if unit.futures:
                 self._units.append(unit)
                 self._start()
                 self._changed.notify_all()
-        return None
+        for future in decided:
+            self.resolve(future)
 
-    def _settle_known(self, unit: Unit) -> None:
+    def _known(self, unit: Unit) -> dict[OpsFuture[Any], Result]:
+        """Returns the results that an earlier process has stored, and gives futures the ids that it has stored."""
         for index, id in self.spool.ids(unit.calls).items():
             unit.futures[index]._id = id
-        for future in unit.futures:
-            result = self.spool.final(unit.calls.path, future._index)
-            if result is not None:
-                future._settle(result)
-                with self._changed:
-                    self._close_one()
-        unit.futures = [future for future in unit.futures if not future.done()]
+        results = ((future, self.spool.final(unit.calls.path, future._index)) for future in unit.futures)
+        return {future: result for future, result in results if result is not None}
 
     def withdraw(self, future: OpsFuture[Any]) -> bool:
         """Cancels a call and its future if the call has not begun. Returns whether it did."""
         with self._changed:
             unit = next((unit for unit in self._units if future in unit.futures), None)
-            is_here = unit is not None and self.spool.key is None
-            if unit is not None and is_here:
+            if unit is not None and self.spool.key is None:
                 unit.futures.remove(future)
-        if is_here:
-            self._end(future, ended("cancelled", None))
-            return True
+                self._drop(future)
+            is_decided = future._is_decided
+        if is_decided:
+            return self._is_cancelled(future)
         try:
             refs = [str(future.operation)]
             touched = any(
@@ -129,23 +138,51 @@ class Engine:
             return False  # the daemon did not cancel it, as far as is known here
         if touched:
             self._ended(future, future.operation, "cancelled", "")
-        return touched and future.cancelled()
+        return touched and self._is_cancelled(future)
+
+    def _is_cancelled(self, future: OpsFuture[Any]) -> bool:
+        """Resolves a future whose end is decided, and returns whether it is cancelled."""
+        self.resolve(future)
+        with self._changed:
+            # Another thread may be resolving the future.
+            self._changed.wait_for(lambda: self._is_over or future not in self._open)
+        return future.cancelled()
+
+    def resolve(self, future: OpsFuture[Any]) -> None:
+        """Resolves a future whose end is decided, unless another thread does. Its callbacks run in this thread."""
+        with self._changed:
+            end = self._ends.pop(future, None)
+        if end is None:
+            return
+        try:
+            end()
+        except BaseException as error:
+            future._fail(error)
+            if not isinstance(error, Exception):
+                raise  # a callback raised it
+
+    def remove(self, future: Any) -> None:
+        """Removes a future that is resolved from the unfinished ones."""
+        with self._changed:
+            self._open.pop(future, None)
+            self._changed.notify_all()
+            self._finish_if_done()
 
     def shut_down(self, *, wait: bool, cancel: bool) -> None:
         """Refuses further calls. The threads end when all accepted calls have ended."""
         with self._changed:
             self.is_shut_down = True
             self._changed.notify_all()
-        if cancel:
+        if cancel and not self._is_over:
             self.cancel("pending", "ready")
         with self._changed:
             self._finish_if_done()
             if not self._threads:
                 self._clean_up()
-        if wait:
+        # A callback runs in a thread of the executor, which cannot wait for itself.
+        if wait and threading.current_thread() not in self._threads:
             for thread in self._threads:
-                if thread is not threading.current_thread():
-                    thread.join()
+                thread.join()
 
     def cancel(self, *states: str) -> None:
         """Cancels calls that were not sent, and calls whose operations are in these states. Their futures end later."""
@@ -155,8 +192,10 @@ class Engine:
                 dropped = [future for unit in self._units for future in unit.futures]
                 self._units.clear()
                 self._changed.notify_all()
+                for future in dropped:
+                    self._drop(future)
         for future in dropped:
-            self._end(future, ended("cancelled", None))
+            self.resolve(future)
         self.wait_until_sent()
         try:
             for state in states:
@@ -175,24 +214,17 @@ class Engine:
         with self._changed:
             if self.broken is None:
                 self.broken = why
-            left = [*self._by_id.values(), *(future for unit in self._units for future in unit.futures)]
+            for future in self._open:
+                self._fail(future, BrokenOpsExecutor(self.broken))
             self._by_id.clear()
             self._units.clear()
             self._changed.notify_all()
-        self._refuse(left)
-
-    def _refuse(self, futures: list[OpsFuture[Any]]) -> None:
-        """Fails calls because the executor is broken."""
-        for future in futures:
-            future._fail(BrokenOpsExecutor(self.broken or "the executor is broken"))
-        with self._changed:
-            for _ in futures:
-                self._close_one()
 
     def forked(self) -> None:
         """Leaves all calls to the parent. Called in a forked child."""
         self._changed = threading.Condition()
         self._threads = []
+        self._ends.clear()
         self._is_over = True
         self.broken = "the executor belongs to the process that created it, not to its forked child"
         if self._watching is not None:
@@ -203,18 +235,30 @@ class Engine:
     def _start(self) -> None:
         if self._threads:
             return
-        for name, body in (("submit", self._run_submission), ("watch", self._run_watch)):
+        bodies = (("submit", self._run_submission), ("watch", self._run_watch), ("resolve", self._run_resolution))
+        for name, body in bodies:
             thread = threading.Thread(target=body, name=f"opsd-{name}", daemon=True)
             self._threads.append(thread)
             thread.start()
 
-    def _close_one(self) -> None:
-        self._open -= 1
+    def _decide(self, future: OpsFuture[Any], end: Callable[[], None]) -> None:
+        """Lets the thread for callbacks resolve a future with this function, unless its end is already decided."""
+        if future._is_decided:
+            return
+        future._is_decided = True
+        future._stored.set()
+        self._ends[future] = end
         self._changed.notify_all()
-        self._finish_if_done()
+
+    def _fail(self, future: OpsFuture[Any], error: Exception) -> None:
+        self._decide(future, functools.partial(future._fail, error))
+
+    def _drop(self, future: OpsFuture[Any]) -> None:
+        """Cancels a call that was not sent."""
+        self._decide(future, functools.partial(self._end, future, ended("cancelled", None)))
 
     def _finish_if_done(self) -> None:
-        if self.is_shut_down and self._open == 0 and not self._is_over:
+        if self.is_shut_down and not self._open and not self._is_over:
             self._is_over = True
             self._changed.notify_all()
             if self._watching is not None:
@@ -282,13 +326,13 @@ class Engine:
         by_name: dict[str, OpsFuture[Any]] = {}
         operations: list[dict[str, Any]] = []
         for unit in batch:
-            wanted = {future._index: future for future in unit.futures}
+            wanted = {future._index: future for future in unit.futures if not future._is_decided}
             for index, operation in enumerate(unit.calls.submission["operations"]):
                 if index in wanted:
                     by_name[operation["name"]] = wanted[index]
                 if index in wanted or key is not None:
                     operations.append(operation)
-        if not operations:
+        if not by_name:
             return
         parameters = {**batch[0].calls.submission, "operations": operations, "list": True}
         parameters["key"] = key or "opsd-python:" + secrets.token_hex(16)
@@ -296,16 +340,15 @@ class Engine:
             reply = self._patiently(lambda: self._send(parameters))
         except ConnectionFailed as error:
             self.break_down(f"opsd could not be reached for {self.patience:.0f} s: {error}")
-            self._refuse([future for unit in batch for future in unit.futures if not future.done()])
             return
-        except OpsError as error:
+        except Exception as error:  # noqa: BLE001 - an error reply, or a value that cannot be sent
             if len(batch) > 1:  # one of the units is invalid
                 for unit in batch:
                     self._submit([unit])
                 return
-            for future in batch[0].futures:
-                if not future.done():
-                    self._give_up(future, error)
+            with self._changed:
+                for future in batch[0].futures:
+                    self._fail(future, error)
             return
         self._register(reply, by_name)
         if key is not None:
@@ -336,34 +379,41 @@ class Engine:
                         raise
                     self._changed.wait_for(lambda: self.broken, delay)
 
-    def _give_up(self, future: OpsFuture[Any], error: Exception) -> None:
-        future._fail(error)
-        with self._changed:
-            self._close_one()
-
     def _register(self, reply: SubmitReply, by_name: dict[str, OpsFuture[Any]]) -> None:
         early: list[Event] = []
-        late: list[OpsFuture[Any]] = []
+        ids = {stored.name: stored.id for stored in reply.operations or []}
         with self._changed:
-            for stored in reply.operations or []:
-                future = by_name.get(stored.name or "")
-                if future is None:
+            for name, future in by_name.items():
+                id = ids.get(name)
+                if id is None:
+                    self._fail(future, ProtocolError(f"Submit: the reply does not name the operation {name}"))
                     continue
-                future._id = stored.id
-                if future.done():
-                    continue
-                if self.broken is not None:
-                    late.append(future)
-                    continue
-                self._by_id[stored.id] = future
-                early += self._early.pop(stored.id, [])
-        for future in by_name.values():
-            future._stored.set()
-        self._refuse(late)
+                future._id = id
+                future._stored.set()
+                if not future._is_decided:
+                    self._by_id[id] = future
+                    early += self._early.pop(id, [])
         for event in early:
             self._hear(event)
 
     # Ends
+
+    def _run_resolution(self) -> None:
+        def resolve_all() -> None:
+            while self._resolve_next():
+                pass  # keeps no reference to a future while it waits for the next one, because futures hold results
+
+        while not self._is_over:
+            self._guarded(resolve_all)
+
+    def _resolve_next(self) -> bool:
+        with self._changed:
+            self._changed.wait_for(lambda: self._ends or self._is_over)
+            future = next(iter(self._ends), None)
+        if future is None:
+            return False
+        self.resolve(future)
+        return True
 
     def _run_watch(self) -> None:
         self._guarded(self._watch)
@@ -445,8 +495,11 @@ class Engine:
 
     def _ended(self, future: OpsFuture[Any], id: int, outcome: str, cause: str | None) -> None:
         with self._changed:
-            if self._by_id.pop(id, None) is None:
-                return  # the end was already known
+            if self._by_id.pop(id, None) is not None:
+                self._decide(future, functools.partial(self._finish, future, id, outcome, cause))
+
+    def _finish(self, future: OpsFuture[Any], id: int, outcome: str, cause: str | None) -> None:
+        """Resolves the future of an operation that has ended."""
         result = self.spool.result(future._calls.path, future._index) if outcome in ("succeeded", "failed") else None
         if result is None or (outcome == "succeeded") != (result.kind == "result"):
             if outcome == "succeeded":
@@ -457,7 +510,7 @@ class Engine:
         if result.kind == "initializer":
             logging.getLogger("concurrent.futures").critical("Exception in initializer:\n%s", result.traceback)
             self.break_down("the initializer failed: " + result.traceback.strip().splitlines()[-1])
-            self._refuse([future])
+            future._fail(BrokenOpsExecutor(self.broken))
             self.cancel("pending", "ready")
             return
         self._end(future, result)
@@ -465,8 +518,6 @@ class Engine:
     def _end(self, future: OpsFuture[Any], result: Result) -> None:
         self._note(self.spool.finish, future._calls, future._index, result)
         future._settle(result)
-        with self._changed:
-            self._close_one()
 
     def _note(self, write: Callable[..., None], *arguments: Any) -> None:
         """Writes a file whose only purpose is to save a later call to the daemon. An error is logged and ignored."""

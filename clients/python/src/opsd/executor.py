@@ -68,7 +68,7 @@ class OpsExecutor(Executor):
             raise ValueError("a key must not be empty")
         if initializer is not None and not callable(initializer):
             raise TypeError("initializer must be a callable")
-        self._keys = as_json(keys, FunctionKeys, "an executor")
+        self._keys = _function_keys(keys)
         self._initializer = None if initializer is None else pickled((initializer, initargs), initializer)
         client = Client(socket)
         # A missing daemon is an error here. Later calls wait for a daemon that has stopped.
@@ -125,7 +125,7 @@ class OpsExecutor(Executor):
 
     def options(self, **keys: Unpack[FunctionKeys]) -> _Options:
         """Returns an executor that submits to this one with additional keys, such as `after=[future]`."""
-        return _Options(self, {**self._keys, **as_json(keys, FunctionKeys, "an executor")})
+        return _Options(self, {**self._keys, **_function_keys(keys)})
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> OpsFuture[T]:
         """Runs `fn(*args, **kwargs)` as an operation. All keyword arguments are passed to the function."""
@@ -301,6 +301,15 @@ def _results(futures: list[OpsFuture[Any]], end: float | None, *, is_chunked: bo
                 left.cancel()
 
     return iterate()
+
+
+def _function_keys(keys: FunctionKeys) -> dict[str, Any]:
+    """Returns the keys of calls in the format of the daemon."""
+    values = as_json(keys, FunctionKeys, "an executor")
+    name = values.get("name", "")
+    if not isinstance(name, str):
+        raise TypeError(f"an executor: name is {name!r}; a name is text")
+    return values
 
 
 def _queue_name(spool: str) -> str:

@@ -55,8 +55,13 @@ class OpsFuture(Future[T], Generic[T]):
         self._engine = engine
         self._calls = calls
         self._index = index
+        # Set once it is known whether the daemon has stored the operation.
         self._stored = threading.Event()
         self._id: int | None = None
+        # True once the engine knows how the future ends. The lock of the engine protects it.
+        self._is_decided = False
+        # The first callback, so that callbacks of the user can wait for the shutdown of the executor.
+        self.add_done_callback(engine.remove)
 
     @property
     def function(self) -> str:
@@ -68,7 +73,11 @@ class OpsFuture(Future[T], Generic[T]):
         """Id of the operation. Blocks until the daemon has stored it."""
         self._stored.wait()
         if self._id is None:
-            failure = self.exception() if not self.cancelled() else None
+            self._engine.resolve(self)
+            try:
+                failure = self.exception()
+            except CancelledError:
+                failure = None
             raise OpsError(f"{self.function} was not submitted: {failure or 'it was cancelled before'}")
         return self._id
 
@@ -81,10 +90,9 @@ class OpsFuture(Future[T], Generic[T]):
                 return False
         return self._engine.withdraw(self)
 
-    def _cancelled(self) -> None:
-        """Marks the future as cancelled, once it is certain that the function will not run."""
-        if super().cancel():
-            self.set_running_or_notify_cancel()
+    def _cancelled(self) -> bool:
+        """Marks the future as cancelled, once it is certain that the function will not run. Returns False if it did."""
+        return super().cancel() and not self.set_running_or_notify_cancel()
 
     def _started(self) -> None:
         with self._condition:
@@ -93,22 +101,14 @@ class OpsFuture(Future[T], Generic[T]):
 
     def _settle(self, result: Result) -> None:
         """Resolves the future with the result that the worker wrote, or with the outcome of the operation."""
-        try:
-            self._settle_once(result)
-        finally:
-            self._stored.set()
-
-    def _settle_once(self, result: Result) -> None:
         if self.done():
             return
         if result.kind == "ended":
             outcome, cause = pickle.loads(result.content)
-            if outcome == "cancelled" and not self.running():
-                self._cancelled()
-            elif outcome == "cancelled":
-                self._fail(OperationCancelled(self._id, outcome, cause))
-            else:
+            if outcome != "cancelled":
                 self._fail(OperationFailed(self._id, outcome, cause))
+            elif not self._cancelled():
+                self._fail(OperationCancelled(self._id, outcome, cause))
             return
         value: Any = None
         try:
@@ -132,4 +132,3 @@ class OpsFuture(Future[T], Generic[T]):
             return
         self._started()
         self.set_exception(error)
-        self._stored.set()

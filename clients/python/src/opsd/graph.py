@@ -189,13 +189,12 @@ class SubmittedGraph(_Submitted[Client]):
         limit = _Deadline(timeout)
         while True:
             ended: dict[int, Ended] = {}
+            last: WaitReply | None = None
             try:
-                for reply in self.client.wait_stream(self.selection, timeout=limit.remaining()):
+                for last in self.client.wait_stream(self.selection, timeout=limit.remaining()):
                     retry.succeeded()
-                    ended.update((one.id, one) for one in reply.ended)
-                    if reply.remaining == 0:
-                        return _complete(reply, ended)
-                raise ConnectionFailed("the daemon ended the wait")
+                    ended.update((one.id, one) for one in last.ended)
+                return _complete(last, ended)
             except TEMPORARY as error:
                 retry.failed(error)
 
@@ -217,13 +216,12 @@ class AsyncSubmittedGraph(_Submitted[aio.Client]):
         limit = _Deadline(timeout)
         while True:
             ended: dict[int, Ended] = {}
+            last: WaitReply | None = None
             try:
-                async for reply in self.client.wait_stream(self.selection, timeout=limit.remaining()):
+                async for last in self.client.wait_stream(self.selection, timeout=limit.remaining()):
                     retry.succeeded()
-                    ended.update((one.id, one) for one in reply.ended)
-                    if reply.remaining == 0:
-                        return _complete(reply, ended)
-                raise ConnectionFailed("the daemon ended the wait")
+                    ended.update((one.id, one) for one in last.ended)
+                return _complete(last, ended)
             except TEMPORARY as error:
                 await asyncio.sleep(retry.delay(error))
 
@@ -246,5 +244,8 @@ class _Deadline:
         return f"{max(1, round(left * 1000))}ms"
 
 
-def _complete(reply: WaitReply, ended: dict[int, Ended]) -> WaitReply:
-    return WaitReply(ended=[ended[id] for id in sorted(ended)], remaining=0, succeeded=reply.succeeded)
+def _complete(last: WaitReply | None, ended: dict[int, Ended]) -> WaitReply:
+    """Returns the ends of all replies as one reply. Replies before the last one may have a `remaining` of 0, too."""
+    if last is None or last.remaining > 0:
+        raise ConnectionFailed("the daemon ended the wait")
+    return WaitReply(ended=[ended[id] for id in sorted(ended)], remaining=0, succeeded=last.succeeded)
