@@ -85,32 +85,25 @@ extension Scheduler {
         }
     }
 
-    /// Lets the conditions of an operation be evaluated again when its turn comes. The first one that waits for a slot or a
-    /// category is evaluated at once: if it were evaluated only when there is room, those behind it would take the room.
+    /// Lets the conditions of an operation be evaluated again when its turn comes. Those of the first one that waits for a slot
+    /// or a category are evaluated at once: if they were evaluated only when there is room, later operations would take it.
     mutating func recheck(_ operation: OperationIndex) {
         _ = conditions.remove(operation)
         guard let lane = lane(of: operation) else { return }
-        let isFirstInCategory = isFirstInItsCategory(lane)
         makeCandidate(lane)
-        if isFirstInCategory {
-            evaluateAhead(operation, in: lane)
-        } else if lanes[lane].key.needsSlot, !capacity.hasFreeSlot, lanes.firstProcess()?.lane == lane,
-            obstacle(to: operation, in: lane) == nil
-        {
-            evaluateAhead(operation, in: lane)
-        }
-    }
-
-    /// Returns whether a lane waits for a category, and no other one before it.
-    private func isFirstInItsCategory(_ lane: LaneIndex) -> Bool {
-        guard case .parked(.category(let category)) = lanes[lane].status else { return false }
-        return categories[category].lanes.entries.first?.lane == lane
-    }
-
-    private mutating func evaluateAhead(_ operation: OperationIndex, in lane: LaneIndex) {
+        guard mayStart, isNext(operation, in: lane) else { return }
         // No earlier entry counts from now on.
         _ = lanes.choose(lane)
         _ = conditionsHold(evaluatingIfNeeded: operation, in: lane)
+    }
+
+    /// Returns whether a lane waits for nothing but a category or a slot, and no other lane gets it first.
+    private mutating func isNext(_ operation: OperationIndex, in lane: LaneIndex) -> Bool {
+        switch obstacle(to: operation, in: lane) {
+        case .category(let category): categories[category].lanes.entries.first?.lane == lane
+        case nil: lanes[lane].key.needsSlot && !capacity.hasFreeSlot && lanes.firstProcess()?.lane == lane
+        default: false
+        }
     }
 
     /// Stops the evaluation for an operation that leaves its lane, and forgets the last result.

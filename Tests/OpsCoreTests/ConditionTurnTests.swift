@@ -86,11 +86,15 @@ import Testing
         }
     }
 
-    @Test func `others take one slot at most from an operation whose conditions are true`() {
-        var world = World(workers: 1)
-        for _ in 0..<4 { world.add() }
+    /// One worker is busy, or one category.
+    @Test(arguments: [(1, []), (8, ["db"])] as [(Int32, [CategoryUse])])
+    func `others take its place at most once from an operation whose conditions are true`(
+        workers: Int32, categories: [CategoryUse]
+    ) {
+        var world = World(workers: workers)
+        for _ in 0..<4 { world.add(categories: categories) }
         world.turn()
-        let asked = world.add(priority: 4) { $0.conditions = [ConditionPolicy()] }
+        let asked = world.add(categories: categories, priority: 4) { $0.conditions = [ConditionPolicy()] }
         world.turn()
         world.after(world.exit(1))
         #expect(evaluated(world).map(\.id) == [asked] && world.executing == [2])
@@ -99,16 +103,22 @@ import Testing
         #expect(world.executing == [asked])
     }
 
-    @Test func `others take a category once at most from an operation whose conditions are true`() {
-        var world = World(workers: 8)
-        for _ in 0..<4 { world.add(categories: ["db"]) }
-        world.turn()
-        let asked = world.add(categories: ["db"], priority: 4) { $0.conditions = [ConditionPolicy()] }
-        world.turn()
-        world.after(world.exit(1))
-        #expect(evaluated(world).map(\.id) == [asked] && world.executing == [2])
-        passAMinute(&world)
-        world.after(world.exit(2))
-        #expect(world.executing == [asked])
+    @Test(arguments: [Level.daemon, .queue("default")])
+    func `conditions are not evaluated again during a suspension`(level: Level) {
+        for categories in [[], ["db"]] as [[CategoryUse]] {
+            var world = World(workers: 1)
+            for _ in 0..<4 { world.add(categories: categories) }
+            world.turn()
+            world.add(categories: categories, priority: 4) { $0.conditions = [ConditionPolicy()] }
+            world.turn()
+            world.after(world.exit(1))
+            let asked = evaluated(world)
+            #expect(asked.count == 1)
+            world.after(.conditionsAnswered(OperationID(asked[0].id), token: asked[0].token, .allTrue))
+            world.after(.suspend(level, freeze: false))
+            world.pass(seconds: 11)
+            world.after(.tick)
+            #expect(evaluated(world).isEmpty)
+        }
     }
 }
