@@ -84,13 +84,16 @@ final class Fixture {
         return Exchange(call, BufferShare(of: connected.budget), connection)
     }
 
-    /// Makes turns until `isDone`, at most this many; each one waits for an event for at most 20 ms.
+    /// Turns after which a test fails. Each one waits for at most 20 ms, for work of other threads that many other tests delay.
+    static let mostTurns = 15_000
+
+    /// Makes turns until `isDone`.
     func turn(until isDone: () throws -> Bool) throws {
-        for _ in 0..<500 {
+        for _ in 0..<Fixture.mostTurns {
             if try isDone() { return }
             try loop.turn(timeout: 20_000)
         }
-        Issue.record("the daemon did not do it within 500 turns")
+        Issue.record("the daemon did not do it within \(Fixture.mostTurns) turns")
     }
 }
 

@@ -46,7 +46,7 @@ import Testing
         /// loop.
         func listen(untilEnd id: Int64) throws {
             try runner.listen()
-            for _ in 0..<500 {
+            for _ in 0..<Fixture.mostTurns {
                 if try operation(id).outcome != nil { return }
                 try runner.listen()
             }

@@ -26,7 +26,7 @@ import Testing
         let runner = StandInRunner(fixture)
         try runner.greet()
         _ = try client.call(ResumeRequest.with { $0.selection = .with { $0.refs = ["\(last.rawValue)"] } })
-        for _ in 0..<500 where runner.launches.isEmpty { try runner.listen() }
+        for _ in 0..<Fixture.mostTurns where runner.launches.isEmpty { try runner.listen() }
         #expect(runner.launches.map(\.attempt.operation) == [last])
     }
 
