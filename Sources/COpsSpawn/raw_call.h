@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Code that a sanitizer instruments reads its shadow memory all the time. */
+/* A program that a sanitizer instruments needs its shadow memory. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -22,7 +22,7 @@
 #if (defined(__x86_64__) || defined(__aarch64__)) && !defined(SANITIZED)
 #define RAW_CALLS 1
 #else
-/* Through the C library or with a sanitizer, which a process has to have as a whole then. */
+/* A new process needs the whole memory of this one: calls go through the C library, or a sanitizer checks them. */
 #define RAW_CALLS 0
 #endif
 

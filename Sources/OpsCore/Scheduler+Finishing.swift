@@ -237,12 +237,16 @@ extension Scheduler {
             else {
                 continue
             }
-            let outcome = finish.outcome == .notNeeded ? Outcome.notNeeded : .cancelled
-            let wanted = Cause.dependency(root: table[operation].operationID, finish.outcome)
-            decideTree(
-                on, Resolution(outcome: outcome, cause: finish.outcome == .cancelled ? finish.cause ?? wanted : wanted),
-                below: Resolution(
-                    outcome: outcome, cause: outcome == .cancelled ? .groupCancelled(table[on].operationID) : wanted))
+            let because = Cause.dependency(root: table[operation].operationID, finish.outcome)
+            if finish.outcome == .notNeeded {
+                let end = Resolution(outcome: .notNeeded, cause: because)
+                decideTree(on, end, below: end)
+            } else {
+                let cause = finish.outcome == .cancelled ? finish.cause : nil
+                decideTree(
+                    on, Resolution(outcome: .cancelled, cause: cause ?? because),
+                    below: Resolution(outcome: .cancelled, cause: .groupCancelled(table[on].operationID)))
+            }
         }
     }
 

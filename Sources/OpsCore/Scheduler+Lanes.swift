@@ -25,7 +25,7 @@ extension Scheduler {
             if place == parked.count {
                 categories[category].parked.append(Category.Parking(mode: need.mode, units: need.units))
             }
-            lanes.add(entry, to: &registry.categories[category].parked[place].heap[needsSlot: needsSlot])
+            lanes.add(entry, to: &registry.categories[category].parked[place].lanes[needsSlot: needsSlot])
         case .executor(let executor):
             lanes.add(entry, to: &executors[executor].parked)
             executors[executor].parkedCount += 1
@@ -126,7 +126,7 @@ extension Scheduler {
             let (mode, units) = (categories[category].parked[i].mode, categories[category].parked[i].units)
             guard categories[category].room.fits(mode, units),
                 let key = lanes.firstKey(
-                    of: &registry.categories[category].parked[i].heap[needsSlot: needsSlot], at: resource),
+                    of: &registry.categories[category].parked[i].lanes[needsSlot: needsSlot], at: resource),
                 key < bestKey
             else { continue }
             // All that come after a reserved position would only be parked here again.
@@ -136,6 +136,6 @@ extension Scheduler {
         }
         guard let best else { return nil }
         return lanes.popBest(
-            from: &registry.categories[category].parked[best].heap[needsSlot: needsSlot], at: resource)
+            from: &registry.categories[category].parked[best].lanes[needsSlot: needsSlot], at: resource)
     }
 }

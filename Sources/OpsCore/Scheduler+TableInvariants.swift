@@ -92,7 +92,7 @@ extension Scheduler {
             guard let need = lanes[lane].needs.first(where: { $0.category == category }) else { return [] }
             return categories[category].parked
                 .filter { $0.mode == need.mode && $0.units == need.units }
-                .flatMap { $0.heap[needsSlot: needsSlot].entries }
+                .flatMap { $0.lanes[needsSlot: needsSlot].entries }
         case .executor(let executor): return executors[executor].parked.entries
         case .rate(let category):
             return categories[category].parkedAtRate[needsSlot: needsSlot].entries

@@ -37,7 +37,8 @@ public struct Observers: OptionSet, Hashable, Sendable, Codable {
 public struct ConditionPolicy: Hashable, Sendable, Codable {
     public enum Otherwise: String, Sendable, CaseIterable, Codable { case fail, skip, wait, succeed }
     public var otherwise: Otherwise
-    /// Time for which a true answer remains valid, and after which a false one with `wait` is evaluated again.
+    /// Time for which a true answer remains valid (at least `Limits.evaluationPause`), and after which a false one with
+    /// `wait` is evaluated again.
     public var every: TimeSpan
     public init(otherwise: Otherwise = .fail, every: TimeSpan = .seconds(10)) {
         self.otherwise = otherwise

@@ -23,7 +23,7 @@ public final class Store {
     let log: LogSize
     /// True while another connection moves the log into the database (`moveLog`), so that this one does not.
     public var isLogBeingMoved = false
-    /// True if operations were pruned, and unused texts were not searched for since.
+    /// True if operations were pruned, and no search for unused texts has begun since.
     var mayHaveUnusedTexts = false
     /// True if rows were pruned, and their pages were not returned to the file system since.
     var mayHaveFreePages = false

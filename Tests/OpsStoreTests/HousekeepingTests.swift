@@ -6,17 +6,6 @@ import TestSupport
 import Testing
 
 @Suite struct HousekeepingTests {
-    private func one(_ command: String, environment: String = "{}") -> SubmissionTexts {
-        var submission = Submission()
-        submission.operations = [Draft()]
-        return SubmissionTexts(submission, environments: [environment], particulars: [.init(command: command)])
-    }
-
-    private func finish(_ world: World, _ id: OperationID) {
-        world.start(id)
-        world.end(id)
-    }
-
     private func run(_ pruning: Pruning, limit: Int = 1) throws -> [AttemptID] {
         var gone: [AttemptID] = []
         // Limited, because every step must remove at least one row.

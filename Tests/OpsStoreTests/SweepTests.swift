@@ -7,17 +7,6 @@ import Testing
 @Suite struct SweepTests {
     private static let environment = #"{"A":"1"}"#
 
-    private func one(_ command: String, environment: String = "{}") -> SubmissionTexts {
-        var submission = Submission()
-        submission.operations = [Draft()]
-        return SubmissionTexts(submission, environments: [environment], particulars: [.init(command: command)])
-    }
-
-    private func finish(_ world: World, _ id: OperationID) {
-        world.start(id)
-        world.end(id)
-    }
-
     /// Makes the remaining steps of a pruning.
     private func complete(_ pruning: Pruning, limit: Int = 1000) throws {
         for _ in 0..<1000 where !pruning.isComplete { _ = try pruning.step(limit: limit) }

@@ -94,3 +94,16 @@ final class World: TurnBuilder {
         opened = try Store.open(directory: directory.path, boot: boot)
     }
 }
+
+/// Returns the submission of one command.
+func one(_ command: String, environment: String = "{}") -> SubmissionTexts {
+    var submission = Submission()
+    submission.operations = [Draft()]
+    return SubmissionTexts(submission, environments: [environment], particulars: [.init(command: command)])
+}
+
+/// Lets an operation start and succeed.
+func finish(_ world: World, _ id: OperationID) {
+    world.start(id)
+    world.end(id)
+}

@@ -41,7 +41,7 @@ struct Category: Codable {
     struct Parking: Codable {
         var mode: CategoryUse.Mode
         var units: Int32
-        var heap = ParkedLanes()
+        var lanes = ParkedLanes()
     }
 
     init(name: String, capacity: Int32) {

@@ -208,8 +208,8 @@ extension KeyEntry {
                                 + "the condition cannot be evaluated, the operation fails."),
                         .init(
                             "every", .duration(canBeZero: false), default: "`\"10s\"`",
-                            "How long a true result remains valid; with `wait`, also the time after which a "
-                                + "false condition is evaluated again, after a second at the earliest."
+                            "How long a true result remains valid, a second at least; with `wait`, also the time "
+                                + "after which a false condition is evaluated again, after a second at the earliest."
                         ),
                         timeLimitOfTest,
                         .init(

@@ -4,7 +4,8 @@ internal import OpsSystemd
 
 /// Connection to opsd. Both directions are bounded.
 final class DaemonConnection {
-    /// Most bytes of unread reports. A daemon that reads less loses the connection, and gets an inventory with the next.
+    /// Most bytes of unread reports, beyond those of the inventory. A daemon that reads less loses the connection, and gets
+    /// an inventory with the next.
     private static let outgoingLimit = 64 << 20
     private static let readSize = 65_536
 
@@ -16,9 +17,10 @@ final class DaemonConnection {
     private(set) var isUrgent = false
     /// True if opsd has sent a version that this program understands.
     var isGreeted = false {
-        // An inventory is as large as what it describes; the next one would be no smaller.
+        // The inventory that was just sent does not count: that of a new connection would be as large.
         didSet { limit = outgoing.count + DaemonConnection.outgoingLimit }
     }
+    /// Most bytes of unread reports on this connection.
     private var limit = DaemonConnection.outgoingLimit
     /// Protocol version of opsd.
     var version: UInt16 = 0

@@ -72,7 +72,8 @@ extension Runner {
         if exit.status == .signal(Signals.kill) { withdrawGroup(of: record) }
         if removeTreeIfEmpty(of: record) { return finish(record, exit, isNews: true) }
         if record.leftovers == .leave {
-            thaw(record)
+            // Nothing thaws the processes that are left after the attempt is gone.
+            setFrozen(record.attempt, false)
             if case .group(let group) = record.tree { watchLeftovers(in: group) }
             retireNotifySocket(of: record)
             return finish(record, exit, isNews: true, hasLeftovers: true)

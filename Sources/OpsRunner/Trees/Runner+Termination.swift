@@ -84,9 +84,6 @@ extension Runner {
         return signalled
     }
 
-    /// Lets the processes of a frozen tree go on.
-    func thaw(_ record: AttemptRecord) { if record.isFrozen { setFrozen(record.attempt, false) } }
-
     func setFrozen(_ attempt: AttemptID, _ frozen: Bool) {
         // A tree that is being terminated must be able to end.
         guard let record = table[attempt], record.isAlive, record.isFrozen != frozen, record.killAt == nil else {
