@@ -236,6 +236,7 @@ extension Scheduler {
         invalidateClaim(on: category)
         resizeScopes(of: category)
         wake(.category(category))
+        reservations.requestReview()
         return .done(1)
     }
 

@@ -70,7 +70,12 @@ extension Scheduler {
         lanes[lane].needs.contains { !categories[$0.category].room.fits($0.mode, $0.units) }
     }
 
-    /// Returns whether nothing but categories keeps the members of a lane from starting. A group that yields
+    /// Returns whether a lane needs more of a category than there is, even when nothing is held.
+    private func exceedsCapacity(_ lane: LaneIndex) -> Bool {
+        lanes[lane].needs.contains { !categories[$0.category].room.canFit($0.mode, $0.units) }
+    }
+
+    /// Returns whether nothing but the holders of categories keeps the members of a lane from starting. A group that yields
     /// keeps nothing from them.
     private func waitsForCategoriesAlone(_ lane: LaneIndex) -> Bool {
         let key = lanes[lane].key
@@ -78,6 +83,7 @@ extension Scheduler {
         if let executor = key.executor, !executors[executor].hasRoom { return false }
         if status == .evaluating || status.isBlocked
             || !queues[key.queue].hasRoom(forGroup: key.isGroup) || exhaustedRate(of: lanes[lane].needs) != nil
+            || exceedsCapacity(lane)
         {
             return false
         }

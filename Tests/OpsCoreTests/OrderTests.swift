@@ -86,4 +86,47 @@ import Testing
         #expect(world.executing == [wide])
         #expect(world.drain() == [late])
     }
+
+    /// Without the closed category an operation waits for nothing that could be kept for it.
+    @Test(arguments: [0, 1] as [Int32])
+    func `an operation that needs more than a category has is overtaken without end`(capacity: Int32) {
+        var world = World(workers: 4)
+        world.handle(.setCategory("small", capacity: 2))
+        let wide = world.add(categories: ["c", CategoryUse(name: "small", units: 2)], priority: 4)
+        world.handle(.setCategory("small", capacity: capacity))
+        world.turn()
+        for _ in 0...Limits.overtakes {
+            let id = world.add(categories: ["c"])
+            world.turn()
+            #expect(world.executing == [id])
+            world.after(world.exit(id))
+        }
+        world.after(.setCategory("small", capacity: 2))
+        #expect(world.executing == [wide])
+    }
+
+    @Test func `a reservation blocks nothing while a category is smaller than its operation needs`() {
+        var world = World(workers: 4)
+        world.handle(.setCategory("small", capacity: 2))
+        world.add(categories: ["small"])
+        world.turn()
+        let wide = world.add(categories: ["c", CategoryUse(name: "small", units: 2)])
+        for _ in 0..<Limits.overtakes {
+            let id = world.add(categories: ["c"])
+            world.turn()
+            world.after(world.exit(id))
+        }
+        let next = world.add(categories: ["c"])
+        world.turn()
+        #expect(world.executing == [1])
+        world.after(.setCategory("small", capacity: 1))
+        #expect(world.executing == [1, next])
+        world.after(.setCategory("small", capacity: 2))
+        world.after(world.exit(next))
+        world.add(categories: ["c"])
+        world.turn()
+        #expect(world.executing == [1], "the position is reserved again")
+        world.after(world.exit(1))
+        #expect(world.executing == [wide])
+    }
 }

@@ -24,6 +24,12 @@ struct CategoryRoom: Equatable, Codable {
         }
     }
 
+    /// Returns whether a need has room when nothing is held.
+    func canFit(_ mode: CategoryUse.Mode, _ units: Int32) -> Bool {
+        if isSharedScope { return mode == .shared }
+        return mode == .units ? units <= capacity : capacity > 0
+    }
+
     /// Returns whether two needs have room together, beside the present holders.
     func fit(_ a: Need, beside b: Need) -> Bool { share(freeUnits, a, b) }
 
