@@ -11,8 +11,7 @@ static inline struct MHD_Daemon *opsd_http_start(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, access, context,
         MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, connections,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory, MHD_OPTION_CONNECTION_TIMEOUT, idle,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, completed, context,
-        MHD_OPTION_NOTIFY_CONNECTION, notify, context, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_COMPLETED, completed, context, MHD_OPTION_NOTIFY_CONNECTION, notify, context, MHD_OPTION_END);
 }
 
 /* The set of descriptors to poll; -1: there is none. */

@@ -36,7 +36,8 @@ enum Listener {
         try unsafe withUnsafeMutablePointer(to: &address) { (address) throws(SystemError) in
             try unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { (address) throws(SystemError) in
                 try retrying("bind 127.0.0.1:\(port)") { unsafe Glibc.bind(number, address, length) }
-                try retrying("listen") { Glibc.listen(number, 128) }
+                // The kernel drops connections while the queue is full, and clients repeat them only after a second.
+                try retrying("listen") { Glibc.listen(number, SOMAXCONN) }
                 try retrying("getsockname") { unsafe getsockname(number, address, &length) }
             }
         }

@@ -102,14 +102,17 @@ public final class WebServer {
 
     private func admit(_ head: RequestHead) -> HTTPServer.Admission {
         switch gate.judge(head, credentials) {
-        case .refused(let status, let message): return .refused(.problem(status, message))
+        case .refused(let status, let message):
+            var refusal = HTTPResponse.problem(status, message)
+            if status == 405 { refusal.headers = [("Allow", Gate.methods.joined(separator: ", "))] }
+            return .refused(refusal)
         case .admitted: return .admitted(bodyLimit: Self.callBytes)
         case .stranger:
             if head.method == "POST" {
-                return head.path == "/session" ? .admitted(bodyLimit: Self.exchangeBytes) : .refused(Self.noSession)
+                return head.path == "/session" ? .stranger(bodyLimit: Self.exchangeBytes) : .refused(Self.noSession)
             }
             let name = String(head.path.dropFirst())
-            if name != "enter.html", PageFiles.ofStrangers.contains(name) { return .admitted(bodyLimit: 0) }
+            if name != "enter.html", PageFiles.ofStrangers.contains(name) { return .stranger(bodyLimit: 0) }
             return .refused(Self.isView(head.path) ? entry(head) : Self.noSession)
         }
     }
@@ -157,7 +160,7 @@ public final class WebServer {
                 case .string(let token) = members[0].value
             else { return .problem(400, "a request for a session is {\"token\": ...}") }
             guard let value = try credentials.exchange(token) else {
-                return .problem(403, "this link was used before; opsctl web has printed a new one")
+                return .problem(403, "this link was used before or is unknown; opsctl web has printed a new one")
             }
             launch?.remove()
             launch = nil

@@ -93,10 +93,14 @@ import Testing
         #expect(isRefused(judge(cookie.merging(frame) { $1 })))
     }
 
-    @Test func `a link of another site opens the page of a stranger`() {
-        let link = ["sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"]
+    @Test(arguments: ["cross-site", "same-site"])
+    func `a link of another site opens the page of a stranger`(site: String) {
+        let link = ["sec-fetch-site": site, "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"]
         #expect(judge(cookie.merging(link) { $1 }) == .stranger)
         #expect(isRefused(judge("POST", cookie.merging(link) { $1 })))
+    }
+
+    @Test func `a request of the page itself or of its user is admitted`() {
         #expect(judge(cookie.merging(["sec-fetch-site": "same-origin"]) { $1 }) == .admitted)
         #expect(judge(cookie.merging(["sec-fetch-site": "none"]) { $1 }) == .admitted)
     }

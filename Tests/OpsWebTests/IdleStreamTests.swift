@@ -117,6 +117,16 @@ private func hangUp(_ socket: consuming Descriptor) {}
         #expect(web.process.isRunning)
     }
 
+    @Test func `a request without a session causes no call to the daemon`() throws {
+        let daemon = try ScriptedDaemon()
+        let web = try RunningWeb(environment: ["OPS_SOCKET": daemon.path])
+        for path in ["/metrics", "/events"] { #expect(try web.ask(path).status == 401) }
+        let page = try open(web, "POST /call", body: #"{"method":"List"}"#)
+        hangUp(try daemon.accept("List"))
+        let answer = try readText(from: page) { $0.contains("502") }
+        #expect(answer.contains("502"))
+    }
+
     @Test func `a quiet log is released after its page has closed`() throws {
         let daemon = try ScriptedDaemon()
         let web = try RunningWeb(environment: ["OPS_SOCKET": daemon.path])

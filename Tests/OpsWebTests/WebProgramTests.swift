@@ -166,13 +166,26 @@ import Testing
         #expect(headers.status == 431 || headers.status == 0)
         let body = "{\"method\":\"Show\",\"parameters\":{\"ref\":\"\(long)\"}}"
         #expect(try web.ask("/call", web.authorized, body: body).status == 413)
-        // A body without a length ends the connection when it becomes too long.
+        // The length of a body in chunks is known only at its end.
         let chunk = String(body.utf8.count, radix: 16) + "\r\n\(body)\r\n0\r\n\r\n"
         let chunked = try web.send(
             "POST /call HTTP/1.1\r\nHost: 127.0.0.1:\(web.port)\r\nAuthorization: Bearer \(web.bearer)\r\n"
-                + "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n\(chunk)")
-        #expect(!chunked.text.contains("200 OK"))
+                + "Content-Type: application/json\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n\(chunk)")
+        #expect(chunked.status == 413)
         #expect(try web.ask("/about", web.authorized).status == 200)
+    }
+
+    @Test func `a request that is not correct HTTP is refused with the status for it`() throws {
+        let web = try RunningWeb()
+        let host = "Host: 127.0.0.1:\(web.port)\r\n"
+        let end = "Connection: close\r\n\r\n"
+        let put = try web.send("PUT / HTTP/1.1\r\n\(host)\(end)")
+        #expect(put.status == 405 && put.has("Allow: GET, HEAD, POST"))
+        let nameless = try web.send("GET / HTTP/1.1\r\n\(end)")
+        #expect(nameless.status == 400 && !nameless.body.contains("HTTP/1.1"))
+        let type = "Authorization: Bearer \(web.bearer)\r\nContent-Type: application/json\r\n"
+        let length = "Content-Length: 2\r\n"
+        #expect(try web.send("POST /call HTTP/1.1\r\n\(host)\(type)\(length)\(length)\(end){}").status == 400)
     }
 
     @Test func `a client that sends nothing or little is hung up on and keeps nobody waiting`() throws {
@@ -183,6 +196,22 @@ import Testing
         for _ in 0..<100 { #expect(try web.ask("/about", web.authorized).status == 200) }
         #expect(try RunningWeb.answer(from: silent).status == 0)
         #expect(try RunningWeb.answer(from: slow).text.count < 400)
+    }
+
+    @Test func `a connection without a session ends with its answer`() throws {
+        let web = try RunningWeb()
+        let answer = try web.ask("/enter.css", ["Connection": nil])
+        #expect(answer.status == 200 && answer.has("Connection: close"))
+    }
+
+    @Test func `the oldest connection without a session makes room for a new one`() throws {
+        let web = try RunningWeb()
+        let oldest = try web.connect()
+        let others = try (0..<HTTPServer.strangerLimit).map { _ in try web.connect().release() }
+        defer { for socket in others { close(socket) } }
+        #expect(try web.ask("/about", web.authorized).status == 200)
+        let isClosed = try oldest.waitUntil(.readable, milliseconds: 0)
+        #expect(isClosed)
     }
 
     @Test func `a Unix socket belongs to its user alone and is removed at the end`() throws {

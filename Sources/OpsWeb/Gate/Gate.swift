@@ -16,6 +16,7 @@ struct Gate {
 
     let address: Address
 
+    static let methods = ["GET", "HEAD", "POST"]
     static let hosts = ["127.0.0.1", "localhost", "[::1]"]
 
     var cookieName: String {
@@ -27,8 +28,11 @@ struct Gate {
     }
 
     func judge(_ head: RequestHead, _ credentials: Credentials) -> Verdict {
+        guard let host = head["host"], !host.isEmpty else {
+            return .refused(status: 400, message: "a request must have one Host header")
+        }
         // A foreign name that leads here by DNS is refused, which prevents DNS rebinding.
-        guard let host = head["host"], isOwn(host) else {
+        guard isOwn(host) else {
             return .refused(status: 403, message: "this is not the host that opsd-web listens at")
         }
         if let origin = head["origin"], origin != "http://" + host {
@@ -36,17 +40,17 @@ struct Gate {
         }
         var isNavigation = false
         if let site = head["sec-fetch-site"], site != "same-origin", site != "none" {
-            // A link on another site, or the private file of --open, may lead here; it opens only the page for browsers
-            // without a session.
+            // A link on another site, on another port of this host ("same-site"), or in the private file of --open may
+            // lead here; it opens only the page for browsers without a session.
             isNavigation =
-                site == "cross-site" && head.method == "GET" && head["sec-fetch-mode"] == "navigate"
-                && head["sec-fetch-dest"] == "document"
+                ["cross-site", "same-site"].contains(site) && head.method == "GET"
+                && head["sec-fetch-mode"] == "navigate" && head["sec-fetch-dest"] == "document"
             guard isNavigation else {
                 return .refused(status: 403, message: "requests of another site are refused")
             }
         }
-        guard ["GET", "HEAD", "POST"].contains(head.method) else {
-            return .refused(status: 405, message: "only GET and POST are understood")
+        guard Self.methods.contains(head.method) else {
+            return .refused(status: 405, message: "only GET, HEAD and POST are understood")
         }
         if head.method == "POST", !Self.isJSON(head["content-type"]) {
             return .refused(status: 415, message: "a request must be JSON: set Content-Type to application/json")

@@ -5,7 +5,9 @@ internal import CMicrohttpd
     let head: RequestHead
     private(set) var body: [UInt8] = []
     /// Maximum size of the body in bytes.
-    let bodyLimit: Int
+    private var bodyLimit = 0
+    /// True if the connection ends with the response.
+    private(set) var endsConnection = false
     /// Called when the response has been sent or the client has disconnected.
     var ended: () -> Void = {}
     private var response: HTTPResponse?
@@ -17,10 +19,9 @@ internal import CMicrohttpd
     private var isQueued = false
     private var isOver = false
 
-    init(_ head: RequestHead, bodyLimit: Int, connection: OpaquePointer, resumed: @escaping () -> Void) {
+    init(_ head: RequestHead, connection: OpaquePointer, resumed: @escaping () -> Void) {
         self.resumed = resumed
         self.head = head
-        self.bodyLimit = bodyLimit
         unsafe self.connection = unsafe connection
     }
 
@@ -33,17 +34,41 @@ internal import CMicrohttpd
 
     // MARK: For the server
 
-    /// Adds a piece of the body; returns false if the body is too long.
-    func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard body.count + bytes.count <= bodyLimit else { return false }
-        unsafe body.append(contentsOf: bytes)
-        return true
+    var isAnswered: Bool { response != nil }
+
+    /// Answers without reading the body. The connection ends with the response.
+    func refuse(_ response: HTTPResponse) {
+        endsConnection = true
+        respond(response)
     }
 
-    /// Handles the request once, and queues the response as soon as there is one.
+    /// Permits a body of at most `limit` bytes, and refuses a request that announces another one.
+    func expectBody(upTo limit: Int, endsConnection: Bool) {
+        bodyLimit = limit
+        self.endsConnection = endsConnection
+        guard let text = head["content-length"] else { return }
+        guard let length = UInt64(text) else {
+            return refuse(.problem(400, "a request must not have more than one Content-Length"))
+        }
+        if length > limit { refuse(tooLong) }
+    }
+
+    /// Adds a piece of the body. libmicrohttpd takes no response in the middle of a body, so a body that becomes too
+    /// long is dropped piece by piece, and answered at its end.
+    func receive(_ bytes: UnsafeRawBufferPointer) {
+        guard response == nil, body.count + bytes.count <= bodyLimit else {
+            body = []
+            return respond(tooLong)
+        }
+        unsafe body.append(contentsOf: bytes)
+    }
+
+    private var tooLong: HTTPResponse { .problem(413, "the request is longer than \(bodyLimit) bytes") }
+
+    /// Handles a request that has no response yet, once, and queues the response as soon as there is one.
     func proceed(_ handle: (HTTPExchange) -> Void) -> MHD_Result {
         guard !isQueued else { return HTTPServer.done }
-        if !isHandled {
+        if response == nil, !isHandled {
             isHandled = true
             handle(self)
         }
@@ -87,7 +112,8 @@ internal import CMicrohttpd
         }
         guard let made = unsafe made else { return HTTPServer.failed }
         defer { unsafe MHD_destroy_response(made) }
-        let headers = HTTPResponse.protection + response.headers + [("Content-Type", response.type)]
+        var headers = HTTPResponse.protection + response.headers + [("Content-Type", response.type)]
+        if endsConnection { headers.append(("Connection", "close")) }
         for header in headers { unsafe MHD_add_response_header(made, header.name, header.value) }
         return unsafe MHD_queue_response(connection, response.status, made)
     }

@@ -9,7 +9,8 @@ struct RequestHead: Sendable {
 
     /// Returns the value of a header; nil if it is missing.
     ///
-    /// For a header that occurs twice it returns an empty text, which no check accepts, since readers may disagree about its value.
+    /// For a header that occurs twice it returns an empty text, which no check accepts, since readers may disagree
+    /// about its value.
     subscript(_ name: String) -> String? {
         var found: String?
         for header in headers where header.name == name {

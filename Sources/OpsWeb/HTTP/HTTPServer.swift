@@ -8,7 +8,20 @@ internal import OpsSystemd
     /// Decision about a request whose head has arrived.
     enum Admission {
         case refused(HTTPResponse)
+        /// A request without credentials. Its connection ends with the response.
+        case stranger(bodyLimit: Int)
         case admitted(bodyLimit: Int)
+    }
+
+    /// Socket of a connection that is closed at its deadline.
+    private struct Wait {
+        let socket: Int32
+        let deadline: MonotonicInstant
+
+        init(_ connection: OpaquePointer, for time: TimeSpan) {
+            socket = unsafe opsd_http_socket(connection)
+            deadline = Clock.read().monotonic + time
+        }
     }
 
     private var daemon: OpaquePointer?
@@ -17,17 +30,23 @@ internal import OpsSystemd
     private var source: ReadinessSource?
     private var timer: TimerSource<MonotonicInstant>?
     private var sweeper: TimerSource<MonotonicInstant>?
-    /// Connections whose request has not arrived, by address: their sockets and deadlines.
-    private var waiting: [UInt: (socket: Int32, deadline: MonotonicInstant)] = [:]
+    /// Connections that have not had a request with credentials, by address.
+    private var strangers: [UInt: Wait] = [:]
+    /// Other connections whose next request has not arrived, by address.
+    private var waiting: [UInt: Wait] = [:]
 
     static let done = opsd_http_result(1)
     static let failed = opsd_http_result(0)
 
     /// Maximum number of connections. Further ones wait in the queue of the socket.
     static let connections: UInt32 = 512
+    /// Maximum number of connections without credentials. A further one closes the oldest of them, so that clients
+    /// without the token cannot lock out those that have it.
+    static let strangerLimit = 128
     /// Maximum size of the headers of a request in bytes, including space for those of the response.
     static let headerBytes = 16 << 10
-    /// Time in which the first request of a connection must have arrived.
+    /// Time in which the first request of a connection must have arrived. Without credentials a connection lasts no
+    /// longer.
     static let patience = TimeSpan.seconds(10)
     /// Seconds without a byte after which a connection between two requests is closed.
     static let idleSeconds: UInt32 = 60
@@ -66,13 +85,15 @@ internal import OpsSystemd
         let now = Clock.read().monotonic
         let isTimed = unsafe opsd_http_timeout(daemon, &milliseconds) != 0
         arm(timer, at: isTimed ? now + .milliseconds(Int64(min(milliseconds, 60_000))) : nil)
-        if !waiting.isEmpty, sweeper?.deadline == nil { arm(sweeper, at: now + .seconds(1)) }
+        if !strangers.isEmpty || !waiting.isEmpty, sweeper?.deadline == nil { arm(sweeper, at: now + .seconds(1)) }
     }
 
     /// Ends connections that have not sent a whole request in time.
     private func sweep() {
         let now = Clock.read().monotonic
-        for (socket, deadline) in waiting.values where deadline <= now { shutdown(socket, Int32(SHUT_RDWR)) }
+        for wait in [strangers.values, waiting.values].joined() where wait.deadline <= now {
+            shutdown(wait.socket, Int32(SHUT_RDWR))
+        }
         run()
     }
 
@@ -96,9 +117,7 @@ internal import OpsSystemd
             let exchange = unsafe Unmanaged<HTTPExchange>.fromOpaque(known).takeUnretainedValue()
             if unsafe uploadSize.pointee > 0 {
                 let bytes = unsafe UnsafeRawBufferPointer(start: upload, count: uploadSize.pointee)
-                // A response is possible before the body begins or after it has ended. In between, only closing the
-                // connection is.
-                guard unsafe exchange.receive(bytes) else { return HTTPServer.failed }
+                unsafe exchange.receive(bytes)
                 unsafe uploadSize.pointee = 0
                 return HTTPServer.done
             }
@@ -109,29 +128,25 @@ internal import OpsSystemd
         unsafe head.method = method.map { unsafe String(cString: $0) } ?? ""
         unsafe head.path = url.map { unsafe String(cString: $0) } ?? ""
         unsafe collect(connection, into: &head)
-        let exchange: HTTPExchange
-        let resumed: () -> Void = { [unowned server] in server.arm(server.timer, at: Clock.read().monotonic) }
-        switch server.admit(head) {
-        case .refused(let response):
-            unsafe exchange = HTTPExchange(head, bodyLimit: 0, connection: connection, resumed: resumed)
-            unsafe state.pointee = Unmanaged.passRetained(exchange).toOpaque()
-            // The body of a refused request is not read: the connection ends with the response.
-            var response = response
-            response.headers.append(("Connection", "close"))
-            exchange.respond(response)
-            server.waiting[UInt(bitPattern: connection)] = nil
-            return exchange.proceed(server.handle)
-        case .admitted(let limit):
-            if let length = head["content-length"], Int(length) ?? .max > limit {
-                unsafe exchange = HTTPExchange(head, bodyLimit: 0, connection: connection, resumed: resumed)
-                unsafe state.pointee = Unmanaged.passRetained(exchange).toOpaque()
-                exchange.respond(.problem(413, "the request is longer than \(limit) bytes"))
-                return exchange.proceed(server.handle)
-            }
-            unsafe exchange = HTTPExchange(head, bodyLimit: limit, connection: connection, resumed: resumed)
-            unsafe state.pointee = Unmanaged.passRetained(exchange).toOpaque()
-            return HTTPServer.done
+        let exchange = unsafe server.begin(head, on: connection)
+        unsafe state.pointee = Unmanaged.passRetained(exchange).toOpaque()
+        return exchange.isAnswered ? exchange.proceed(server.handle) : HTTPServer.done
+    }
+
+    /// Decides about a request before its body is read.
+    private func begin(_ head: RequestHead, on connection: OpaquePointer) -> HTTPExchange {
+        let exchange = unsafe HTTPExchange(head, connection: connection) { [unowned self] in
+            arm(timer, at: Clock.read().monotonic)
         }
+        switch admit(head) {
+        case .refused(let response): exchange.refuse(response)
+        case .stranger(let limit): exchange.expectBody(upTo: limit, endsConnection: true)
+        case .admitted(let limit):
+            exchange.expectBody(upTo: limit, endsConnection: false)
+            let key = UInt(bitPattern: connection)
+            if let wait = strangers.removeValue(forKey: key) { waiting[key] = wait }
+        }
+        return exchange
     }
 
     private static func collect(_ connection: OpaquePointer, into head: inout RequestHead) {
@@ -157,25 +172,33 @@ internal import OpsSystemd
     }
 
     private static let completed: MHD_RequestCompletedCallback = { context, connection, state, _ in
-        if let state = unsafe state, let known = unsafe state.pointee {
-            unsafe state.pointee = nil
-            unsafe Unmanaged<HTTPExchange>.fromOpaque(known).takeRetainedValue().finish()
-        }
-        guard let server = unsafe server(context), let connection = unsafe connection else { return }
-        unsafe server.wait(for: connection, patience + .seconds(Int64(idleSeconds)))
+        guard let state = unsafe state, let known = unsafe state.pointee else { return }
+        unsafe state.pointee = nil
+        let exchange = unsafe Unmanaged<HTTPExchange>.fromOpaque(known).takeRetainedValue()
+        exchange.finish()
+        guard !exchange.endsConnection, let server = unsafe server(context), let connection = unsafe connection
+        else { return }
+        unsafe server.waiting[UInt(bitPattern: connection)] = Wait(
+            connection, for: patience + .seconds(Int64(idleSeconds)))
     }
 
     private static let connectionChanged: MHD_NotifyConnectionCallback = { context, connection, _, change in
         guard let server = unsafe server(context), let connection = unsafe connection else { return }
         if opsd_http_is_start(change) != 0 {
-            unsafe server.wait(for: connection, patience)
+            unsafe server.addStranger(connection)
         } else {
+            server.strangers[UInt(bitPattern: connection)] = nil
             server.waiting[UInt(bitPattern: connection)] = nil
         }
     }
 
-    private func wait(for connection: OpaquePointer, _ time: TimeSpan) {
-        let deadline = Clock.read().monotonic + time
-        unsafe waiting[UInt(bitPattern: connection)] = (opsd_http_socket(connection), deadline)
+    /// Adds a new connection. If there are too many without credentials, it ends the oldest of them.
+    private func addStranger(_ connection: OpaquePointer) {
+        unsafe strangers[UInt(bitPattern: connection)] = Wait(connection, for: Self.patience)
+        guard strangers.count > Self.strangerLimit,
+            let oldest = strangers.min(by: { $0.value.deadline < $1.value.deadline })
+        else { return }
+        shutdown(oldest.value.socket, Int32(SHUT_RDWR))
+        strangers[oldest.key] = nil
     }
 }
