@@ -1,5 +1,16 @@
 // Colours of a log. All other control sequences are left out.
 
+/** Maximum number of characters of a line that are shown. */
+const longest = 1 << 16;
+
+/** Returns the visible part of a line: the text after the last carriage return. */
+function visible(text) {
+  let end = text.length;
+  while (text[end - 1] === "\r") end -= 1;
+  const shown = text.slice(text.lastIndexOf("\r", end - 1) + 1, end);
+  return shown.length > longest ? `${shown.slice(0, longest)}…` : shown;
+}
+
 /** Splits a log, which arrives in pieces, into lines. A line is a list of `{text, classes}`. */
 export class LogText {
   decoder = new TextDecoder();
@@ -9,7 +20,9 @@ export class LogText {
   /** Adds a piece, and returns the lines that it completes. */
   add(bytes) {
     const lines = (this.rest + this.decoder.decode(bytes, { stream: true })).split("\n");
-    this.rest = lines.pop();
+    const rest = lines.pop();
+    // The line of a progress bar may never end, so invisible text is dropped early.
+    this.rest = visible(rest) + (rest.endsWith("\r") ? "\r" : "");
     return lines.map((line) => this.line(line));
   }
 
@@ -19,8 +32,7 @@ export class LogText {
   }
 
   line(text, style = this.style) {
-    // After a carriage return, a line shows only the text that follows.
-    const shown = text.replace(/\r+$/, "").replace(/^.*\r(?=[^\r])/s, "");
+    const shown = visible(text);
     const parts = [];
     let start = 0;
     const escape = /\x1b\[([0-9;:]*)m|\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[PX^_][^\x1b]*(?:\x1b\\)?|\x1b[ -/]*[0-~]?/g;

@@ -3,7 +3,7 @@
 import { about, call, connect, listen } from "./api.js";
 import { address, link as linkTo, moved } from "./bridge.js";
 import { announce, h, update } from "./dom.js";
-import { act, keysHelp, toast } from "./dialogs.js";
+import { act, keysHelp, toast, verbOf } from "./dialogs.js";
 
 const views = {
   now: () => import("./now.js"), list: () => import("./list.js"), graphs: () => import("./graphs.js"),
@@ -42,11 +42,16 @@ export function setParameters(changes) {
   moved();
 }
 
+/** Returns a part of a path without its %-escapes, or as it is if they are invalid. */
+function decoded(part) {
+  try { return decodeURIComponent(part); } catch { return part; }
+}
+
 let showing = 0;
 async function show() {
   const turn = ++showing;
   const { pathname, searchParams } = here();
-  const [name = "now", ...rest] = pathname.split("/").filter(Boolean).map(decodeURIComponent);
+  const [name = "now", ...rest] = pathname.split("/").filter(Boolean).map(decoded);
   const load = views[name] ?? views.now;
   view?.leave?.();
   view = null;
@@ -215,7 +220,7 @@ document.addEventListener("keydown", (event) => {
 async function steer(id, key) {
   try {
     const { operation } = await call("Show", { ref: id });
-    await act({ r: "retry", c: "cancel", h: operation.held || operation.frozen ? "resume" : "hold" }[key], [operation]);
+    await act(verbOf(key, operation), [operation]);
   } catch (error) {
     toast(error.message);
   }
@@ -248,6 +253,8 @@ listen((event) => {
 
 try {
   Object.assign(app, await about());
+  // After another 401, enter.js may load the page again.
+  sessionStorage.removeItem("tried");
 } catch { /* The state of the connection is shown anyway. */ }
 frame();
 connect();

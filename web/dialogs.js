@@ -43,48 +43,66 @@ const verbs = {
   hold: { word: "Hold", done: "held", method: "Suspend" },
   resume: { word: "Resume", done: "resumed", method: "Resume" },
 };
-const opsctlVerb = { cancel: "cancel", retry: "retry", hold: "suspend", resume: "resume" };
 
-/** Returns the arguments of opsctl for a selection. */
-function words(selection) {
-  if (selection.graph) return `--graph ${selection.graph}`;
-  return selection.refs.join(" ");
+/** Returns the action that a key stands for, if any. */
+export const verbOf = (key, row) => ({ r: "retry", c: "cancel", h: row.held || row.frozen ? "resume" : "hold" })[key];
+
+/** Reads all unfinished operations, or if there are too many, the first from the lowest of these ids on. */
+async function unfinished(ids) {
+  const limit = 1000;
+  const read = async (range) => (await call("List", { selection: { state: "active", ...range }, limit })).operations;
+  const operations = await read();
+  if (operations.length < limit) return { operations, areAll: true };
+  const first = ids.reduce((a, b) => Math.min(a, b));
+  return { operations: await read({ refs: [`${first}-${Number.MAX_SAFE_INTEGER}`] }), areAll: false };
 }
 
-/** Returns the unfinished operations that a cancellation of these would skip. */
-async function dependents(rows) {
-  const ids = new Set(rows.map((row) => row.id));
-  const graphs = [...new Set(rows.map((row) => row.graph))].slice(0, 4);
-  const found = new Map();
-  for (const graph of graphs) {
-    const { nodes, edges } = await call("Graph", { graph }).catch(() => ({ nodes: [], edges: [] }));
-    const byId = new Map(nodes.map((node) => [node.id, node]));
-    const after = new Map();
-    for (const edge of edges) if (edge.when === "succeeded") after.set(edge.on, [...(after.get(edge.on) ?? []), edge.from]);
-    const todo = [...ids];
-    while (todo.length) {
-      for (const id of after.get(todo.pop()) ?? []) {
-        if (ids.has(id) || found.has(id) || byId.get(id)?.state === "finished") continue;
-        found.set(id, byId.get(id));
-        todo.push(id);
-      }
+/** Returns how operations end because of the cancellation of some: `cancelled` or `skipped`, by id. */
+function endsAfter(ids, operations) {
+  const ends = new Map(ids.map((id) => [id, "cancelled"])), failing = new Set();
+  const isMissed = ({ id, when, satisfied }) => !satisfied
+    && (when === "succeeded" ? ends.has(id) || failing.has(id) : when === "started" && ends.has(id));
+  for (let before = -1; before !== ends.size + failing.size;) {
+    before = ends.size + failing.size;
+    for (const { id, group, dependencies } of operations) {
+      const end = ends.get(id) ?? ends.get(group) ?? (dependencies.some(isMissed) ? "skipped" : null);
+      if (end) ends.set(id, end);
+      // A group fails with its children.
+      if (end || failing.has(id)) failing.add(group);
     }
   }
-  return [...found.values()].filter(Boolean);
+  return ends;
+}
+
+/** Returns sentences about the operations that the cancellation of these affects. */
+async function consequences(rows) {
+  const ids = rows.filter((row) => row.state !== "finished").map((row) => row.id);
+  const { operations, areAll } = await unfinished(ids).catch(() => ({ operations: [], areAll: false }));
+  const byId = new Map([...rows, ...operations].map((row) => [row.id, row])), own = new Set(ids);
+  const ends = endsAfter(ids, operations);
+  const ended = (end) => [...ends.keys()].filter((id) => ends.get(id) === end).map((id) => byId.get(id));
+  const cancelled = ended("cancelled"), running = cancelled.filter((row) => row.state === "executing" && !row.isGroup);
+  const sentence = (some, word, rest) => some.length
+    ? h("p", {}, `${areAll ? "" : "At least "}${count(some.length, word)} ${rest}.`) : null;
+  const named = (some, rest) => sentence(some, "operation",
+    `${rest}: ${some.slice(0, 5).map(title).join(", ")}${some.length > 5 ? ", …" : ""}`);
+  return [
+    sentence(running, "process tree", "will be asked to end, and killed after the grace period"),
+    named(cancelled.filter((row) => !own.has(row.id)), "inside it will be cancelled"),
+    named(ended("skipped"), "behind it will be skipped")
+      ?? (areAll ? null : h("p", {}, "Operations behind it, if there are any, will be skipped.")),
+  ];
 }
 
 /** Performs an action on operations, after a question if it cannot be undone. `rows` may be only a part of the selection. */
 export async function act(verb, rows, selection = { refs: references(rows.map((row) => row.id)) }) {
   const { word, done, method, danger } = verbs[verb];
   if (app.readOnly) return toast("This page is read-only. Start opsctl web without --read-only to change something.");
-  const line = `opsctl ${opsctlVerb[verb]} ${words(selection)}`;
+  const line = `opsctl ${method.toLowerCase()} ${selection.graph ? `--graph ${selection.graph}` : selection.refs.join(" ")}`;
   const what = selection.graph ? `graph ${selection.graph}` : rows.length === 1 ? `${title(rows[0])} (${rows[0].id})` : count(rows.length, "operation");
   if (danger || rows.length > 1) {
-    const affected = verb === "cancel" && rows.length <= 1000 ? await dependents(rows) : [];
-    const running = rows.filter((row) => row.state === "executing").length;
     const answer = await ask(`${word} ${what}?`, [
-      verb === "cancel" && running ? h("p", {}, `${count(running, "process tree")} will be asked to end, and killed after the grace period.`) : null,
-      affected.length ? h("p", {}, `${count(affected.length, "operation")} behind it will be skipped: ${affected.slice(0, 5).map(title).join(", ")}${affected.length > 5 ? ", …" : ""}.`) : null,
+      danger ? await consequences(rows) : null,
       h("p", {}, command(line)),
     ], [["Back", ""], [`${word} ${what}`, "yes", danger ? "danger" : "first"]]);
     if (answer !== "yes") return null;

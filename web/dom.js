@@ -5,28 +5,20 @@ export function h(tag, attributes = {}, ...children) {
   const [name, ...classes] = tag.split(".");
   const element = document.createElement(name || "div");
   if (classes.length) element.className = classes.join(" ");
-  fill(element, attributes, children);
-  return element;
-}
-
-/** Creates an element of a drawing. */
-export function s(tag, attributes = {}, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  fill(element, attributes, children);
-  return element;
-}
-
-function fill(element, attributes, children) {
   for (const [key, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (key.startsWith("on")) (element.$on ??= {})[key.slice(2)] = value;
-    else if (key === "class") element.setAttribute("class", [element.getAttribute("class"), value].filter(Boolean).join(" "));
+    else if (key === "class") element.className = [...classes, value].filter(Boolean).join(" ");
     else if (key === "vars") element.$vars = value;
     else element.setAttribute(key, value === true ? "" : String(value));
   }
   applyVariables(element);
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...present(children));
+  return element;
 }
+
+const present = (children) => children.flat(Infinity)
+  .filter((child) => child !== null && child !== undefined && child !== false);
 
 function applyVariables(element) {
   for (const [key, value] of Object.entries(element.$vars ?? {})) element.style.setProperty(key, value);
@@ -34,8 +26,7 @@ function applyVariables(element) {
 
 /** Makes the children of an element equal to `next`. Reuses elements of the same kind and key. */
 export function update(parent, ...next) {
-  const wanted = next.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false)
-    .map((child) => (child instanceof Node ? child : document.createTextNode(String(child))));
+  const wanted = present(next).map((child) => (child instanceof Node ? child : document.createTextNode(String(child))));
   const keyed = new Map();
   for (const child of parent.childNodes) if (keyOf(child)) keyed.set(keyOf(child), child);
   let place = parent.firstChild;

@@ -2,7 +2,7 @@
 
 import { call, drawing } from "./api.js";
 import { command, h, update } from "./dom.js";
-import { act } from "./dialogs.js";
+import { act, verbOf } from "./dialogs.js";
 import { refresher, state, virtualRows } from "./parts.js";
 import { absolute, count, duration, runTime, standing, title } from "./words.js";
 import { app, go, setParameters } from "./app.js";
@@ -15,9 +15,6 @@ export function open(main, [ref], parameters) {
     h("div", { role: "rowgroup" }, h("div.row.head", { role: "row" }, [["State"], ["Id", "number wide"], ["Name"], ["Took", "number"], ["Cause", "wide"]].map(([word, kind]) => h("div", { role: "columnheader", class: kind ?? "" }, word)))), body);
   scroller.append(grid);
   main.replaceChildren(head, picture, tools, scroller);
-  const resize = () => grid.style.setProperty("--template", innerWidth < 700 ? "100px minmax(0,1fr) 84px" : "112px 64px minmax(0,1fr) 96px minmax(0,1fr)");
-  resize();
-  addEventListener("resize", resize);
   const list = virtualRows({ body, count: () => shown.length, draw: drawRow, scroller });
 
   const refresh = refresher(async () => {
@@ -195,8 +192,8 @@ export function open(main, [ref], parameters) {
       if (active?.dataset?.row) { go(`/operation/${active.dataset.row}`); return true; }
     }
     const row = graph?.nodes.find((node) => String(node.id) === (active?.dataset?.row ?? active?.getAttribute?.("data-ids")));
-    const verb = { r: "retry", c: "cancel", h: "hold" }[event.key];
-    if (!row || !verb) return false;
+    const verb = row && verbOf(event.key, row);
+    if (!verb) return false;
     act(verb, [{ ...row, graph: graph.graph }]).then(() => refresh.again());
     return true;
   }
@@ -204,6 +201,6 @@ export function open(main, [ref], parameters) {
   return {
     title: ref, ready: refresh.run(), key,
     changed: (event) => { if (!graph || !event.graphs || event.graphs.includes(graph.graph)) refresh.again(); },
-    leave() { refresh.end(); list.end(); removeEventListener("resize", resize); removeEventListener("pointerup", release); },
+    leave() { refresh.end(); list.end(); removeEventListener("pointerup", release); },
   };
 }

@@ -2,7 +2,7 @@
 
 import { call } from "./api.js";
 import { announce, command, empty, h, update } from "./dom.js";
-import { act } from "./dialogs.js";
+import { act, verbOf } from "./dialogs.js";
 import { graphLink, link, refresher, state, time, virtualRows } from "./parts.js";
 import { count, duration, quoted, references, runTime, title } from "./words.js";
 import { app, go } from "./app.js";
@@ -12,15 +12,31 @@ const page = 200;
 /** Maximum number of operations of an action. */
 const most = 30000;
 
-/** Returns a duration such as `2d` in milliseconds. */
-function span(text) {
-  const [, number, unit] = text.match(/^(\d+)(s|m|h|d|w)$/) ?? [];
-  return number ? number * { s: 1e3, m: 6e4, h: 36e5, d: 864e5, w: 6048e5 }[unit] : null;
+/** Returns the instant that a text names, in milliseconds; NaN if it names none. */
+function instant(text) {
+  const units = { s: 1e3, m: 6e4, h: 36e5, d: 864e5, w: 6048e5 };
+  if (/^(\d+[smhdw])+$/.test(text)) {
+    return [...text.matchAll(/(\d+)(.)/g)].reduce((rest, [, number, unit]) => rest - number * units[unit], Date.now());
+  }
+  if (text === "today" || text === "yesterday") return new Date().setHours(text === "today" ? 0 : -24, 0, 0, 0);
+  // Browsers read a date without a time as UTC.
+  return /^\d{4}-/.test(text) ? Date.parse(text.includes("T") ? text : `${text}T00:00`) : NaN;
+}
+
+/** Returns an error about filters that cannot be applied, or null. */
+function refusalOf(parameters) {
+  const given = [...parameters].map(([key, value]) => key === "label" ? `label ${value.split("=")[0]}` : key);
+  const twice = given.find((key, index) => key !== "state" && key !== "outcome" && given.indexOf(key) < index);
+  if (twice) return new Error(`Only one filter ${twice} is possible. Remove the others.`);
+  if (!parameters.has("since") || instant(parameters.get("since"))) return null;
+  return new Error("The filter since takes a duration such as 1d12h, today, yesterday, or a time such as 2026-01-31T22:00.");
 }
 
 export function selectionOf(parameters) {
   const selection = {};
-  for (const key of ["state", "outcome", "queue", "graph", "user"]) if (parameters.get(key)) selection[key] = parameters.get(key);
+  for (const key of ["state", "outcome", "queue", "graph", "user"]) {
+    if (parameters.get(key)) selection[key] = parameters.getAll(key).join(",");
+  }
   const labels = parameters.getAll("label").map((text) => text.split(/=(.*)/s));
   if (labels.length) selection.labels = Object.fromEntries(labels.map(([key, value]) => [key, value ?? ""]));
   return selection;
@@ -28,28 +44,25 @@ export function selectionOf(parameters) {
 
 export function open(main, _, parameters) {
   const selection = selectionOf(parameters);
-  const since = parameters.get("since") ? Date.now() - (span(parameters.get("since")) ?? 0) : null;
+  const since = parameters.has("since") ? instant(parameters.get("since")) : null, refusal = refusalOf(parameters);
   const name = parameters.get("name");
   // After a reload or a return, the selection is kept, and as many rows are read as before.
   const memory = `list ${parameters}`, kept = app.isReturn ? JSON.parse(sessionStorage.getItem(memory) ?? "{}") : {};
   const chosen = new Set(kept.chosen);
-  let rows = [], fresh = [], isComplete = false, isStopped = false, last = null, isLoading = false, failure = null, focus = 0;
+  let rows = [], fresh = [], isComplete = false, isStopped = false, isLoading = false;
+  let last = null, failure = refusal, focus = 0;
   const isWanted = (row) => (!name || title(row).includes(name)) && (!since || Date.parse(row.submittedAt) >= since);
 
   const tools = h("div.tools"), banner = h("div"), foot = h("div");
   const body = h("div.body", { role: "rowgroup" });
-  const template = () => innerWidth < 700 ? "20px 100px minmax(0,1fr) 76px" : "20px 104px 64px minmax(0,2fr) minmax(0,1fr) 100px 80px 84px 84px";
-  const grid = h("div.grid", { role: "grid", "aria-label": "Operations", "aria-multiselectable": "true" },
+  const grid = h("div.grid.all", { role: "grid", "aria-label": "Operations", "aria-multiselectable": "true" },
     h("div", { role: "rowgroup" }, h("div.row.head", { role: "row" },
       ["", "State", ["Id", "number wide"], "Name", ["Graph", "wide"], ["Queue", "wide"], ["User", "wide"], ["Took", "number wide"], ["When", "number"]].map((column) => {
         const [word, kind] = [column].flat();
         return h("div", { role: "columnheader", class: kind ?? "" }, word || h("span.unseen", {}, "Selected"));
       }))), body);
   main.replaceChildren(h("h1.unseen", {}, "Operations"), tools, banner, grid, foot);
-  const list = virtualRows({ body, count: () => rows.length, draw: drawRow, near: () => isStopped || more() });
-  const resize = () => grid.style.setProperty("--template", template());
-  resize();
-  addEventListener("resize", resize);
+  const list = virtualRows({ body, count: () => rows.length, draw: drawRow, near: () => isStopped || failure || more() });
 
   async function fetchPage(before, limit = page) {
     const narrowed = { ...selection, ...(before ? { refs: [`1-${before - 1}`] } : {}) };
@@ -61,24 +74,22 @@ export function open(main, _, parameters) {
 
   async function more() {
     if (isComplete || isLoading) return;
+    if (refusal) return draw();
     isLoading = true;
     isStopped = false;
     try {
       // If the page itself filters, several pages of operations may have no match.
-      let found = [];
-      const size = name || since ? 1000 : page;
-      for (let turn = 0; turn < 20 && !isComplete && found.length < 50; turn += 1) {
+      const wanted = rows.length + 50, size = name || since ? 1000 : page;
+      for (let turn = 0; turn < 20 && !isComplete && rows.length < wanted; turn += 1) {
         const next = await fetchPage(last, size);
         isComplete = next.length < size || Boolean(since && Date.parse(next.at(-1).submittedAt) < since);
         last = next.at(-1)?.id ?? last;
-        found = found.concat(next.filter(isWanted));
+        rows = rows.concat(next.filter(isWanted));
       }
-      isStopped = !isComplete && found.length < 50 && size !== page;
-      rows = rows.concat(found);
+      isStopped = !isComplete && rows.length < wanted && size !== page;
       failure = null;
     } catch (error) {
       failure = error;
-      isComplete = true;
     }
     isLoading = false;
     draw();
@@ -86,11 +97,13 @@ export function open(main, _, parameters) {
 
   /** Reads the visible rows again, and looks for new operations. */
   const refresh = refresher(async () => {
+    if (last === null && !isComplete) return more();
     try {
       const [, newest] = await Promise.all([reread(), fetchPage(null, 100)]);
       const first = rows[0]?.id ?? 0;
       const found = newest.filter((row) => row.id > first && isWanted(row));
-      if (!rows.length || (found.length && scrollY < 8 && !grid.matches(":hover, :focus-within"))) rows = found.concat(rows);
+      const isAtTop = scrollY < 8 && !grid.matches(":hover, :focus-within");
+      if (!rows.length || (found.length && found.length < 100 && isAtTop)) rows = found.concat(rows);
       else fresh = found;
       failure = null;
     } catch (error) {
@@ -147,14 +160,17 @@ export function open(main, _, parameters) {
   };
 
   function line() {
-    const options = filters.flatMap((key) => parameters.getAll(key).map((value) => key === "name" || key === "since" ? "" : `--${key} ${quoted(value)}`));
-    return ["opsctl ls", ...options.filter(Boolean), ...(options.some(Boolean) ? [] : ["-a"])].join(" ");
+    if (refusal) return null;
+    if (name || since) return h("span.muted", {}, "opsctl ls has no filters name and since");
+    const options = filters.flatMap((key) => parameters.getAll(key).map((value) => `--${key} ${quoted(value)}`));
+    return command(["opsctl ls", ...(options.length ? options : ["-a"])].join(" "));
   }
 
   function draw() {
     const choices = [["", "everything"], ["state=executing", "running"], ["state=ready", "ready"], ["state=pending", "waiting"],
       ["outcome=failed", "failed"], ["outcome=succeeded", "succeeded"], ["outcome=cancelled", "cancelled"], ["outcome=timedOut", "timed out"], ["outcome=interrupted", "interrupted"], ["outcome=skipped", "skipped"]];
-    const current = parameters.get("state") ? `state=${parameters.get("state")}` : parameters.get("outcome") ? `outcome=${parameters.get("outcome")}` : "";
+    const current = selection.state ? `state=${selection.state}` : selection.outcome ? `outcome=${selection.outcome}` : "";
+    if (!choices.some(([value]) => value === current)) choices.push([current, current.split("=")[1]]);
     update(tools,
       h("select", { "aria-label": "State", onchange: (event) => {
         const [key, value] = event.target.value.split("=");
@@ -162,9 +178,10 @@ export function open(main, _, parameters) {
       } }, choices.map(([value, word]) => h("option", { value, selected: value === current }, word))),
       filters.filter((key) => key !== "state" && key !== "outcome").flatMap((key) => parameters.getAll(key).map((value) =>
         h("span.chip", {}, `${key}: ${value}`, h("button", { type: "button", "aria-label": `Remove the filter ${key} ${value}`, onclick: () => go(without(key, value)) }, "×")))),
-      h("span.grow"), h("span.wide", {}, command(line())));
+      h("span.grow"), h("span.wide", {}, line()));
     update(banner,
-      failure ? h("p.banner", { role: "alert" }, failure.message) : null,
+      failure ? h("p.banner", { role: "alert" }, failure.message, " ",
+        refusal ? null : h("button", { type: "button", onclick: refresh.run }, "Try again")) : null,
       fresh.length ? h("p.tools", {}, h("button", { type: "button", onclick: showFresh }, `${count(fresh.length, "new operation")}${fresh.length === 100 ? " or more" : ""}: show`)) : null,
       isComplete && !rows.length && !failure ? empty("No operation matches these filters.", parameters.size ? null : "opsctl submit -- sleep 60") : null);
     update(foot,
@@ -176,6 +193,8 @@ export function open(main, _, parameters) {
   }
 
   function showFresh() {
+    // There may be more than these, so the whole list is read again.
+    if (fresh.length === 100) return go(`/list?${parameters}`);
     rows = fresh.concat(rows);
     fresh = [];
     scrollTo(0, 0);
@@ -230,20 +249,20 @@ export function open(main, _, parameters) {
     if (!row || !body.contains(document.activeElement)) return false;
     if (event.key === "Enter" && document.activeElement.dataset.row) { go(`/operation/${row.id}`); return true; }
     if (event.key === "x") { toggle(row); return true; }
-    const verb = { r: "retry", c: "cancel", h: row.held ? "resume" : "hold" }[event.key];
+    const verb = verbOf(event.key, row);
     if (!verb) return false;
     act(verb, chosen.size ? [...chosen].map((id) => rows.find((one) => one.id === id) ?? { id, graph: "" }) : [row]).then(() => refresh.again());
     return true;
   }
 
   async function start() {
-    do await more(); while (rows.length < Math.min(kept.rows ?? 0, 5000) && !isComplete && !isStopped);
+    do await more(); while (rows.length < Math.min(kept.rows ?? 0, 5000) && !isComplete && !isStopped && !failure);
     if (kept.rows) await new Promise((resolve) => requestAnimationFrame(resolve));
   }
 
   return {
     title: "Operations", ready: start(), key,
     changed: () => refresh.again(),
-    leave() { refresh.end(); list.end(); removeEventListener("resize", resize); },
+    leave() { refresh.end(); list.end(); },
   };
 }

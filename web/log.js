@@ -4,6 +4,7 @@ import { follow } from "./api.js";
 import { announce, h, update } from "./dom.js";
 import { toast } from "./dialogs.js";
 import { LogText, bytesOf } from "./ansi.js";
+import { absolute } from "./words.js";
 
 /** Number of lines that are shown first. The rest is loaded on demand. */
 const lines = 2000;
@@ -16,14 +17,17 @@ export function logView({ id, attempt, isRunning, isError }) {
   const tools = h("div.tools", {});
   const root = h("div", { "data-own": true }, tools, pane);
   let text = new LogText(), stopper = new AbortController(), offset = null, block = null, total = 0, tail = null, isAtEnd = true;
-  let isWhole = false, dropped = 0, failure = null, word = "", isOver = false, isLive = false, hasTimes = false, wraps = localStorage.getItem("wrap") === "yes";
+  let isWhole = false, isPaused = false, isOver = false, begunAt = null, dropped = 0, failure = null, word = "";
+  let wraps = localStorage.getItem("wrap") === "yes";
   pane.classList.toggle("wrap", wraps);
 
-  pane.addEventListener("scroll", () => { isAtEnd = pane.scrollHeight - pane.scrollTop - pane.clientHeight < 24; }, { passive: true });
+  pane.addEventListener("scroll", () => {
+    // Emptying the pane scrolls it too.
+    if (pane.firstChild) isAtEnd = pane.scrollHeight - pane.scrollTop - pane.clientHeight < 24;
+  }, { passive: true });
 
   function lineElement(parts) {
-    // Output has no timestamps. A line that arrives while the page is open gets the time of its arrival.
-    const line = h("div", isLive ? { "data-at": new Date().toLocaleTimeString() } : {});
+    const line = h("div", { "data-at": begunAt });
     for (const { text: piece, classes } of parts) {
       if (!classes) line.append(piece);
       else line.append(h("span", { class: classes }, piece));
@@ -40,35 +44,51 @@ export function logView({ id, attempt, isRunning, isError }) {
     }
     block.append(lineElement(parts));
     total += 1;
-    if (total > mostLines) {
+    if (total > mostLines && isAtEnd) {
       total -= pane.firstElementChild.childElementCount;
       pane.firstElementChild.remove();
       isWhole = false;
     }
   }
 
+  /** Adds the part of a reply that was written at one instant. */
+  function add(bytes, at) {
+    if (!text.rest) begunAt = at;
+    for (const parts of text.add(bytes)) {
+      push(parts);
+      begunAt = at;
+    }
+  }
+
   async function read(from) {
+    isPaused = isOver = false;
     stopper.abort();
     stopper = new AbortController();
     const mine = stopper;
-    const parameters = { ref: String(id), attempt, stderr: isError || null, follow: isRunning || null };
+    const parameters = { ref: String(id), attempt, stderr: isError || null, follow: isRunning || null, times: true };
     if (from === null) parameters.lines = lines;
     else parameters.offset = from;
     try {
       await follow(parameters, mine.signal, (reply) => {
+        if (mine.signal.aborted) return;
+        // A reader who is not at the end keeps the lines that are shown, and asks for more.
+        if (total >= mostLines && !isAtEnd && reply.data) {
+          isPaused = true;
+          mine.abort();
+          return draw();
+        }
         if (offset === null && reply.offset === 0) isWhole = true;
         const bytes = bytesOf(reply.data);
         offset = reply.offset + bytes.length;
         dropped = reply.dropped ?? dropped;
         tail?.remove();
-        for (const parts of text.add(bytes)) push(parts);
+        const times = reply.times ?? [], starts = [...times.map((time) => time.offset - reply.offset), bytes.length];
+        times.forEach(({ at }, index) => add(bytes.subarray(starts[index], starts[index + 1]), absolute(at)));
         const last = text.last();
         tail = last ? lineElement(last) : null;
         if (tail) (block ?? pane.appendChild(block = h("div.block"))).append(tail);
         if (isAtEnd) pane.scrollTop = pane.scrollHeight;
         if (total < 3 || !isWhole) draw();
-        // The first reply contains the output so far.
-        isLive = isRunning;
       });
       isOver = !mine.signal.aborted;
       failure = null;
@@ -76,7 +96,6 @@ export function logView({ id, attempt, isRunning, isError }) {
       if (error.name === "AbortError") return;
       if (error.name === "Gone" || error.status === 502) {
         // opsd restarts. The operation continues meanwhile, and so does its output.
-        isLive = false;
         failure = new Error("opsd does not answer. The output continues here when it is back.");
         setTimeout(() => mine === stopper && !mine.signal.aborted && read(offset), 1000);
         return draw();
@@ -86,10 +105,27 @@ export function logView({ id, attempt, isRunning, isError }) {
     draw();
   }
 
-  function restart(from) {
+  function clear() {
     pane.replaceChildren();
-    [text, block, tail, total, offset, isWhole, isLive] = [new LogText(), null, null, 0, null, from === 0, false];
+    [block, tail, total, isWhole] = [null, null, 0, false];
+  }
+
+  function restart(from) {
+    clear();
+    [text, offset, isWhole, isAtEnd] = [new LogText(), null, from === 0, from === null];
     read(from);
+  }
+
+  function showNext() {
+    clear();
+    isAtEnd = false;
+    read(offset);
+  }
+
+  function showEnd() {
+    if (isPaused) return restart(null);
+    isAtEnd = true;
+    pane.scrollTop = pane.scrollHeight;
   }
 
   /** Shows the text of a line with matches of a word marked. */
@@ -138,17 +174,18 @@ export function logView({ id, attempt, isRunning, isError }) {
     update(tools,
       h("input", { type: "search", placeholder: "find", "aria-label": "Find in the output", onchange: (event) => find(event.target.value) }),
       h("button.quiet", { type: "button", "aria-pressed": wraps, onclick: () => { wraps = !wraps; localStorage.setItem("wrap", wraps ? "yes" : "no"); pane.classList.toggle("wrap", wraps); draw(); } }, wraps ? "Do not wrap" : "Wrap"),
-      isRunning ? h("button.quiet", { type: "button", "aria-pressed": hasTimes, title: "Show the time of each new line", onclick: () => { hasTimes = !hasTimes; pane.classList.toggle("times", hasTimes); draw(); } }, "Times") : null,
-      isWhole || offset === null ? null : h("button.quiet", { type: "button", onclick: () => { isAtEnd = false; restart(0); } }, "From the beginning"),
-      h("button.quiet", { type: "button", onclick: () => { isAtEnd = true; pane.scrollTop = pane.scrollHeight; } }, "To the end"),
+      h("button.quiet", { type: "button", "aria-pressed": pane.classList.contains("times"), title: "Show when each line was written", onclick: () => { pane.classList.toggle("times"); draw(); } }, "Times"),
+      isWhole || offset === null ? null : h("button.quiet", { type: "button", onclick: () => restart(0) }, "From the beginning"),
+      isPaused ? h("button.quiet", { type: "button", onclick: showNext }, "Next lines") : null,
+      h("button.quiet", { type: "button", onclick: showEnd }, "To the end"),
       h("button.quiet", { type: "button", onclick: download }, "Download"),
-      h("span.muted", {}, failure ? failure.message : dropped ? `The first ${dropped.toLocaleString()} bytes are no longer stored.` : isOver && !total && !tail ? "Nothing was written." : isRunning && !isOver ? "live" : ""));
+      h("span.muted", {}, failure ? failure.message : isPaused ? "More lines follow." : dropped ? `The first ${dropped.toLocaleString()} bytes are no longer stored.` : isOver && !total && !tail ? "Nothing was written." : isRunning && !isOver ? "live" : ""));
   }
 
   // A hidden tab closes its connection, because a browser opens at most six.
   const visibility = () => {
     if (document.hidden) stopper.abort();
-    else if (!isOver) read(offset);
+    else if (!isOver && !isPaused) read(offset);
   };
   document.addEventListener("visibilitychange", visibility);
   draw();

@@ -3,7 +3,10 @@
 import { call } from "./api.js";
 import { command, empty, h, update } from "./dom.js";
 import { graphLink, link, mark, refresher, state, steady, table, time } from "./parts.js";
-import { duration, median, runTime } from "./words.js";
+import { absolute, duration, median, runTime } from "./words.js";
+
+/** Outcomes that need attention. */
+const failures = "failed,timedOut,interrupted";
 
 export function open(main) {
   let data = null;
@@ -14,28 +17,24 @@ export function open(main) {
 
   async function load() {
     try {
-      const [status, running, ready, pending, categories, schedules, ...bad] = await Promise.all([
-        call("Status"),
+      const [status, line, running, { categories }, schedules, { executors }, bad] = await Promise.all([
+        call("Status"), waiting(),
         call("List", { selection: { state: "executing" }, limit: 60, newest: true }),
-        call("List", { selection: { state: "ready" }, limit: 40 }),
-        call("List", { selection: { state: "pending" }, limit: 10 }),
         call("ListCategories"),
         call("ListSchedules"),
-        ...["failed", "timedOut", "interrupted"].map((outcome) => call("List", { selection: { outcome }, limit: 20, newest: true })),
+        call("ListExecutors"),
+        call("List", { selection: { outcome: failures }, limit: 200, newest: true }),
       ]);
       const byId = (a, b) => a.id - b.id;
-      const next = ready.operations.filter((row) => !row.isGroup)
-        .sort((a, b) => b.effectivePriority - a.effectivePriority || a.id - b.id);
-      const line = [...next, ...pending.operations.filter((row) => !row.isGroup)].slice(0, 10);
       const reasons = await Promise.all(line.map((row) => call("Why", { ref: String(row.id) }).catch(() => null)));
       const yesterday = Date.now() - 86400e3;
       data = {
-        status, categories: categories.categories,
+        status, categories, executors,
         schedules: schedules.schedules.filter((schedule) => schedule.next).sort((a, b) => Date.parse(a.next) - Date.parse(b.next)).slice(0, 8),
         running: running.operations.filter((row) => !row.isGroup).sort(byId),
         next: line.map((row, index) => ({ id: row.id, row, reason: reasons[index]?.waitingFor[0]?.text ?? "starts as soon as a slot is free" })),
-        attention: bad.flatMap((reply) => reply.operations).filter((row) => Date.parse(row.finishedAt) > yesterday && !row.isGroup)
-          .sort((a, b) => Date.parse(b.finishedAt) - Date.parse(a.finishedAt)).slice(0, 12),
+        attention: bad.operations.filter((row) => Date.parse(row.finishedAt) > yesterday && !row.isGroup)
+          .sort((a, b) => Date.parse(b.finishedAt) - Date.parse(a.finishedAt)),
       };
       data.failure = null;
     } catch (error) {
@@ -72,8 +71,9 @@ export function open(main) {
     const banner = data.failure ? h("p.banner", { role: "alert" }, data.failure.message) : null;
     if (!data.status) return update(main, banner);
     const { status, categories, schedules } = data;
-    const running = places.running(data.running.slice(-40)), next = places.next(data.next), attention = places.attention(data.attention);
-    const troubles = troublesOf(status);
+    const running = places.running(data.running.slice(-40)), next = places.next(data.next);
+    const attention = places.attention(data.attention.slice(0, 12));
+    const troubles = troublesOf(status, data.executors);
     const { counts } = status;
     update(main,
       h("h1.unseen", {}, "Now"), banner,
@@ -99,16 +99,19 @@ export function open(main) {
             troubles.map(([words, line]) => h("p.banner", { role: "alert" }, words, " ", command(line))),
             attention.rows.length ? table("Needs attention", [["State", "c-state"], ["Name", "c-graph"], ["Cause", "wide"], ["When", "c-time number"]],
               attention.rows.map((row) => ({ key: `a${row.id}`, cells: [state(row), link(row), h("span.reason", { title: row.cause ?? "" }, row.cause ?? ""), time(row.finishedAt)] })))
-              : troubles.length ? null : empty("Nothing failed during the last day."))),
+              : troubles.length ? null : empty("Nothing failed during the last day."),
+            data.attention.length > 12
+              ? h("p", {}, h("a.link", { href: `/list?outcome=${failures}` }, `and ${data.attention.length - 12} more`)) : null)),
         h("div", {},
           h("section", {}, h("h2", {}, "Pool and queues"),
-            meter("pool", counts.executing, status.workers),
+            meter("pool", status.slotsUsed, status.workers),
             status.queues.map((queue) => meter(queue.name, queue.executing, queue.limit, queue.suspended ? "suspended" : queue.ready + queue.pending ? `${queue.ready + queue.pending} waiting` : null, `/list?queue=${encodeURIComponent(queue.name)}`))),
           h("section", {}, h("h2", {}, "Categories"),
             categories.length ? categories.slice(0, 30).map((category) => meter(category.name, used(category, data.running), category.capacity,
               category.waiting.length ? `${category.waiting.length} waiting` : null,
               category.holders.length ? `/operation/${category.holders[0]}` : null))
-              : empty("No operation names a category.")),
+              : empty("No operation names a category."),
+            categories.length > 30 ? h("p.muted", {}, `and ${categories.length - 30} more`) : null),
           h("section", {}, h("h2", {}, "Next schedules"),
             schedules.length ? h("dl.facts", {}, schedules.map((schedule) => [
               h("dt", {}, h("a", { href: `/schedule/${encodeURIComponent(schedule.name)}` }, schedule.name)), h("dd", {}, time(schedule.next))]))
@@ -125,13 +128,24 @@ export function open(main) {
   };
 }
 
-/** Returns problems of the daemon, its storage and its runner, each with a command that shows details. */
-function troublesOf(status) {
+/** Returns ten waiting operations: ready ones by their priority, as far as a hundred show it, then pending ones. */
+async function waiting() {
+  const [ready, pending] = await Promise.all([["ready", 100], ["pending", 10]]
+    .map(async ([state, limit]) => (await call("List", { selection: { state }, limit })).operations.filter((row) => !row.isGroup)));
+  ready.sort((a, b) => b.effectivePriority - a.effectivePriority || a.id - b.id);
+  return [...ready, ...pending].slice(0, 10);
+}
+
+/** Returns problems of the daemon, its storage, its runner and its executors, each with a command that shows details. */
+function troublesOf(status, executors) {
   const detail = status.detail ? ` (${status.detail})` : "";
   return [
     status.state === "draining" ? ["opsd is stopping: nothing new starts.", "opsctl status"] : null,
     status.state === "storageUnavailable" ? [`Storage is unavailable${detail}: nothing starts, and no change is stored.`, "journalctl -u opsd"] : null,
     status.runnerAnswers ? null : [`The runner does not answer${detail}: nothing starts, ends or is cancelled until it does.`, "journalctl -u opsd-runner"],
+    // The package opsd-transfer need not be installed.
+    ...executors.filter(({ state, kind, inFlight }) => state !== "connected" && (kind !== "transfer" || inFlight))
+      .map(({ name, since }) => [`Executor ${name} has been disconnected since ${absolute(since)}: its operations wait.`, "opsctl executor ls"]),
   ].filter(Boolean);
 }
 

@@ -2,11 +2,14 @@
 
 import { call } from "./api.js";
 import { command, h, update } from "./dom.js";
-import { act, actions, whatIf } from "./dialogs.js";
+import { act, actions, verbOf, whatIf } from "./dialogs.js";
 import { logView } from "./log.js";
 import { refresher, state, table, time } from "./parts.js";
 import { absolute, duration, median, quoted, relative, runTime, standing, title } from "./words.js";
 import { setParameters } from "./app.js";
+
+/** Maximum number of other operations whose names and states are shown. */
+const mostNamed = 200;
 
 export function open(main, [ref], parameters) {
   let operation = null, attempts = [], reasons = [], names = new Map(), usual = null, failure = null;
@@ -22,9 +25,10 @@ export function open(main, [ref], parameters) {
       const isFirst = !operation;
       ({ operation, attempts } = shown);
       reasons = operation.state === "finished" || operation.state === "executing" ? [] : (await call("Why", { ref: String(operation.id) })).waitingFor;
-      const others = [...new Set([...operation.dependencies.map((one) => one.id), ...reasons.flatMap((reason) => reason.ids)])].filter((id) => !names.has(id)).slice(0, 200);
+      const others = [...new Set([...operation.dependencies.map((one) => one.id), ...reasons.flatMap((reason) => reason.ids)])]
+        .filter((id) => names.get(id)?.state !== "finished").slice(0, mostNamed);
       if (others.length) {
-        const { operations } = await call("List", { selection: { refs: others.map(String) }, limit: 200 }).catch(() => ({ operations: [] }));
+        const { operations } = await call("List", { selection: { refs: others.map(String) }, limit: mostNamed }).catch(() => ({ operations: [] }));
         for (const row of operations) names.set(row.id, row);
       }
       failure = null;
@@ -57,7 +61,8 @@ export function open(main, [ref], parameters) {
 
   function reasonItem(reason) {
     const links = reason.ids.slice(0, 8).map((id, index) => [index ? ", " : "", h("a.link", { href: `/operation/${id}` }, names.has(id) ? `${title(names.get(id))} (${id})` : id)]);
-    const question = reason.kind === "dependency" && reason.ids.length ? `finish ${reason.ids[0]}`
+    const executing = reason.ids.find((id) => names.get(id)?.state === "executing" && !names.get(id).isGroup);
+    const question = reason.kind === "dependency" ? executing && `finish ${executing}`
       : reason.kind === "held" || reason.kind === "suspended" ? "resume"
       : reason.ids.length ? `cancel ${reason.ids[0]}`
       : reason.kind === "pool" ? "workers 1000"
@@ -88,8 +93,9 @@ export function open(main, [ref], parameters) {
         attempts.length ? h("section", {}, h("h2", {}, "Attempts"), table("Attempts", [["", "c-small"], ["Outcome", "c-state"], ["Cause", "wide"], ["Started", "c-time"], ["Took", "c-time number"]],
           attempts.map((one) => ({ key: `t${one.attempt}`, cells: [`${one.attempt}`, state({ ...one, state: one.outcome ? "finished" : "executing" }), h("span.reason", {}, one.cause ?? ""), time(one.startedAt), runTime(one) === null ? "" : duration(runTime(one))] })))) : null,
         row.dependencies.length ? h("section", {}, h("h2", {}, "Waits for"), table("Dependencies", [["State", "c-state"], ["Name"], ["Needed", "c-time"]],
-          row.dependencies.slice(0, 200).map((one) => ({ key: `d${one.id}`, cells: [waiting(one.id) ? state(waiting(one.id)) : one.satisfied ? "satisfied" : "not yet",
-            h("a.name", { href: `/operation/${one.id}` }, waiting(one.id) ? title(waiting(one.id)) : `operation ${one.id}`), one.when] })))) : null),
+          row.dependencies.slice(0, mostNamed).map((one) => ({ key: `d${one.id}`, cells: [waiting(one.id) ? state(waiting(one.id)) : one.satisfied ? "satisfied" : "not yet",
+            h("a.name", { href: `/operation/${one.id}` }, waiting(one.id) ? title(waiting(one.id)) : `operation ${one.id}`), one.when] }))),
+          row.dependencies.length > mostNamed ? h("p.muted", {}, `and ${row.dependencies.length - mostNamed} more`) : null) : null),
       h("div", {}, h("section", {}, h("h2", {}, "Facts"), facts(row)))));
   }
 
@@ -129,8 +135,8 @@ export function open(main, [ref], parameters) {
   }
 
   function key(event) {
-    const verb = { r: "retry", c: "cancel", h: operation?.held || operation?.frozen ? "resume" : "hold" }[event.key];
-    if (!operation || !verb) return false;
+    const verb = operation && verbOf(event.key, operation);
+    if (!verb) return false;
     act(verb, [operation]).then(() => refresh.again());
     return true;
   }

@@ -11,6 +11,8 @@ import { absolute, count, quoted, relative, standing } from "./words.js";
 const stripLength = 30;
 /** Number of schedules with a strip in the list. Each strip takes a call. */
 const mostStrips = 40;
+/** Maximum number of instants of a backfill. */
+const most = 1000;
 
 export const open = (main, [name]) => name ? one(main, name) : all(main);
 
@@ -44,7 +46,7 @@ function strip(runs) {
 
 const expressions = (schedule) => [schedule.at.join(", "), h("span.muted", {}, ` ${schedule.zone}`)];
 const next = (schedule) => schedule.paused ? h("span.state.tone-held", {}, h("i", { "aria-hidden": "true" }, "⏸\ufe0e"), "paused")
-  : schedule.next ? time(schedule.next) : h("span.muted", {}, "never again");
+  : schedule.next ? time(schedule.next) : h("span.muted", {}, schedule.problem ?? "never again");
 const last = (schedule) => !schedule.last ? ""
   : schedule.last.outcome ? state({ outcome: schedule.last.outcome }) : state({ state: "executing" });
 
@@ -136,14 +138,17 @@ function one(main, name) {
       try {
         const [first, last] = [new Date(from.value), new Date(to.value)];
         if (!(first <= last)) throw new Error("The first instant must not be after the last one.");
-        const { instants } = await call("ScheduleInstants", { name, after: new Date(first - 1).toISOString(), limit: 1000 });
-        const { runs: records } = await call("ScheduleRuns", { name, limit: 1000 });
+        const { instants } = await call("ScheduleInstants", { name, after: new Date(first - 1).toISOString(), limit: most });
+        const { runs: records } = await call("ScheduleRuns", { name, limit: most });
         if (mine !== turn) return;
         const past = new Set(records.filter((run) => run.result === "run").map((run) => Date.parse(run.nominal)));
         const all = instants.filter(({ nominal }) => Date.parse(nominal) <= last), wanted = all.filter(({ nominal }) => !past.has(Date.parse(nominal)));
-        span = { from: first.toISOString(), to: last.toISOString() };
+        span = { from: first.toISOString(), to: all.length === most ? all.at(-1).nominal : last.toISOString() };
         const shown = wanted.length > 8 ? [...wanted.slice(0, 4), null, ...wanted.slice(-3)] : wanted;
-        update(preview, h("p", {}, `${count(wanted.length, "run")} of ${count(all.length, "instant")}${all.length === wanted.length ? "" : "; the others have run"}:`),
+        // There may be older records.
+        const atMost = records.length === most ? "At most " : "";
+        update(preview, h("p", {}, `${atMost}${count(wanted.length, "run")} of ${count(all.length, "instant")}${all.length === wanted.length ? "" : "; the others have run"}:`),
+          all.length === most ? h("p", {}, `More than ${count(most, "instant")} cannot be started together, so the last one is ${absolute(span.to)}.`) : null,
           h("ul", {}, shown.map((one) => h("li", {}, one ? absolute(one.nominal) : "…"))),
           command(`opsctl schedule backfill ${quoted(name)} --from ${span.from} --to ${span.to} --overlap ${overlap.value}`));
       } catch (error) {

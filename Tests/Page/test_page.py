@@ -214,7 +214,24 @@ class Views(unittest.TestCase):
             button("Times")
             self.assertTrue(tab.find_elements(By.CSS_SELECTOR, ".log.times"))
         finally:
-            machine.opsctl("cancel", "talker")
+            machine.opsctl("cancel", "--wait", "talker")
+        go("/operation/talker")
+        until(lambda: tab.find_elements(By.CSS_SELECTOR, ".log [data-at]"), "the log of an ended attempt has times too")
+
+    def test_a_long_log_is_read_in_parts(self):
+        machine.opsctl("submit", "--name", "long", "--", "seq", "50000")
+        machine.opsctl("wait", "long")
+        lines = lambda: [int(line) for line in tab.execute_script(
+            "return [...document.querySelectorAll('.log .block > div')].map((line) => line.textContent)")]
+        go("/operation/long")
+        until(lambda: lines()[-1] == 50000, "the end of the log is shown")
+        button("From the beginning")
+        until(lambda: lines()[0] == 1 and 20000 <= len(lines()) < 50000, "the first lines are shown")
+        before = lines()[-1]
+        button("Next lines")
+        until(lambda: lines()[0] >= before > 1, "the next lines are shown")
+        button("To the end")
+        until(lambda: lines()[-1] == 50000, "the end is shown again")
 
     def test_a_log_that_is_quiet_for_long_continues(self):
         machine.opsctl("submit", "--name", "quiet", "--shell", "echo early; sleep 20; echo later; sleep 600")
@@ -232,6 +249,20 @@ class Views(unittest.TestCase):
     def test_a_missing_operation_shows_an_error(self):
         go("/operation/nothing-like-this")
         sees("There is no operation nothing-like-this.")
+        go("/operation/%FF")
+        sees("There is no operation %FF.")
+
+    def test_filters_that_cannot_be_applied_show_an_error(self):
+        go("/list?since=nonsense")
+        sees("The filter since takes a duration")
+        go("/list?queue=a&queue=b")
+        sees("Only one filter queue is possible")
+        go("/list?since=1d12h&name=bro")
+        sees("broken")
+        sees("opsctl ls has no filters name and since")
+        go("/list?outcome=failed&outcome=succeeded&graph=nightly")
+        sees("opsctl ls --outcome failed --outcome succeeded --graph nightly")
+        until(lambda: len(tab.find_elements(By.CSS_SELECTOR, ".grid .body .row")) == 4, "both outcomes are listed")
 
     def test_markup_in_a_note_is_shown_as_text(self):
         go("/operation/waiter")
@@ -274,11 +305,23 @@ class Actions(unittest.TestCase):
         machine.graph({"name": "chain", "operations": [
             {"name": "first", "command": ["sleep", "600"]}, {"name": "second", "command": ["true"], "after": ["first"]}]})
         go("/operation/first")
+        machine.opsctl("submit", "--name", "third", "--after", "second", "--", "true")
         button("Cancel")
-        sees("1 operation behind it will be skipped: second")
+        sees("2 operations behind it will be skipped: second, third")
         self.assertIsNone(machine.operation("first")["outcome"])
         button("Cancel", "dialog")
         outcome("first", "cancelled")
+
+    def test_cancel_of_a_group_names_its_children(self):
+        machine.graph({"name": "boxed", "operations": [
+            {"name": "box", "operations": [{"name": "inner", "command": ["sleep", "600"]}]},
+            {"name": "outer", "command": ["true"], "after": ["box"]}]})
+        go("/operation/box")
+        button("Cancel")
+        sees("1 operation inside it will be cancelled: inner")
+        sees("1 operation behind it will be skipped: outer")
+        button("Cancel", "dialog")
+        outcome("inner", "cancelled")
 
     def test_retry(self):
         go("/operation/broken")
@@ -314,6 +357,17 @@ class Actions(unittest.TestCase):
         until(lambda: "If you did" in tab.find_element(By.TAG_NAME, "dialog").text, "the forecast appears")
         button("Close", "dialog")
 
+    def test_only_an_executing_dependency_has_a_forecast(self):
+        machine.graph({"name": "queued", "operations": [
+            {"name": "one", "command": ["sleep", "600"]}, {"name": "two", "command": ["true"], "after": ["one"]},
+            {"name": "three", "command": ["true"], "after": ["two"]}]})
+        self.addCleanup(machine.opsctl, "cancel", "one")
+        go("/operation/two")
+        sees("What if: finish")
+        go("/operation/three")
+        sees("must succeed first")
+        self.assertNotIn("What if", text())
+
     def test_a_schedule_can_run_now_and_can_be_paused(self):
         go("/schedule/backup")
         sees("Runs next")
@@ -334,8 +388,11 @@ class Actions(unittest.TestCase):
         go("/schedule/hourly")
         button("Backfill")
         until(lambda: "opsctl schedule backfill hourly" in tab.find_element(By.TAG_NAME, "dialog").text, "the preview of a week appears")
-        tab.execute_script("""const [from, to] = document.querySelectorAll("dialog input");
-            from.value = "2026-01-01T00:00"; to.value = "2026-01-01T02:30"; to.dispatchEvent(new Event("change"));""")
+        period = """const [from, to] = document.querySelectorAll("dialog input");
+            from.value = "2026-01-01T00:00"; to.value = arguments[0]; to.dispatchEvent(new Event("change"));"""
+        tab.execute_script(period, "2026-03-01T00:00")
+        sees("More than 1,000 instants cannot be started together")
+        tab.execute_script(period, "2026-01-01T02:30")
         until(lambda: "3 runs of 3 instants" in tab.find_element(By.TAG_NAME, "dialog").text, "the preview of three hours appears")
         button("Start these runs", "dialog[open]")
         sees("3 runs started")
@@ -347,6 +404,15 @@ class Actions(unittest.TestCase):
         tab.execute_script("arguments[0].focus()", link)
         press("h")
         until(lambda: not machine.operation("focused")["held"], "it is resumed")
+
+    def test_a_held_operation_of_a_graph_is_shown_and_resumed_by_a_key(self):
+        machine.graph({"name": "paused", "operations": [{"name": "still", "command": ["true"], "held": True}]})
+        go("/graph/paused")
+        row = until(lambda: tab.find_element(By.CSS_SELECTOR, ".grid .body .row"), "the operation is listed")
+        self.assertIn("held", row.text)
+        tab.execute_script("arguments[0].focus()", row)
+        press("h")
+        until(lambda: not machine.operation("still")["held"], "it is resumed")
 
     def test_an_action_on_many_operations_shows_their_number_first(self):
         for number in range(5):
@@ -383,6 +449,19 @@ class Actions(unittest.TestCase):
         sees("meanwhile")
         sees("live")
         machine.opsctl("cancel", "meanwhile")
+
+    def test_a_list_that_was_opened_during_an_outage_is_read_whole(self):
+        machine.call("Submit", {"name": "bulk", "operations": [{"command": ["true"], "held": True} for _ in range(300)]})
+        self.addCleanup(machine.opsctl, "cancel", "--graph", "bulk")
+        go("/")
+        machine.stop()
+        sees("reconnecting")
+        tab.execute_script("document.querySelector('nav a[href=\"/list\"]').click()")
+        sees("Try again")
+        machine.start()
+        until(lambda: tab.find_elements(By.CSS_SELECTOR, ".grid .body .row"), "rows come")
+        scroll = "scrollTo(0, 250 * 28); return document.querySelector('.grid .body [aria-rowindex=\"260\"]')"
+        until(lambda: tab.execute_script(scroll), "rows beyond the first page come")
 
     def test_the_page_is_live_again_after_a_restart_without_events(self):
         go("/")
@@ -472,6 +551,7 @@ class Attackers(unittest.TestCase):
             web.open(fresh)
             self.assertNotIn("token", fresh.current_url)
             self.assertEqual(fresh.execute_script("return document.cookie"), "")
+            self.assertIsNone(fresh.execute_script("return sessionStorage.getItem('tried')"))
             other = browser()
             try:
                 other.get(link)
@@ -489,7 +569,7 @@ class Load(unittest.TestCase):
         """Each tab reads the event stream and, after changes, sends the calls of the view Now."""
         stop = threading.Event()
         failures, messages = [], [0]
-        calls = [("Status", {}), ("List", {"selection": {"state": "executing"}, "limit": 60, "newest": True}), ("List", {"selection": {"state": "ready"}, "limit": 40}), ("ListCategories", {})]
+        calls = [("Status", {}), ("List", {"selection": {"state": "executing"}, "limit": 60, "newest": True}), ("List", {"selection": {"state": "ready"}, "limit": 100}), ("ListCategories", {})]
 
         def one_tab():
             headers = {"Authorization": f"Bearer {web.bearer}"}
