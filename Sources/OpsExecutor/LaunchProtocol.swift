@@ -47,3 +47,15 @@ public enum ProtocolError: Error, Hashable, Sendable {
     case badValue(String)
     case wrongMagic
 }
+
+extension ProtocolError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .truncated: "a message is shorter than its fields"
+        case .tooLarge(let count): "a message of \(count) bytes is too large"
+        case .unknownMessage(let kind): "a message has the unknown kind \(kind)"
+        case .badValue(let value): "a message has an invalid value: \(value)"
+        case .wrongMagic: "a greeting does not begin with the number of this protocol"
+        }
+    }
+}

@@ -88,12 +88,12 @@ public struct JobListing: Hashable, Sendable {
         return .zero + .seconds(seconds)
     }
 
-    /// Parses the output of squeue. Returns nil without a line of headers for all fields: output that is lost says
-    /// nothing about jobs, and squeue leaves fields empty that it does not know, and succeeds. Skips jobs with other
-    /// comments.
+    /// Parses the output of squeue. Returns nil without a line of headers for all fields, or if the last line is cut
+    /// off: output that is lost says nothing about jobs, and squeue leaves fields empty that it does not know, and
+    /// succeeds. Skips jobs with other comments.
     public init?(_ output: String, instance: String) {
         let lines = output.split(separator: "\n")
-        guard let header = lines.first, header.last == "|",
+        guard output.last == "\n", let header = lines.first, header.last == "|",
             header.split(separator: "|").count == Self.fields.count
         else { return nil }
         var comments: [Substring: JobComment] = [:]

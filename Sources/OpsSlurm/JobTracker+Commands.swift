@@ -63,6 +63,7 @@ extension JobTracker {
         record.job = job
         record.isShared = isShared
         isReleaseWanted = false
+        endedSince = nil
         phase = .held(since: now.monotonic)
         var effects: [Effect] = [.store(record), .report(.accepted(attempt, job: job))]
         if isShared, record.isFrozen { effects.append(.request) }
@@ -121,7 +122,7 @@ extension JobTracker {
         return [.store(record), .report(report)]
     }
 
-    /// Submits an attempt once more whose job has ended before it started. Nothing but the fence proves that.
+    /// Submits an attempt once more whose job is lost or has ended before the start. Nothing but the fence proves that.
     mutating func submitAgain() -> [Effect] {
         phase = .closing(nil)
         return [.close(fence: record.fence)]

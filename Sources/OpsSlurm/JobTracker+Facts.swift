@@ -64,20 +64,23 @@ extension JobTracker {
         // A job whose fence is closed cannot start the attempt.
         let rows = own.filter { $0.batch.fence == record.fence }
         let strays = own.filter { $0.isHeld && ($0.job != record.job || $0.batch.fence != record.fence) }.map(\.job)
+        let cancellation: [Effect] = strays.isEmpty ? [] : [.cancel(jobs: strays)]
+        let kept = rows.first { $0.job == record.job }
         switch phase {
         case .submitting, .closing: return []
-        case .ended: return strays.isEmpty ? [] : [.cancel(jobs: strays)]
+        case .ended: return cancellation
         case .looking(let since): return look(rows, isComplete: askedAt >= since, now: now)
         case .held(let since):
-            let isLost = askedAt >= since && !rows.contains { $0.job == record.job }
-            if isLost, showsArray, !isHandedDown { return concludeRemovedTask(now: now) }
-            return cancelling(strays, unlessAdopted: listedWhileHeld(rows, askedAt: askedAt, since: since, now: now))
-        case .released(let since):
-            guard let row = rows.first(where: { $0.job == record.job }) else {
-                let effects = askedAt < since ? [] : isMissing(fromArray: showsArray, now: now)
-                return cancelling(strays, unlessAdopted: effects)
+            // The number from sbatch may be wrong, and one of the others the right job.
+            guard let kept else {
+                return listedWithoutHeldJob(rows, showsArray: showsArray, isComplete: askedAt >= since, now: now)
             }
-            return cancelling(strays, unlessAdopted: listedAfterRelease(row, askedAt: askedAt, now: now))
+            return listedWhileHeld(kept, now: now) + cancellation
+        case .released(let since):
+            guard let kept else {
+                return (askedAt < since ? [] : isMissing(fromArray: showsArray, now: now)) + cancellation
+            }
+            return listedAfterRelease(kept, askedAt: askedAt, now: now) + cancellation
         }
     }
 
@@ -87,11 +90,6 @@ extension JobTracker {
     }
 
     var isClosing: Bool { if case .closing = phase { true } else { false } }
-
-    private func cancelling(_ strays: [String], unlessAdopted effects: [Effect]) -> [Effect] {
-        let others = strays.filter { $0 != record.job }
-        return others.isEmpty ? effects : effects + [.cancel(jobs: others)]
-    }
 
     /// Looks for a job of a submission whose reply was lost. Submits if there is none and the submission can no longer
     /// arrive.
@@ -118,26 +116,38 @@ extension JobTracker {
         return [.store(record)]
     }
 
-    private mutating func listedWhileHeld(
-        _ rows: [JobRow], askedAt: MonotonicInstant, since: MonotonicInstant, now: Moment
-    ) -> [Effect] {
-        guard let job = record.job else { return [] }
-        guard let row = rows.first(where: { $0.job == job }) else {
-            guard askedAt >= since else { return [] }
-            if isHandedDown { return conclude(.interrupted, "Slurm has no record of job \(job)", now: now) }
-            // It was never released: Slurm has lost it, and another one may take its place.
-            record.job = nil
-            phase = .looking(since: askedAt)
-            return [.store(record)] + look(rows, isComplete: true, now: now)
-        }
+    private mutating func listedWhileHeld(_ row: JobRow, now: Moment) -> [Effect] {
+        endedSince = nil
         if row.state.hasEnded { return conclude(row, now: now) }
         guard row.isHeld else { return noteRelease(now: now) }
         if isHandedDown {
             isHandedDown = false
-            return [.store(record), .report(.accepted(attempt, job: job))]
+            return [.store(record), .report(.accepted(attempt, job: row.job))]
         }
         guard isReleaseWanted, !record.isTerminated else { return [] }
-        return noteRelease(now: now) + [.release(job: job), .list]
+        return noteRelease(now: now) + [.release(job: row.job), .list]
+    }
+
+    /// Handles a listing that lacks the held job. `isComplete`: false if it may be older than the job.
+    private mutating func listedWithoutHeldJob(
+        _ rows: [JobRow], showsArray: Bool, isComplete: Bool, now: Moment
+    ) -> [Effect] {
+        let job = record.job ?? ""
+        if isHandedDown || showsArray {
+            guard isComplete else { return [] }
+            guard isHandedDown else { return concludeRemovedTask(now: now) }
+            return conclude(.interrupted, "Slurm has no record of job \(job)", now: now)
+        }
+        if rows.contains(where: { !$0.state.hasEnded }) { return look(rows, isComplete: false, now: now) }
+        guard isComplete else { return [] }
+        let cancellation = Effect.cancelUnlisted(job: job)
+        if record.isTerminated { return [cancellation] + conclude(.signal(15), now: now) }
+        guard noteEnd(now: now) >= settings.settling else { return [] }
+        guard hasSubmissionsLeft else {
+            let question = "were its name or comment changed?"
+            return [cancellation] + refuse("Slurm accepted job \(job) but does not list it; \(question)")
+        }
+        return [cancellation] + submitAgain()
     }
 
     private mutating func listedAfterRelease(_ row: JobRow, askedAt: MonotonicInstant, now: Moment) -> [Effect] {
@@ -164,28 +174,33 @@ extension JobTracker {
             default: return conclude(row, now: now)
             }
         }
-        let since = endedSince ?? now.monotonic
-        if endedSince == nil { endedSince = since }
         let mayRun = start != nil && !row.provesEnd
-        guard now.monotonic - since >= (mayRun ? settings.lostAfter : settings.recordGrace) else { return [] }
+        guard noteEnd(now: now) >= (mayRun ? settings.lostAfter : settings.recordGrace) else { return [] }
         return conclude(row, now: now)
     }
 
     /// Handles a listing that lacks a released job.
     private mutating func isMissing(fromArray showsArray: Bool, now: Moment) -> [Effect] {
         if let exit { return waitsForLog(now: now) ? [] : conclude(exit.status, now: now) }
-        let since = endedSince ?? now.monotonic
-        if endedSince == nil { endedSince = since }
         let mayRun = start != nil
-        guard now.monotonic - since >= (mayRun ? settings.lostAfter : settings.recordGrace) else { return [] }
+        guard noteEnd(now: now) >= (mayRun ? settings.lostAfter : settings.recordGrace) else { return [] }
         if !mayRun, showsArray { return concludeRemovedTask(now: now) }
         if canSubmitAgain { return submitAgain() }
         return conclude(.interrupted, "Slurm has no record of job \(record.job ?? "")", now: now)
     }
 
+    /// Records that a listing lacks the job or reports its end. Returns the time since the first such listing.
+    private mutating func noteEnd(now: Moment) -> TimeSpan {
+        let since = endedSince ?? now.monotonic
+        endedSince = since
+        return now.monotonic - since
+    }
+
+    private var hasSubmissionsLeft: Bool { record.fence + 1 < settings.mostSubmissions }
+
     /// True if the attempt shares a job that can be replaced: the start of another attempt has ended it, not this one.
     private var canSubmitAgain: Bool {
-        record.isShared && start == nil && !record.isTerminated && record.fence + 1 < settings.mostSubmissions
+        record.isShared && start == nil && !record.isTerminated && hasSubmissionsLeft
     }
 
     /// Ends the attempt as Slurm's state of the job says.

@@ -5,10 +5,11 @@ public import OpsModel
 ///
 /// ```
 /// looking -> submitting -> held -> released -> closing -> ended
-///    ^           |           |        ^           |
-///    +-----------+-----------+        |           |   a lost reply; a held job that Slurm has forgotten
+///    ^           |                    ^           |
+///    +-----------+                    |           |   a lost reply
 ///    +--------------------------------+           |   a job of this attempt that is not held
-///    +--------------------------------------------+   a job of several attempts has ended before this one started
+///    +--------------------------------------------+   Slurm does not list the held job, or a job of several attempts
+///                                                     has ended before this one started
 /// ```
 /// An attempt that has not started ends only when its fence is closed: no job can start it after that.
 ///
@@ -26,6 +27,8 @@ public struct JobTracker {
         case request
         /// Ends jobs: held ones at once, others with SIGTERM and after Slurm's own grace with SIGKILL.
         case cancel(jobs: [String])
+        /// Cancels a job that Slurm has accepted and does not list, if it is held.
+        case cancelUnlisted(job: String)
         /// Sends SIGTERM to a running job.
         case terminate(job: String)
         case report(ExecutorReport)
@@ -34,14 +37,14 @@ public struct JobTracker {
     }
 
     public struct Settings: Hashable, Sendable {
-        /// Time after a lost reply after which a submission cannot arrive any more. It is longer than Slurm's
-        /// MessageTimeout.
+        /// Time after a lost reply after which a submission cannot arrive any more, and time for which listings lack an
+        /// accepted job before it counts as lost. It is longer than Slurm's MessageTimeout.
         public var settling = TimeSpan.seconds(15)
         /// Time for a record to become visible after Slurm says that the job has ended.
         public var recordGrace = TimeSpan.seconds(15)
         /// The same if the processes may still run although Slurm has lost the job.
         public var lostAfter = TimeSpan.seconds(600)
-        /// Most jobs for an attempt that shares them and does not start.
+        /// Most jobs for an attempt that does not start.
         public var mostSubmissions = 4
         public init() {}
     }

@@ -18,8 +18,8 @@ public enum Submission: Hashable, Sendable {
     /// Interprets the end of sbatch. `status`: exit status; nil: a signal ended it, for example at its deadline.
     public init(status: Int32?, output: String, errors: String) {
         let text = Self.words(errors)
-        let first = output.split(separator: "\n").last.map { $0.split(separator: ";")[0] } ?? ""
-        if status == 0, !first.isEmpty, first.allSatisfy(\.isNumber) {
+        let first = output.split(separator: "\n").last?.split(separator: ";").first ?? ""
+        if status == 0, JobNumber(first) != nil {
             self = .accepted(job: String(first))
         } else if let status, status != 0 {
             let lower = text.lowercased()

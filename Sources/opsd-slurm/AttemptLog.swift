@@ -20,11 +20,10 @@ struct AttemptLog {
         }
     }
 
-    /// Makes the files that opsd reads, unless an earlier process has.
+    /// Makes the files that opsd reads, unless an earlier process has. The user does not own them, since only opsd-slurm
+    /// writes to them.
     func make() throws(SystemError) {
-        for (_, path) in files where !Files.exists(path) {
-            _ = try LogFile.create(path, owner: request.user.map { (uid: $0.uid, gid: $0.gid) })
-        }
+        for (_, path) in files where !Files.exists(path) { _ = try LogFile.create(path, owner: nil) }
     }
 
     /// Copies new output. Returns false if more is left for the next time.

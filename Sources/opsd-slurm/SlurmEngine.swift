@@ -25,6 +25,8 @@ final class SlurmEngine {
     private var users: [UInt32: Spawn.User] = [:]
     /// Commands about jobs that are sent at the end of the turn, by user.
     private var commands: [UInt32: [JobCommand]] = [:]
+    /// Jobs to look for by their numbers at the end of the turn, by user.
+    private var unlisted: [UInt32: [UnlistedJob]] = [:]
     /// Listings of the current turn, by user. Commands that follow from a listing need no other one before them.
     private var recent: [UInt32: RecentListing] = [:]
     /// Most tasks of an array: the cluster's MaxArraySize, of which the first index is 0.
@@ -136,10 +138,15 @@ final class SlurmEngine {
 
     func add(_ command: JobCommand, of uid: UInt32) { commands[uid, default: []].append(command) }
 
+    /// Adds a job that is to be cancelled if it is held.
+    func add(_ job: UnlistedJob, of uid: UInt32) { unlisted[uid, default: []].append(job) }
+
     /// Sends the collected commands. Later listings show whether they worked; the exit status of scontrol does not.
     func sendCommands(_ instance: String) {
         for (uid, commands) in commands { send(commands, recent[uid], instance, as: uid) }
+        for (uid, jobs) in unlisted { cancel(jobs, instance, as: uid) }
         commands = [:]
+        unlisted = [:]
         recent = [:]
     }
 
@@ -163,6 +170,18 @@ final class SlurmEngine {
             }
         } then: { (errors: [String]) in
             for error in errors { Program.writeError("opsd-slurm: \(error)") }
+        }
+    }
+
+    /// Looks for jobs by their numbers, and cancels those that are held.
+    private func cancel(_ jobs: [UnlistedJob], _ instance: String, as uid: UInt32) {
+        let user = users[uid]
+        let question = EngineCommand(arguments: UnlistedJob.command(jobs), user: user)
+        thread.run {
+            let held = UnlistedJob.held(among: jobs, in: question.run().output, instance: instance)
+            return held.isEmpty ? "" : EngineCommand(arguments: ["scancel"] + held, user: user).run().errors
+        } then: { (errors: String) in
+            if !errors.isEmpty { Program.writeError("opsd-slurm: scancel: \(errors)") }
         }
     }
 }

@@ -198,6 +198,7 @@ extension SlurmExecutor {
             case .release(let job): release(job, of: attempt)
             case .cancel(let jobs):
                 for job in jobs where !isNeeded(job) { command(.cancel, job, of: attempt) }
+            case .cancelUnlisted(let job): cancelUnlisted(job, of: attempt)
             case .terminate(let job): command(.signal(Signals.terminate), job, of: attempt)
             case .list: listings.isWanted = true
             case .report(let report): send(report, of: attempt)

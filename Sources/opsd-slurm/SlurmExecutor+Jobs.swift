@@ -89,13 +89,15 @@ extension SlurmExecutor {
             Program.writeError("opsd-slurm: sbatch: \(words)")
             // There may be room for some tasks and not for all.
             if batch.isArray, !Submission.isLoss(words) { for attempt in attempts { attempt.isAlone = true } }
-            listings.watch(group.uid, until: Clock.read().monotonic + Self.strayTime)
+            watchForStrays(of: group.uid)
         }
         for attempt in attempts { perform(attempt.tracker.submitted(reply, now: Clock.read()), for: attempt) }
     }
 
-    /// Time for which jobs are listed after a lost reply, also if no attempt needs it.
-    private static var strayTime: TimeSpan { .seconds(120) }
+    /// Lists jobs for some time, also if no attempt needs it: a held one that nothing uses may show.
+    private func watchForStrays(of uid: UInt32) {
+        listings.watch(uid, until: Clock.read().monotonic + .seconds(120))
+    }
 
     // MARK: Commands
 
@@ -118,8 +120,19 @@ extension SlurmExecutor {
         mates[job]?.contains { table[$0]?.tracker.keeps(job) == true } ?? false
     }
 
+    /// Cancels a job that Slurm has accepted and does not list.
+    func cancelUnlisted(_ job: String, of attempt: SlurmAttempt) {
+        let record = attempt.tracker.record
+        // Slurm does not list a task that opsd has cancelled while it waited.
+        if !record.isTerminated {
+            Program.writeError("opsd-slurm: Slurm does not list job \(job), which it has accepted")
+        }
+        engine.add(UnlistedJob(job: job, attempt: attempt.attempt, fence: record.fence), of: attempt.uid)
+    }
+
     /// Closes a fence; nil: an error prevents it. Users can cause errors in their directories, so only the attempt waits.
     func close(_ fence: Int, of attempt: SlurmAttempt) -> Bool? {
+        watchForStrays(of: attempt.uid)
         do throws(SystemError) {
             return try attempt.spool.close(fence)
         } catch {

@@ -49,7 +49,7 @@ import Testing
         #expect(try cluster.calls("sbatch --hold").count == 4)
     }
 
-    @Test(arguments: ["lost-reply", "lost-job", "timeout"])
+    @Test(arguments: ["lost-reply", "lost-job", "wrong-number", "timeout"])
     func `an sbatch that lies about an array leads to one start of each task`(lie: String) throws {
         let cluster = try SlurmCluster()
         try cluster.write(lie, to: "lie")

@@ -99,6 +99,13 @@ final class SlurmCluster {
         try JSONSerialization.data(withJSONObject: jobs).write(to: path)
     }
 
+    /// Returns the state of each job.
+    func states() throws -> [String: String] {
+        var states: [String: String] = [:]
+        try change { jobs in states = jobs.compactMapValues { $0["state"] as? String } }
+        return states
+    }
+
     func executorPID() throws -> pid_t? {
         try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { pid_t($0) }.first { pid in
             // A process that has just ended has no command line.

@@ -42,7 +42,7 @@ import Testing
         #expect(try cluster.finish(try cluster.submit("--", "true"))["outcome"] as? String == "succeeded")
     }
 
-    @Test(arguments: ["lost-reply", "lost-job", "timeout"])
+    @Test(arguments: ["lost-reply", "lost-job", "wrong-number", "timeout"])
     func `an sbatch that lies leads to one start`(lie: String) throws {
         let cluster = try SlurmCluster()
         try cluster.write(lie, to: "lie")
@@ -51,6 +51,31 @@ import Testing
         #expect(row["outcome"] as? String == "succeeded")
         #expect(try String(contentsOfFile: runs, encoding: .utf8) == "x\n")
         #expect(try cluster.calls("scontrol release").count == 1)
+    }
+
+    @Test(arguments: ["job-name", "comment"])
+    func `an operation whose jobs get another name or comment is refused`(option: String) throws {
+        let cluster = try SlurmCluster()
+        try cluster.write(option, to: "plug-in")
+        let row = try cluster.finish(try cluster.submit("--", "true"))
+        let question = "were its name or comment changed?"
+        #expect(row["cause"] as? String == "refused: Slurm accepted job 4714 but does not list it; \(question)")
+        #expect(try cluster.calls("sbatch --hold").count == 4)
+        try waitUntil("the jobs are cancelled") { try !cluster.states().values.contains("PENDING") }
+    }
+
+    @Test func `a job that is held again after the end of its attempt is cancelled`() throws {
+        let cluster = try SlurmCluster()
+        try cluster.write("", to: "busy")
+        let id = try cluster.submit("--", "true")
+        try cluster.machine.await("progress", of: id)
+        try cluster.change { $0["4711"]?["state"] = "CANCELLED" }
+        #expect(try cluster.finish(id)["outcome"] as? String == "cancelled")
+        try cluster.change {
+            $0["4711"]?["state"] = "PENDING"
+            $0["4711"]?["reason"] = "JobHeldUser"
+        }
+        try waitUntil("the job is cancelled") { try cluster.states() == ["4711": "CANCELLED"] }
     }
 
     @Test func `jobs outlive opsd and its executor`() throws {

@@ -209,6 +209,89 @@ import Testing
         #expect(world.turn() == ["started 1#2 slot -1"])
     }
 
+    // MARK: Reports that cannot be true
+
+    static let impossible = [
+        Moment(monotonic: .distantPast, wall: .distantPast), Moment(monotonic: .distantFuture, wall: .distantFuture),
+    ]
+
+    private func exits(_ world: World) -> [ProcessExit] {
+        world.last.changes.compactMap { if case .exited(_, let exit) = $0 { exit } else { nil } }
+    }
+
+    @Test(arguments: impossible)
+    func `an instant that cannot be is replaced by the nearest one between the start and now`(instant: Moment) {
+        var world = world()
+        world.add {
+            $0.executor = "slurm"
+            $0.timeout = .seconds(3600)
+        }
+        world.turn()
+        let submitted = world.now
+        world.pass(seconds: 5)
+        let started = instant.wall < submitted.wall ? submitted : world.now
+        world.after(report(.launched(first, LaunchedProcess(pid: 0, startTicks: 0, at: instant))))
+        let starts: [Moment] = world.last.changes.compactMap { if case .jobStarted(_, let at) = $0 { at } else { nil } }
+        #expect(starts == [started])
+        world.pass(seconds: 5)
+        let ended = instant.wall < submitted.wall ? started : world.now
+        let exit = ProcessExit(status: .code(0), at: instant)
+        world.after(report(.exited(first, exit, treeIsGone: true)))
+        #expect(exits(world).map(\.at) == [ended])
+    }
+
+    @Test(arguments: impossible)
+    func `the greeting of an executor has no effect of an instant that cannot be`(instant: Moment) {
+        var world = world()
+        world.add {
+            $0.executor = "slurm"
+            $0.timeout = .seconds(3600)
+        }
+        world.turn()
+        let running = AttemptState.running(LaunchedProcess(pid: 0, startTicks: 0, at: instant))
+        #expect(world.after(report(connection([first: running]))) == ["job started 1#1", "launched 1#1"])
+        let end = ExternalEnd(
+            outcome: .interrupted, cause: "", exit: ProcessExit(status: .signal(9), at: instant), at: instant)
+        world.after(report(connection([first: .ended(end)])))
+        #expect(exits(world).map(\.at) == [world.now])
+    }
+
+    @Test func `an executor delays the next attempt by a day at most`() {
+        var world = world()
+        world.add {
+            $0.executor = "slurm"
+            $0.retry = RetryPolicy(limit: 1, backoff: 0, jitter: 0)
+        }
+        world.turn()
+        let exit = ProcessExit(status: .code(75), at: world.now, retryAfter: .max)
+        world.after(report(.exited(first, exit, treeIsGone: true)))
+        #expect(world.scheduler.nextDeadline.monotonic == world.now.monotonic + .days(1))
+    }
+
+    @Test(arguments: [.code(256), .code(-1), .signal(0), .signal(999)] as [ProcessExit.Status])
+    func `an exit status that no process has counts as a failure, and negative usage as none`(
+        status: ProcessExit.Status
+    ) {
+        var world = world()
+        world.add { $0.executor = "slurm" }
+        world.turn()
+        let usage = ProcessUsage(userMicroseconds: -5, systemMicroseconds: .min, maxResidentBytes: -1)
+        let exit = ProcessExit(status: status, usage: usage, at: world.now)
+        #expect(world.after(report(.exited(first, exit, treeIsGone: true))).last == "finished 1 failed exit 255")
+        #expect(exits(world) == [ProcessExit(status: .code(255), at: world.now)])
+    }
+
+    @Test func `texts of an executor become one line without control characters`() {
+        var world = world()
+        world.add { $0.executor = "slurm" }
+        world.turn()
+        world.after(report(.accepted(first, job: "4711\n")))
+        #expect(world.last.changes.map(brief) == ["accepted 1#1 4711 "])
+        #expect(
+            world.after(report(.refused(first, "no\u{1B}[2J\nsuch\0partition é"))).last
+                == "finished 1 failed refused: no [2J such partition é")
+    }
+
     @Test func `a repeated submission of the executor changes nothing and repeats the release`() {
         var world = world()
         world.add { $0.executor = "slurm" }

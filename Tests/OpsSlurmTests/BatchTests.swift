@@ -71,6 +71,7 @@ import Testing
             8|1000|CANCELLED|JobHeldUser|0|0||N/A|opsd:ab:20-21.1|
             9|1000|PENDING|JobHeldUser|0|0||N/A|opsd:ab:30-32.1:p3|
             10_0|1000|PENDING|JobHeldUser|0|0||N/A|opsd:ab:40.1|
+
             """
         let listing = try #require(JobListing(text, instance: "ab"))
         let rows = listing.byAttempt

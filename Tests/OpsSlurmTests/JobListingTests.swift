@@ -17,6 +17,7 @@ import Testing
             4714|1001|RUNNING|None|0|0|n1|1795495255|opsd:other:12.1|
             4715|1001|RUNNING|None|0|0|n1|1795495255|(null)|
             4716|1000|PENDING|Resources|0|0||1795495320|opsd:ab12:14.1|
+
             """
         let rows = try #require(JobListing(text, instance: "ab12")).rows
         #expect(rows.map(\.job) == ["4711", "4712", "4716"])
@@ -37,6 +38,34 @@ import Testing
         let empty = "JOBID|UID|STATE|REASON|EXIT_CODE|RESTART_COUNT|NODELIST|START_TIME||\n"
         #expect(JobListing(empty, instance: "ab12") == nil)
         #expect(JobListing(Self.header, instance: "ab12")?.rows.isEmpty == true)
+    }
+
+    @Test func `output that was cut off is no listing`() {
+        let text = Self.header + "4711|1000|PENDING|JobHeldUser|0|0||N/A|opsd:ab12:12.1|\n"
+        #expect(JobListing(text, instance: "ab12") != nil)
+        for count in 1...54 { #expect(JobListing(String(text.dropLast(count)), instance: "ab12") == nil) }
+    }
+
+    @Test func `a job that is not listed is found by its number, and its name or comment must be unchanged`() {
+        let attempt = AttemptID(OperationID(12), 1)
+        let jobs = ["4711", "4712"].map { UnlistedJob(job: $0, attempt: attempt, fence: 1) }
+        #expect(UnlistedJob.command(jobs).contains("--jobs=4711,4712"))
+        let held = { (row: String) in UnlistedJob.held(among: jobs, in: "\(row)|\n", instance: "ab12") }
+        #expect(held("4711|PENDING|JobHeldUser|opsd-ab12-x|opsd:ab12:12.1:f1") == ["4711"])
+        #expect(held("4712|PENDING|JobHeldUser|opsd-ab12|opsd:ab12:12.1:f1;site=1") == ["4712"])
+        #expect(held("4711|PENDING|JobHeldUser|opsd-ab12|opsd:ab12:12-14.1:p3:f1") == ["4711"])
+        for other in [
+            "4711|PENDING|Priority|opsd-ab12|opsd:ab12:12.1:f1",
+            "4711|RUNNING|None|opsd-ab12|opsd:ab12:12.1:f1",
+            "4711|PENDING|JobHeldUser|opsd-ab12|opsd:ab12:12.1:f2",
+            "4711|PENDING|JobHeldUser|opsd-ab12|opsd:ab12:13.1:f1",
+            "4711|PENDING|JobHeldUser|opsd-ab12|opsd:cd:12.1:f1",
+            "4711|PENDING|JobHeldUser|mine|opsd:ab12:12.1:f1;site=1",
+            "4711_0|PENDING|JobHeldUser|opsd-ab12|a",
+            "4713|PENDING|JobHeldUser|opsd-ab12|opsd:ab12:12.1:f1",
+        ] {
+            #expect(held(other).isEmpty, "\(other)")
+        }
     }
 
     @Test func `comments that a user makes up neither crash the program nor fill its memory`() throws {
@@ -68,6 +97,9 @@ import Testing
 
     @Test func `a reply of sbatch is accepted, refused or ambiguous`() {
         #expect(Submission(status: 0, output: "4711\n", errors: "") == .accepted(job: "4711"))
+        for output in [";\n", "-5\n", "\u{664}\u{667}\n", "4711 4712\n"] {
+            #expect(Submission(status: 0, output: output, errors: "") == .ambiguous("sbatch did not answer"))
+        }
         #expect(
             Submission(status: 0, output: "4711;t\n", errors: "sbatch: error: No PATH environment variable\n")
                 == .accepted(job: "4711"))

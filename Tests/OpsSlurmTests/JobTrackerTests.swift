@@ -104,13 +104,73 @@ import Testing
         #expect(Self.list(&tracker, [Self.held("4711"), Self.held("4712")], at: 1) == [.cancel(jobs: ["4711"])])
     }
 
-    @Test func `a held job that Slurm has forgotten is submitted once more`() {
+    @Test func `an attempt whose held job Slurm has forgotten is submitted once more with a new fence`() {
         var tracker = Self.tracker()
         _ = Self.list(&tracker, [], at: 0)
         _ = tracker.submitted(.accepted(job: "4711"), now: Self.at(1))
         #expect(Self.list(&tracker, [], at: 0).isEmpty, "the listing is older than the job")
         // Slurm has given the number to a job of another user.
-        #expect(Self.list(&tracker, [Self.row("4711", "RUNNING", user: 8)], at: 2).contains(.submit))
+        let stranger = Self.row("4711", "RUNNING", user: 8)
+        #expect(Self.list(&tracker, [stranger], at: 2).isEmpty)
+        #expect(Self.list(&tracker, [stranger], at: 16).isEmpty)
+        #expect(Self.list(&tracker, [stranger], at: 17) == [.cancelUnlisted(job: "4711"), .close(fence: 0)])
+        #expect(tracker.fenceClosed(true, now: Self.at(17)).last == .list)
+        #expect(tracker.record.fence == 1)
+        #expect(Self.list(&tracker, [stranger], at: 18).contains(.submit))
+    }
+
+    @Test func `a held job that listings lack for a while is kept`() {
+        var tracker = Self.tracker()
+        _ = Self.list(&tracker, [], at: 0)
+        _ = tracker.submitted(.accepted(job: "4711"), now: Self.at(1))
+        for seconds in [2, 16] as [Int64] { #expect(Self.list(&tracker, [], at: seconds).isEmpty) }
+        #expect(Self.list(&tracker, [Self.held("4711")], at: 17).isEmpty)
+        for seconds in [18, 32] as [Int64] { #expect(Self.list(&tracker, [], at: seconds).isEmpty) }
+    }
+
+    @Test func `an attempt whose jobs are never listed is submitted four times and then refused`() {
+        var tracker = Self.tracker()
+        var effects = Self.list(&tracker, [], at: 0)
+        var reports: [ExecutorReport] = []
+        var submissions = 0
+        while effects.contains(.submit) {
+            let job = "\(4711 + submissions)"
+            let start = Int64(100 * submissions)
+            _ = tracker.submitted(.accepted(job: job), now: Self.at(start + 1))
+            #expect(Self.list(&tracker, [], at: start + 2).isEmpty)
+            let missing = Self.list(&tracker, [], at: start + 17)
+            #expect(missing == [.cancelUnlisted(job: job), .close(fence: submissions)])
+            reports = Self.reports(tracker.fenceClosed(true, now: Self.at(start + 18)))
+            effects = Self.list(&tracker, [], at: start + 19)
+            submissions += 1
+        }
+        #expect(submissions == 4)
+        let cause = "Slurm accepted job 4714 but does not list it; were its name or comment changed?"
+        #expect(reports == [.refused(Self.attempt, cause: cause)])
+    }
+
+    @Test func `a held job that is not listed is cancelled by its number when its operation is cancelled`() {
+        var tracker = Self.tracker()
+        _ = Self.list(&tracker, [], at: 0)
+        _ = tracker.submitted(.accepted(job: "4711"), now: Self.at(1))
+        _ = tracker.terminate(grace: .zero, now: Self.at(2))
+        #expect(Self.list(&tracker, [], at: 3) == [.cancelUnlisted(job: "4711"), .close(fence: 0)])
+        let end = ProcessExit(status: .signal(15), at: Self.at(3))
+        let reports = Self.reports(tracker.fenceClosed(true, now: Self.at(3)))
+        #expect(reports == [.exited(Self.attempt, end, treeIsGone: true)])
+    }
+
+    /// A listing can be older than the reply of sbatch and show the job already.
+    @Test(arguments: [0, 2] as [Int64])
+    func `a job to which sbatch has given a wrong number is kept`(seconds: Int64) {
+        var tracker = Self.tracker()
+        _ = Self.list(&tracker, [], at: 0)
+        _ = tracker.submitted(.accepted(job: "1"), now: Self.at(1))
+        let effects = Self.list(&tracker, [Self.held("4711")], at: seconds)
+        #expect(Self.reports(effects) == [.accepted(Self.attempt, job: "4711")])
+        #expect(effects.count == 2, "nothing is cancelled")
+        _ = tracker.release()
+        #expect(Self.list(&tracker, [Self.held("4711")], at: 3).contains(.release(job: "4711")))
     }
 
     @Test func `an attempt whose stored job is unknown to Slurm is not submitted again`() {

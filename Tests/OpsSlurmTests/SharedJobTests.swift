@@ -165,6 +165,15 @@ import Testing
         #expect(Self.released().permitsRelease)
     }
 
+    @Test func `attempts keep their shared job although sbatch has given it a wrong number`() {
+        var tracker = JobTracker(
+            Self.attempt, user: 7, record: nil, jobOfOpsd: "", settings: .init(), now: Self.at(0))
+        _ = Self.list(&tracker, [], at: 0)
+        _ = tracker.submitted(.accepted(job: "1"), isShared: true, now: Self.at(1))
+        _ = Self.list(&tracker, [Self.row("4711", "PENDING", "JobHeldUser")], at: 0)
+        #expect(tracker.keeps("4711"))
+    }
+
     @Test func `a held task ends with its array only if the array is listed without it`() {
         var tracker = JobTracker(
             Self.attempt, user: 7, record: nil, jobOfOpsd: "", settings: .init(), now: Self.at(0))

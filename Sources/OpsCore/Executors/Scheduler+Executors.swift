@@ -115,7 +115,7 @@ extension Scheduler {
 
     private mutating func handleReport(_ report: Event, of index: ExecutionIndex) {
         let attempt = registry.attemptID(index)
-        switch report {
+        switch report.plausible(since: executions[index].startedAt, now: now) {
         case .accepted(_, let job): accepted(index, job)
         case .launched(_, let process): jobStarted(index, process)
         case .refused(_, let cause):
@@ -240,10 +240,10 @@ extension Scheduler {
         }
         if case .running(let process) = entry { handleReport(.launched(attempt, process), of: index) }
         // The updates that it sent come before its end.
-        if let update = inventory.updates[attempt] { jobUpdated(index, update) }
+        if let update = inventory.updates[attempt] { handleReport(.updated(attempt, update), of: index) }
         switch entry {
         case .running: return repeatCommands(index)
-        case .accepted(let job): return accepted(index, job)
+        case .accepted(let job): return handleReport(.accepted(attempt, job: job), of: index)
         case .exited(let exit): handleReport(.exited(attempt, exit, treeIsGone: false), of: index)
         case .gone(let exit): handleReport(.exited(attempt, exit, treeIsGone: true), of: index)
         case .failed(let step, let errno): handleReport(.launchFailed(attempt, step: step, errno: errno), of: index)

@@ -25,6 +25,8 @@ final class ExecutorLink {
     /// Error of the last start, so that each error is logged once.
     private var lastError = ""
 
+    /// Instant of the greeting of this connection; nil: it has not come yet.
+    private var greetedAt: MonotonicInstant?
     /// True if the executor has greeted and takes attempts.
     private(set) var isConnected = false
     /// Instant of the last change of the connection.
@@ -116,6 +118,7 @@ final class ExecutorLink {
         output = OutputBuffer()
         updates = [:]
         peerVersion = 0
+        greetedAt = nil
         setConnected(false)
     }
 
@@ -126,6 +129,8 @@ final class ExecutorLink {
 
     private func handleLoss(_ why: String) {
         let wasConnected = isConnected
+        // The delay grows for an executor that repeats a report which opsd does not understand after each greeting.
+        if let greetedAt, Clock.read().monotonic - greetedAt > Self.longestDelay { delay = Self.firstDelay }
         drop()
         if wasConnected {
             log.warning("executor \(name) lost: \(why)")
@@ -217,7 +222,7 @@ final class ExecutorLink {
             return handleLoss(
                 "it speaks version \(greeting.version) of the protocol, this opsd \(LaunchProtocol.version)")
         }
-        delay = Self.firstDelay
+        greetedAt = Clock.read().monotonic
         lastError = ""
         peerVersion = greeting.version
         log.info("executor \(name) (\(greeting.pid)) knows \(greeting.entries.count) attempts")
