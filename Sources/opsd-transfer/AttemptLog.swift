@@ -11,15 +11,14 @@ final class AttemptLog {
     /// For files that the user has named. They may be in a file system that does not answer.
     private var queue: FileQueue?
 
-    /// Makes the files of opsd that the launch names.
+    /// Makes the files of opsd that the launch names. The user does not own them, since only this process writes to them.
     init(_ request: LaunchRequest) throws(SystemError) {
-        let owner = request.user.map { (uid: $0.uid, gid: $0.gid) }
         switch request.output {
         case .null, .paths: output = Output()
-        case .log(let path): output = Output(try LogFile.create(path, owner: owner).openForAppending())
+        case .log(let path): output = Output(try LogFile.create(path, owner: nil).openForAppending())
         case .split(let stdout, let stderr):
-            _ = try LogFile.create(stdout, owner: owner)
-            output = Output(try LogFile.create(stderr, owner: owner).openForAppending())
+            _ = try LogFile.create(stdout, owner: nil)
+            output = Output(try LogFile.create(stderr, owner: nil).openForAppending())
         case .journal(let identifier): output = Output(try Journal.stream(identifier: identifier))
         }
     }

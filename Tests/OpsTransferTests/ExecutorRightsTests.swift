@@ -18,11 +18,11 @@ struct ExecutorRightsTests {
         }
     }
 
-    /// Fetches a file as the user. Returns the exit status and the text of the log.
+    /// Fetches a file as the user. Returns the exit status, and the text and the owner of the log.
     private func run(
         _ fetch: Fetch, _ target: String, scenario: String = "file", headers: String? = nil,
         _ change: (inout LaunchRequest) -> Void = { _ in }
-    ) throws -> (status: ProcessExit.Status?, log: String) {
+    ) throws -> (status: ProcessExit.Status?, log: String, owner: UInt32?) {
         let executor = try RunningExecutor()
         try executor.connect()
         let log = executor.state + "/logs/1"
@@ -34,7 +34,7 @@ struct ExecutorRightsTests {
             change(&$0)
         }
         let exits = try executor.ends(of: 1).exits
-        return (exits[1], (try? String(contentsOfFile: log, encoding: .utf8)) ?? "")
+        return (exits[1], (try? String(contentsOfFile: log, encoding: .utf8)) ?? "", try? owner(log))
     }
 
     private func owner(_ path: String) throws -> UInt32 {
@@ -66,8 +66,9 @@ struct ExecutorRightsTests {
 
     @Test func `no file is created in a directory that the user may not write to`() throws {
         let fetch = try Fetch()
-        let (status, log) = try run(fetch, fetch.target)
+        let (status, log, owner) = try run(fetch, fetch.target)
         #expect(status == .code(64) && log.contains("Permission denied"))
+        #expect(owner == 0, "the log is for opsd")
         #expect(try fetch.names == [])
     }
 
@@ -90,7 +91,7 @@ struct ExecutorRightsTests {
         let fetch = try Fetch()
         chmod(fetch.folder, 0o1777)
         try Data("planted".utf8).write(to: URL(fileURLWithPath: fetch.folder + "/.file.part"))
-        let (status, _) = try run(fetch, fetch.target)
+        let status = try run(fetch, fetch.target).status
         #expect(status == .code(64))
         #expect(FileManager.default.contents(atPath: fetch.folder + "/.file.part") == Data("planted".utf8))
     }

@@ -59,6 +59,20 @@ import Testing
         #expect(throws: Never.self) { try PartialFile(target: target) }
     }
 
+    @Test func `a name that is too long for the files beside it is refused at once`() throws {
+        let failure = try #require(throws: Failure.self) {
+            try PartialFile(target: folder + "/" + String(repeating: "y", count: 240))
+        }
+        #expect(failure.kind == .usage)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+        let file = try PartialFile(target: folder + "/" + String(repeating: "y", count: 239))
+        try file.startAgain(record())
+        try append(100, to: file)
+        try file.checkpoint()
+        try finish(file)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 1)
+    }
+
     @Test func `bytes that were written since the boot are kept without a sync`() throws {
         do {
             let file = try PartialFile(target: target)

@@ -64,10 +64,13 @@ extension KeyEntry {
         KeyEntry(
             .resources, [.process, .single],
             .object([
-                .init("url", .text(maxBytes: 8192), "The address, `http://` or `https://`."),
+                .init(
+                    "url", .text(maxBytes: 8192, pattern: "^[Hh][Tt][Tt][Pp][Ss]?://"),
+                    "The address, `http://` or `https://`."),
                 .init("to", .path, "The file that is created or replaced."),
                 .init(
-                    "sha256", .text(maxBytes: 64), default: "none", "Checksum of the content, 64 hexadecimal digits."),
+                    "sha256", .text(maxBytes: 64, pattern: "^[0-9A-Fa-f]{64}$"), default: "none",
+                    "Checksum of the content, 64 hexadecimal digits."),
                 .init("headersFile", .path, default: "none", "A file with additional request headers, `Name: value`."),
                 .init("limitRate", .size, default: "none", "Maximum number of bytes per second."),
             ]),

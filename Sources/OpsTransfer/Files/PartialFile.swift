@@ -29,6 +29,8 @@ final class PartialFile {
     /// True if the names are gone. Another process may have given them to files of its own since.
     private var isDiscarded = false
 
+    /// Longest name of a target, in bytes: that of `freshRecordName` has 255, the most that file systems allow.
+    private static let longestName = 239
     static let firstCheckpoint: Int64 = 262_144
     static let checkpointDistance: Int64 = 67_108_864
 
@@ -42,6 +44,9 @@ final class PartialFile {
         let name = slash.map { String(target[target.index(after: $0)...]) } ?? target
         guard !name.isEmpty, name != ".", name != "..", !name.utf8.contains(0) else {
             throw Failure(.usage, "\(target): not the name of a file")
+        }
+        guard name.utf8.count <= PartialFile.longestName else {
+            throw Failure(.usage, "\(target): the name has more than \(PartialFile.longestName) bytes")
         }
         self.name = name
         do throws(SystemError) {

@@ -21,10 +21,10 @@ final class TargetDirectory: Sendable {
         self.path = path
         var names = TargetDirectory.names(path)
         var links = 0
-        var current = try TargetDirectory.open(path.hasPrefix("/") ? "/" : ".", in: AT_FDCWD)
+        var current = try TargetDirectory.open(path.hasPrefix("/") ? "/" : ".", in: AT_FDCWD, of: path)
         while let name = names.popLast() {
             do throws(SystemError) {
-                current = try TargetDirectory.open(name, in: current.rawValue)
+                current = try TargetDirectory.open(name, in: current.rawValue, of: path)
                 continue
             } catch {
                 guard error.errno == ENOTDIR || error.errno == ELOOP else { throw error }
@@ -33,10 +33,10 @@ final class TargetDirectory: Sendable {
             guard links <= TargetDirectory.linkLimit else { throw SystemError("open \(path)", errno: ELOOP) }
             let target = try TargetDirectory.link(name, in: current.rawValue, path)
             names += TargetDirectory.names(target)
-            if target.hasPrefix("/") { current = try TargetDirectory.open("/", in: AT_FDCWD) }
+            if target.hasPrefix("/") { current = try TargetDirectory.open("/", in: AT_FDCWD, of: path) }
         }
         // Names on the way need only be passed; this one is also synced.
-        directory = try TargetDirectory.open(".", in: current.rawValue, O_RDONLY)
+        directory = try TargetDirectory.open(".", in: current.rawValue, of: path, O_RDONLY)
         var status = stat()
         let number = directory.rawValue
         try retrying("examine \(path)") { unsafe fstat(number, &status) }
@@ -57,12 +57,13 @@ final class TargetDirectory: Sendable {
     /// O_PATH of Linux, which the Swift overlay lacks: no right to read is asked for.
     private static let passing: Int32 = 0x20_0000
 
-    private static func open(_ name: String, in directory: Int32, _ access: Int32 = passing) throws(SystemError)
-        -> Descriptor
-    {
+    /// Opens a part of a path.
+    private static func open(
+        _ name: String, in directory: Int32, of path: String, _ access: Int32 = passing
+    ) throws(SystemError) -> Descriptor {
         let flags = access | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
         return Descriptor(
-            owning: try retrying("open directory \(name)") { unsafe openat(directory, name, flags) })
+            owning: try retrying("open directory \(path)") { unsafe openat(directory, name, flags) })
     }
 
     private static func link(_ name: String, in directory: Int32, _ path: String) throws(SystemError) -> String {

@@ -20,7 +20,7 @@ public struct HeadersFile: Hashable, Sendable {
     private init() { lines = [] }
 
     /// Reads the file. It must belong to this user or to root, and be neither readable nor writable by others: it may
-    /// contain passwords.
+    /// contain passwords. A file of root may be readable by its group, to which this user belongs.
     public init(path: String) throws(Failure) {
         let bytes: [UInt8]
         do throws(SystemError) {
@@ -34,7 +34,8 @@ public struct HeadersFile: Hashable, Sendable {
             guard status.st_mode & S_IFMT == S_IFREG else {
                 throw SystemError("\(path): not a regular file", errno: EINVAL)
             }
-            guard status.st_uid == geteuid() || status.st_uid == 0, status.st_mode & 0o026 == 0 else {
+            let others: mode_t = status.st_uid == geteuid() ? 0o066 : 0o026
+            guard status.st_uid == geteuid() || status.st_uid == 0, status.st_mode & others == 0 else {
                 throw SystemError("\(path): others can read or change the headers (chmod 600)", errno: EPERM)
             }
             bytes = try HeadersFile.read(file, path)

@@ -99,10 +99,10 @@ extension HTTPOptions {
             switch key {
             case "url":
                 url = try scanner.plainString(atMost: 8192)
-                guard ["http://", "https://"].contains(where: { url.lowercased().hasPrefix($0) }) else {
-                    throw scanner.error(.refused("is not an address that begins with http:// or https://"), at: start)
-                }
-            case "to": to = try scanner.path()
+                if let complaint = Self.complaint(about: url) { throw scanner.error(.refused(complaint), at: start) }
+            case "to":
+                to = try scanner.path()
+                if to.hasSuffix("/") { throw scanner.error(.refused("is not the path of a file"), at: start) }
             case "sha256":
                 let text = try scanner.plainString(atMost: 64).lowercased()
                 guard text.utf8.count == 64, text.allSatisfy(\.isHexDigit) else {
@@ -115,6 +115,22 @@ extension HTTPOptions {
         }
         if url.isEmpty { throw scanner.error(.refused("\"url\" is missing"), at: object).inside("url") }
         if to.isEmpty { throw scanner.error(.refused("\"to\" is missing"), at: object).inside("to") }
+    }
+
+    /// Returns the problem of an address that no transfer can use; nil if there is none.
+    private static func complaint(about url: String) -> String? {
+        guard let scheme = ["http://", "https://"].first(where: { url.lowercased().hasPrefix($0) }) else {
+            return "is not an address that begins with http:// or https://"
+        }
+        let authority = url.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
+        if authority.contains("@") {
+            return "must not contain a user name or password, which others could see; use \"headersFile\""
+        }
+        // The colons in brackets belong to an IPv6 address.
+        let end = authority[(authority.lastIndex(of: "]") ?? authority.startIndex)...].firstIndex(of: ":")
+        if authority[..<(end ?? authority.endIndex)].isEmpty { return "has no host" }
+        guard let port = end.map({ authority[$0...].dropFirst() }), !port.isEmpty else { return nil }
+        return UInt16(port) == nil ? "has a port that is not a number from 0 to 65535" : nil
     }
 
     func write(to writer: inout JSONWriter) {
