@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,46 @@ def raise_stubborn() -> None:
     raise Stubborn("a", "b")
 
 
+def raise_with_notes() -> None:
+    error = Stubborn("first line\n", "second line")
+    error.add_note("a note")
+    raise error
+
+
+def raise_syntax_error() -> None:
+    try:
+        compile("1 +", "x.py", "exec")
+    except SyntaxError as error:
+        error.args = (threading.Lock(),)
+        raise
+
+
+class Leaving(Exception):
+    """An exception whose pickling ends the process."""
+
+    def __reduce__(self) -> Any:
+        raise SystemExit(5)
+
+
+def raise_leaving() -> None:
+    raise Leaving("here")
+
+
+def return_leaving() -> Any:
+    return Leaving("here")
+
+
+def raise_without_stderr(how: str) -> None:
+    """Raises after standard error has become useless."""
+    if how == "none":
+        sys.stderr = None
+    elif how == "closed":
+        sys.stderr.close()
+    else:
+        os.close(2)
+    raise LookupError(how)
+
+
 def unpicklable() -> Any:
     return lambda: None
 
@@ -86,6 +127,12 @@ def fail_until(directory: str, attempts: int) -> int:
     if attempt < attempts:
         raise ValueError(f"attempt {attempt}")
     return attempt
+
+
+def succeed_if(path: str) -> str:
+    if not os.path.exists(path):
+        raise ValueError("not yet")
+    return "now"
 
 
 def fail_then_die(directory: str) -> None:

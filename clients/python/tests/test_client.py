@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
+import json
 import os
 import pickle
 import socket
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -152,12 +155,76 @@ def test_a_call_without_a_reply_times_out(tmp_path: Path) -> None:
                 call()
 
 
+def test_a_client_with_a_timeout_uses_its_connection_again(
+    opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("opsd.client.PART", 7)
+    with ops.Client(timeout=30) as client:
+        client.status()
+        before = client._connection
+        client.status()
+        assert client._connection is before
+        operations = [{"command": ["true"], "held": True} for _ in range(20)]
+        assert client.submit_operations(operations).count == 20
+
+
+@contextlib.contextmanager
+def server(path: Path, *pieces: bytes, pause: float = 0) -> Iterator[None]:
+    """Answers every call with these pieces, with a pause after each."""
+
+    def talk(peer: socket.socket) -> None:
+        with peer, contextlib.suppress(OSError):
+            while peer.recv(1000):
+                for piece in pieces:
+                    peer.sendall(piece)
+                    time.sleep(pause)
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=talk, args=(listener.accept()[0],), daemon=True).start()
+
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        threading.Thread(target=serve, daemon=True).start()
+        yield
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def test_the_timeout_includes_all_pieces_of_a_reply(tmp_path: Path) -> None:
+    with server(tmp_path / "sock", *[b" "] * 100, pause=0.1):
+        for call in both(tmp_path / "sock", timeout=0.3):
+            began = time.monotonic()
+            with pytest.raises(ops.CallTimeout, match=r"no complete reply within 0\.3 s"):
+                call()
+            assert time.monotonic() - began < 5
+
+
+def test_a_second_reply_to_a_call_is_not_taken_for_that_of_the_next_call(tmp_path: Path) -> None:
+    def reply(graph: str) -> bytes:
+        parameters = {"graph": graph, "existing": False, "first": 1, "count": 0}
+        return json.dumps({"parameters": parameters}).encode() + b"\0"
+
+    async def submit_twice() -> list[str]:
+        async with ops.aio.Client(tmp_path / "sock") as client:
+            return [(await client.submit([])).graph for _ in range(2)]
+
+    with server(tmp_path / "sock", reply("first") + reply("second")):
+        assert asyncio.run(submit_twice()) == ["first", "first"]
+        with ops.Client(tmp_path / "sock") as client:
+            assert [client.submit([]).graph for _ in range(2)] == ["first", "first"]
+
+
 @pytest.mark.parametrize(
     ("reply", "error", "text"),
     [
         (b"hello\0", ops.ProtocolError, "an invalid reply: b'hello'"),
         (b"[]\0", ops.ProtocolError, "an invalid reply"),
         (b'{"parameters":{}}\0', ops.ProtocolError, "does not match the interface: KeyError"),
+        (b'{"parameters":5}\0', ops.ProtocolError, "an invalid reply"),
+        (b'{"error":5}\0', ops.ProtocolError, "an invalid reply"),
+        (b'{"error":"org.opsd.Control.Busy","parameters":[1]}\0', ops.ProtocolError, "an invalid reply"),
         (b"x" * 5000, ops.ProtocolError, "more than 1000 bytes"),
         (b'{"par', ops.ConnectionFailed, "before its reply"),
         (b"", ops.ConnectionFailed, "before its reply"),
@@ -201,6 +268,14 @@ def test_a_large_submission_is_sent_in_parts(opsd: PrivateDaemon, monkeypatch: p
         [{"name": f"n{number}", "command": ["true"], "held": True} for number in range(20)], name="wide", list=True
     )
     assert (reply.count, len(reply.operations or [])) == (20, 20)
+
+
+def test_options_of_a_submission_are_those_of_opsctl(opsd: PrivateDaemon) -> None:
+    operations = [{"command": ["true"], "held": True}]
+    first = opsd.client.submit_operations(operations, unless_active="k", order="longestPath")
+    assert opsd.client.submit_operations(operations, unless_active="k").graph == first.graph
+    opsd.client.cancel(ops.Selection(graph=first.graph))
+    assert not opsd.client.submit_operations(operations, unless_active="k").existing
 
 
 def test_watch_continues_after_the_daemon_was_killed(opsd: PrivateDaemon) -> None:

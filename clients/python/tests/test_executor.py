@@ -7,6 +7,7 @@ import base64
 import contextlib
 import dataclasses
 import functools
+import gc
 import multiprocessing
 import os
 import pickle
@@ -18,6 +19,7 @@ import textwrap
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from fractions import Fraction
@@ -150,6 +152,44 @@ def test_the_error_names_what_cannot_be_pickled(opsd: PrivateDaemon, monkeypatch
             executor.submit(functions.unpicklable).result(60)
 
 
+@pytest.mark.parametrize(
+    ("function", "cause"),
+    [
+        (functions.raise_with_notes, "functions.Stubborn: first line"),
+        (functions.raise_syntax_error, "SyntaxError: invalid syntax"),
+        (functions.raise_leaving, "functions.Leaving: here"),
+    ],
+)
+def test_the_error_about_an_unpicklable_exception_names_its_type(
+    opsd: PrivateDaemon, function: Callable[[], None], cause: str
+) -> None:
+    with ops.OpsExecutor() as executor:
+        error = executor.submit(function).exception(60)
+        assert isinstance(error, ops.OperationFailed)
+        assert str(error.cause).startswith(cause)
+        assert str(error.cause).endswith(" (it cannot be pickled)")
+
+
+def test_a_value_whose_pickling_ends_the_process_fails_its_call(opsd: PrivateDaemon) -> None:
+    with ops.OpsExecutor() as executor, pytest.raises(pickle.PicklingError, match="returned Leaving, which cannot be"):
+        executor.submit(functions.return_leaving).result(60)
+
+
+def test_an_exception_comes_back_without_standard_error(opsd: PrivateDaemon) -> None:
+    with ops.OpsExecutor() as executor:
+        for how in ("none", "closed", "descriptor"):
+            assert isinstance(executor.submit(functions.raise_without_stderr, how).exception(60), LookupError)
+
+
+def test_a_finished_call_that_is_retried_says_that_it_is_not_stored(opsd: PrivateDaemon) -> None:
+    with ops.OpsExecutor() as executor:
+        refs = [str(executor.submit(functions.double, 1).operation)]
+        opsd.client.wait(ops.Selection(refs=refs))
+    opsd.client.retry(ops.Selection(refs=refs))
+    opsd.client.wait(ops.Selection(refs=refs))
+    assert b"this call is no longer stored" in base64.b64decode(opsd.client.log(refs[0]).data)
+
+
 def test_lambdas_can_be_called_if_cloudpickle_is_installed(opsd: PrivateDaemon) -> None:
     pytest.importorskip("cloudpickle")
     by = 3
@@ -192,6 +232,9 @@ def test_a_wrong_keyword_is_refused_at_once(opsd: PrivateDaemon) -> None:
         ops.OpsExecutor(quue="x")  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="is the limit of a new queue"):
         ops.OpsExecutor(2, queue="x")
+    for number in (2.5, True, "2"):
+        with pytest.raises(TypeError):
+            ops.OpsExecutor(number)  # type: ignore[arg-type]
     with ops.OpsExecutor() as executor, pytest.raises(TypeError, match="has no key 'afer'; did you mean 'after'"):
         executor.options(afer=1)  # type: ignore[call-arg]
 
@@ -206,6 +249,19 @@ def test_paths_can_be_values_of_keys(opsd: PrivateDaemon, tmp_path: Path) -> Non
     with ops.OpsExecutor(directory=tmp_path, environment={"WORD": tmp_path / "word"}) as executor:
         assert executor.submit(functions.where).result(30)[0] == str(tmp_path)
         assert executor.submit(functions.environment, "WORD").result(30) == str(tmp_path / "word")
+
+
+def test_secrets_and_umask_are_keys_of_a_function(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("abc\n")
+    with ops.OpsExecutor(secrets={"TOKEN": {"file": tmp_path / "token"}}, umask=0o27) as executor:
+        assert executor.submit(functions.environment, "TOKEN").result(60) == "abc"
+        assert executor.submit(os.umask, 0).result(60) == 0o27
+
+
+def test_a_module_path_in_the_environment_comes_before_that_of_the_caller(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    with ops.OpsExecutor(environment={"PYTHONPATH": tmp_path}) as executor:
+        _, path, pythonpath, _ = executor.submit(functions.where).result(60)
+    assert (path, pythonpath) == ([str(tmp_path), *sys.path], str(tmp_path))
 
 
 class Int64:
@@ -368,6 +424,16 @@ def test_a_call_waits_for_the_futures_in_after(opsd: PrivateDaemon, tmp_path: Pa
         assert error.outcome == "skipped"
 
 
+def test_a_future_of_another_daemon_is_refused(opsd: PrivateDaemon) -> None:
+    with PrivateDaemon() as elsewhere, ops.OpsExecutor(socket=elsewhere.socket) as other, ops.OpsExecutor() as executor:
+        future = other.submit(functions.double, 1)
+        cases: list[Any] = [future, {future}, [ops.After(future, "failed")]]
+        for after in cases:
+            with pytest.raises(ValueError, match="the call of double is an operation of another daemon"):
+                executor.options(after=after)
+        assert other.options(after=(one for one in [future])).submit(functions.double, 2).result(60) == 4
+
+
 def test_a_retry_makes_another_attempt(opsd: PrivateDaemon, tmp_path: Path) -> None:
     with ops.OpsExecutor(retry={"limit": 3, "backoff": "1ms"}) as executor:
         assert executor.submit(functions.fail_until, str(tmp_path), 3).result(60) == 3
@@ -466,6 +532,20 @@ def test_calls_cancelled_by_shutdown_are_asked_about_together(
     assert all(future.cancelled() for future in waiting)
     assert "Show" not in asked
     assert asked.count("Cancel") == 2
+
+
+def test_shutdown_does_not_cancel_a_call_between_two_attempts(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    executor = ops.OpsExecutor(retry={"limit": 1, "backoff": "500ms", "jitter": 0})
+    begun = executor.submit(functions.fail_until, str(tmp_path), 2)
+    unbegun = executor.options(held=True).submit(functions.double, 1)
+    for event in opsd.client.watch(since=0):
+        if event.type == "retrying":
+            break
+    while not begun.running():
+        time.sleep(0.001)
+    executor.shutdown(cancel_futures=True)
+    assert unbegun.cancelled()
+    assert begun.result(60) == 2
 
 
 def test_a_call_that_races_with_shutdown_is_refused(opsd: PrivateDaemon) -> None:
@@ -687,6 +767,18 @@ def test_a_failed_initializer_breaks_the_executor(opsd: PrivateDaemon) -> None:
     executor.shutdown()
 
 
+def test_connections_are_closed(opsd: PrivateDaemon) -> None:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        executor = ops.OpsExecutor(initializer=functions.fail_to_initialize)
+        assert isinstance(executor.submit(functions.initialized).exception(60), ops.BrokenOpsExecutor)
+        executor.shutdown()
+        ops.OpsExecutor.forget("k")
+        del executor
+        gc.collect()
+    assert told == []
+
+
 def test_a_daemon_that_is_not_restarted_in_time_breaks_the_executor(opsd: PrivateDaemon, tmp_path: Path) -> None:
     with ops.OpsExecutor(patience=0.3) as executor:
         future = executor.submit(functions.wait_for, str(tmp_path / "gate"))
@@ -733,9 +825,9 @@ def test_abandoned_directories_are_removed_after_a_month(opsd: PrivateDaemon, st
 
 
 def test_the_queue_of_max_workers_is_removed_with_the_executor(opsd: PrivateDaemon) -> None:
-    with ops.OpsExecutor(max_workers=3) as executor:
+    with ops.OpsExecutor(max_workers=Int64()) as executor:  # type: ignore[arg-type]
         executor.submit(functions.double, 1).result(60)
-        assert [queue.limit for queue in opsd.client.list_queues().queues if queue.name.startswith("python-")] == [3]
+        assert [queue.limit for queue in opsd.client.list_queues().queues if queue.name.startswith("python-")] == [1]
     assert [queue.name for queue in opsd.client.list_queues().queues] == ["default", "main"]
 
 

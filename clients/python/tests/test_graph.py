@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import time
+import warnings
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,6 +63,52 @@ def test_a_graph_has_the_format_of_a_graph_file() -> None:
     }
 
 
+def test_a_graph_has_all_keys_of_a_graph_file() -> None:
+    graph = ops.Graph(
+        order="longestPath",
+        observers={"failure": [Path("/bin/page")]},
+        executor="cluster",
+        slurm={"cpus": 4},
+        completion="exit",
+        stdin="in",
+        umask=0o27,
+        extra={"observers": {"start": ["each"]}},
+    )
+    graph.add(name="data", http={"url": "https://example.org/data", "to": Path("data")}, executor="local")
+    graph.add(["true"], name="b", secrets={"TOKEN": {"file": Path("/t")}}, umask="022", after=(n for n in ("data",)))
+    graph.add(extra={"newerThanCommand": 1}, name="c", after={1})
+    assert graph.to_json() == {
+        "order": "longestPath",
+        "observers": {"failure": ["/bin/page"]},
+        "defaults": {
+            "executor": "cluster",
+            "slurm": {"cpus": 4},
+            "completion": "exit",
+            "stdin": "in",
+            "umask": "027",
+            "observers": {"start": ["each"]},
+        },
+        "operations": [
+            {"name": "data", "http": {"url": "https://example.org/data", "to": "data"}, "executor": "local"},
+            {
+                "name": "b",
+                "secrets": {"TOKEN": {"file": "/t"}},
+                "umask": "022",
+                "after": ["data"],
+                "command": ["true"],
+            },
+            {"name": "c", "newerThanCommand": 1, "after": [1]},
+        ],
+    }
+
+
+def test_a_group_is_one_dependency() -> None:
+    graph = ops.Graph()
+    group = graph.group(name="g")
+    group.add(["true"], name="child")
+    assert graph.add(["true"], after=group).keys["after"] == ["g"]
+
+
 def test_paths_can_be_values_of_keys() -> None:
     graph = ops.Graph(directory=Path("/tmp"))
     graph.add(["true"], stdin=Path("/dev/null"), environment={"X": Path("/x")}, output={"stdout": Path("/dev/null")})
@@ -84,10 +134,14 @@ def test_mistakes_are_refused_where_they_are_made() -> None:
         graph.add(["true"], zzz=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="did you mean shell='make all'"):
         graph.add("make all")
-    with pytest.raises(TypeError, match="either a command or a shell line"):
-        graph.add()
+    wrong: list[Any] = [{}, {"shell": "a", "http": {}}, {"shell": "a", "extra": {"http": {}}}]
+    for keys in wrong:
+        with pytest.raises(TypeError, match="exactly one of command, shell and http"):
+            graph.add(**keys)
     with pytest.raises(TypeError, match="a group has no key 'stdin'"):
         graph.group(stdin="/dev/null")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="is not an operation, future, id or name"):
+        graph.add(["true"], after={"op": "a", "when": "failed"})
     graph.add(["true"], name="a")
     with pytest.raises(ValueError, match="has an operation 'a' already"):
         graph.group().add(["true"], name="a")
@@ -122,6 +176,27 @@ def test_a_key_prevents_a_second_submission(opsd: PrivateDaemon) -> None:
     first, second = graph.submit(key="today"), graph.submit(key="today")
     assert (first.existing, second.existing) == (False, True)
     assert (second.graph, second.ids) == (first.graph, first.ids)
+
+
+def test_observers_of_a_graph_run_once(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    graph = ops.Graph("observed", observers={"finish": ["/bin/sh", "-c", f"echo finished >>{tmp_path}/out"]})
+    for _ in range(3):
+        graph.add(["true"], umask=0o77)
+    assert graph.submit(opsd.client).wait(timeout=60).succeeded
+    while not (tmp_path / "out").exists():
+        time.sleep(0.01)
+    assert (tmp_path / "out").read_text() == "finished\n"
+
+
+def test_a_client_of_a_submission_is_closed() -> None:
+    graph = ops.Graph()
+    graph.add(["true"])
+    with warnings.catch_warnings(record=True) as told, PrivateDaemon() as daemon, pytest.MonkeyPatch.context() as patch:
+        warnings.simplefilter("always")
+        patch.setenv("OPS_SOCKET", daemon.socket)
+        assert graph.submit().wait(timeout=60).succeeded
+        gc.collect()
+    assert told == []
 
 
 def test_a_dry_run_stores_nothing(opsd: PrivateDaemon) -> None:

@@ -107,6 +107,18 @@ def test_an_error_with_other_members_than_expected_is_an_unknown_error() -> None
     assert isinstance(_wire.error_of("org.opsd.Control.Cycle", {}), opsd.UnknownCallError)
 
 
+@pytest.mark.parametrize(
+    ("name", "parameters"), [("InvalidOperation", {"problems": [3]}), ("Cycle", {"path": [1]}), ("Cycle", {"path": 5})]
+)
+def test_an_error_with_members_of_other_types_has_a_text(name: str, parameters: dict[str, object]) -> None:
+    assert str(_wire.error_of(f"org.opsd.Control.{name}", parameters)).startswith(name)
+
+
+def test_a_reply_that_is_nested_too_deeply_is_an_error() -> None:
+    with pytest.raises(opsd.ProtocolError, match="an invalid reply"):
+        _wire.decode(b"[" * 100_000)
+
+
 def test_every_public_name_can_be_imported() -> None:
     for name in opsd.__all__:
         assert getattr(opsd, name) is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import pickle
 import signal
@@ -131,6 +132,62 @@ def test_forget_removes_all_results_of_a_key(opsd: PrivateDaemon, tmp_path: Path
     assert list(state_home.iterdir()) == []
     assert [queue.name for queue in opsd.client.list_queues().queues] == ["default", "main"]
     assert ops.OpsExecutor.attach("k") == []
+
+
+def test_a_key_that_was_forgotten_makes_its_calls_again(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    def run() -> str:
+        with ops.OpsExecutor(key="again") as executor:
+            return executor.submit(functions.succeed_if, str(tmp_path / "ready")).result(60)
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="not yet"):
+            run()
+    (tmp_path / "ready").touch()
+    ops.OpsExecutor.forget("again")
+    assert run() == run() == "now"
+    ops.OpsExecutor.forget("again")
+    assert run() == "now"
+    assert [str(row.outcome) for row in opsd.client.list().operations] == ["failed", "succeeded", "succeeded"]
+
+
+def test_an_operation_that_waits_is_not_that_of_a_key_that_was_forgotten(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    text = """
+        import os
+        import functions, opsd
+        opsd.OpsExecutor(key="k", held=True).submit(functions.double, 1).operation
+        os._exit(0)
+    """
+    assert program(text, directory=tmp_path).wait(60) == 0
+    ops.OpsExecutor.forget("k")
+    with ops.OpsExecutor(key="k") as executor:
+        later = executor.submit(functions.double, 2)
+        assert (later.operation, later.result(60)) == (2, 4)
+        opsd.client.resume(selection=ops.Selection(refs=["1"]))
+        opsd.client.wait(ops.Selection(refs=["1"]))
+    assert opsd.client.show("1").operation.outcome == "failed"
+    assert b"this call is no longer stored" in base64.b64decode(opsd.client.log("1").data)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x80", b"opsd-py1"])
+def test_a_damaged_file_spoils_at_most_its_call(opsd: PrivateDaemon, state_home: Path, content: bytes) -> None:
+    def run() -> list[object]:
+        with ops.OpsExecutor(key="k") as executor:
+            calls = [executor.submit(functions.double, number) for number in (1, 2)]
+            return [call.exception(60) or call.result() for call in calls]
+
+    assert run() == [2, 4]
+    [directory] = state_home.iterdir()
+    for path in directory.glob("*.ids"):
+        path.write_bytes(content)
+    assert run() == [2, 4]
+    next(directory.glob("*-00000000-0.final")).write_bytes(content)
+    lost, other = run()
+    assert (str(lost), other) == ("operation 1 succeeded: the function left no result", 4)
+    next(directory.glob("*-00000000.calls")).write_bytes(content)
+    with pytest.raises(ops.ProtocolError, match="00000000.calls is damaged .*; OpsExecutor.forget removes"):
+        run()
+    ops.OpsExecutor.forget("k")
+    assert run() == [2, 4]
 
 
 def test_attach_finds_the_calls_of_an_executor_that_did_not_wait(opsd: PrivateDaemon, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ Reply = dict[str, Any]
 
 STATUS = {
     "version": "1", "pid": 1, "runnerPid": 2, "runnerAnswers": True, "state": "running", "detail": None,
-    "suspended": False, "workers": 1,
+    "suspended": False, "workers": 1, "slotsUsed": 0,
     "counts": {"pending": 0, "ready": 0, "scheduled": 0, "held": 0, "executing": 0, "finished": 0},
     "queues": [], "lastSeq": 5, "startedAt": "2026-11-22T00:00:00.000Z",
 }  # fmt: skip

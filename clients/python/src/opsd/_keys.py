@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, Protocol, TypedDict
@@ -14,6 +14,7 @@ When = Literal["succeeded", "finished", "failed", "started"]
 Duration = str | float | timedelta
 Instant = str | float | timedelta | datetime
 PathText = str | os.PathLike[str]
+Observers = Mapping[str, Sequence[PathText]]
 
 
 class HasOperation(Protocol):
@@ -43,61 +44,74 @@ class After:
     when: When = "succeeded"
 
 
-Dependencies = Target | After | Sequence[Target | After]
+Dependencies = Target | After | Iterable[Target | After]
 
 
 class CommonKeys(TypedDict, total=False):
-    """Keys of commands and of functions. The manual page opsd-graph(5) describes them."""
+    """Keys of commands, functions and groups. The manual page opsd-graph(5) describes them."""
 
     queue: str
     priority: int | Literal["veryLow", "low", "normal", "high", "veryHigh"]
-    qos: Literal["userInteractive", "userInitiated", "default", "utility", "background"]
     after: Dependencies
     categories: str | Sequence[str | Mapping[str, Any]]
     barrier: bool
     conditions: Sequence[Mapping[str, Any]]
-    observers: Mapping[str, Sequence[str]]
     timeout: Duration
-    grace: Duration
     deadline: Instant
     not_before: Instant
     held: bool
-    retry: int | Mapping[str, Any]
-    leftovers: Literal["kill", "wait", "leave"]
-    environment: Mapping[str, PathText]
-    directory: PathText
-    umask: int | str
-    output: PathText | Mapping[str, PathText]
-    limits: Mapping[str, Any]
     labels: Mapping[str, str]
     extra: Mapping[str, Any]
 
 
-class FunctionKeys(CommonKeys, total=False):
+class ProcessKeys(CommonKeys, total=False):
+    """Keys of commands and functions. A group has no process."""
+
+    qos: Literal["userInteractive", "userInitiated", "default", "utility", "background"]
+    grace: Duration
+    retry: int | Mapping[str, Any]
+    leftovers: Literal["kill", "wait", "leave"]
+    environment: Mapping[str, PathText]
+    secrets: Mapping[str, Mapping[str, PathText]]
+    directory: PathText
+    umask: int | str
+    output: PathText | Mapping[str, PathText]
+    limits: Mapping[str, Any]
+
+
+class FunctionKeys(ProcessKeys, total=False):
     """Keys of an operation that runs a function."""
 
     name: str
+    observers: Observers
 
 
-class SharedKeys(CommonKeys, total=False):
-    """Keys that several operations of a graph may share."""
+class DefaultKeys(ProcessKeys, total=False):
+    """Keys that a graph can set for all its operations."""
 
     user: str
     success_codes: Sequence[int]
-
-
-class OperationKeys(SharedKeys, total=False):
-    """Keys of any operation of a graph, also of a group."""
-
-    name: str
-
-
-class CommandKeys(OperationKeys, total=False):
-    """Keys of an operation that runs a command."""
-
     completion: Literal["exit", "notify"]
     stdin: PathText
+    executor: str
+    slurm: Mapping[str, Any]
+
+
+class CommandKeys(DefaultKeys, total=False):
+    """Keys of an operation that runs a command, or that fetches a file (`http`)."""
+
+    name: str
     key: str
+    observers: Observers
+    http: Mapping[str, Any]
+
+
+class GroupKeys(CommonKeys, total=False):
+    """Keys of a group."""
+
+    name: str
+    key: str
+    observers: Observers
 
 
 def duration(value: Duration) -> str | float:
@@ -116,13 +130,19 @@ def instant(value: Instant) -> str | float:
     return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def edges(value: Dependencies) -> list[After]:
+    """Returns the dependencies in `after`."""
+    targets: list[Any] = [value]
+    # A group can be iterated over, but is one target.
+    if isinstance(value, Iterable) and not isinstance(value, str | Mapping) and not hasattr(value, "name"):
+        targets = list(value)
+    return [one if isinstance(one, After) else After(one) for one in targets]
+
+
 def dependencies(value: Dependencies) -> list[Any]:
     """Returns the dependencies in `after` in the format of the daemon."""
-    if isinstance(value, str | int | After) or not isinstance(value, Sequence):
-        value = [value]
     found: list[Any] = []
-    for one in value:
-        edge = one if isinstance(one, After) else After(one)
+    for edge in edges(value):
         target = reference(edge.target)
         found.append(target if edge.when == "succeeded" else {"op": target, "when": edge.when})
     return found
@@ -151,6 +171,11 @@ def retry(value: int | Mapping[str, Any]) -> Mapping[str, Any]:
     return {"limit": value} if isinstance(value, int) else value
 
 
+def umask(value: int | str) -> str:
+    """Returns a umask as octal text."""
+    return value if isinstance(value, str) else format(value, "03o")
+
+
 CONVERSIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "after": ("after", dependencies),
     "categories": ("categories", categories),
@@ -160,6 +185,7 @@ CONVERSIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "deadline": ("deadline", instant),
     "not_before": ("notBefore", instant),
     "success_codes": ("successCodes", list),
+    "umask": ("umask", umask),
 }
 
 

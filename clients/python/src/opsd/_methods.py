@@ -185,7 +185,8 @@ class Methods:
         """Returns the state of the daemon. With "more": again after every change, at most ten times a second.
         "runnerAnswers" is false if opsd-runner has been silent for several seconds; "detail" says for how
         long. While the database cannot be read, the call fails with StorageUnavailable; while it can be read
-        but not written, "state" says so.
+        but not written, "state" says so. "slotsUsed" counts the workers in use: groups, for example, execute
+        without one.
         """
         return self._call("Status", {}, StatusReply.from_json)
 
@@ -193,7 +194,8 @@ class Methods:
         """Returns the state of the daemon. With "more": again after every change, at most ten times a second.
         "runnerAnswers" is false if opsd-runner has been silent for several seconds; "detail" says for how
         long. While the database cannot be read, the call fails with StorageUnavailable; while it can be read
-        but not written, "state" says so.
+        but not written, "state" says so. "slotsUsed" counts the workers in use: groups, for example, execute
+        without one.
         """
         return self._stream("Status", {}, StatusReply.from_json)
 
@@ -538,7 +540,9 @@ class Methods:
         }, AddScheduleReply.from_json)
 
     def list_schedules(self, *, name: str | None = None) -> ListSchedulesReply:
-        """Lists all schedules in the order of their names, or the one of this name."""
+        """Lists all schedules in the order of their names, or the one of this name, with its "definition": the
+        graph file that it was given as, with "***" in place of each "environment".
+        """
         return self._call("ListSchedules", {"name": name}, ListSchedulesReply.from_json)
 
     def schedule_runs(self, name: str, *, limit: int | None = None) -> ScheduleRunsReply:
@@ -740,7 +744,8 @@ class AsyncMethods:
         """Returns the state of the daemon. With "more": again after every change, at most ten times a second.
         "runnerAnswers" is false if opsd-runner has been silent for several seconds; "detail" says for how
         long. While the database cannot be read, the call fails with StorageUnavailable; while it can be read
-        but not written, "state" says so.
+        but not written, "state" says so. "slotsUsed" counts the workers in use: groups, for example, execute
+        without one.
         """
         return await self._call("Status", {}, StatusReply.from_json)
 
@@ -748,7 +753,8 @@ class AsyncMethods:
         """Returns the state of the daemon. With "more": again after every change, at most ten times a second.
         "runnerAnswers" is false if opsd-runner has been silent for several seconds; "detail" says for how
         long. While the database cannot be read, the call fails with StorageUnavailable; while it can be read
-        but not written, "state" says so.
+        but not written, "state" says so. "slotsUsed" counts the workers in use: groups, for example, execute
+        without one.
         """
         return self._stream("Status", {}, StatusReply.from_json)
 
@@ -1107,7 +1113,9 @@ class AsyncMethods:
         }, AddScheduleReply.from_json)
 
     async def list_schedules(self, *, name: str | None = None) -> ListSchedulesReply:
-        """Lists all schedules in the order of their names, or the one of this name."""
+        """Lists all schedules in the order of their names, or the one of this name, with its "definition": the
+        graph file that it was given as, with "***" in place of each "environment".
+        """
         return await self._call("ListSchedules", {"name": name}, ListSchedulesReply.from_json)
 
     async def schedule_runs(self, name: str, *, limit: int | None = None) -> ScheduleRunsReply:

@@ -49,11 +49,12 @@ class Calls:
 
 @dataclass
 class Result:
-    """Content of a result file: the value or the exception as bytes."""
+    """Content of a result file: the value or the exception as bytes. The summary of an exception is one line."""
 
     kind: str
-    traceback: str
     content: bytes
+    traceback: str = ""
+    summary: str = ""
 
 
 def home() -> Path:
@@ -70,15 +71,20 @@ def home() -> Path:
 
 
 class Spool:
-    """Directory of one executor. It is locked while the executor exists."""
+    """Directory of one executor. It is locked while the executor exists.
+
+    Its random generation is part of the names of its files, and marks its operations in the daemon. If a directory is
+    removed and created again for the same key, nothing of the earlier one counts.
+    """
 
     def __init__(self, socket: str, key: str | None) -> None:
         self.key = key
         base = home()
         # Names of the directories of earlier executors that this start has removed.
         self.swept = sweep(base)
+        self.generation = secrets.token_hex(8)
         if key is None:
-            self.name = "run-" + secrets.token_hex(8)
+            self.name = "run-" + self.generation
         else:
             words = f"{os.path.realpath(socket)}\0{key}"
             self.name = "key-" + hashlib.sha256(words.encode("utf-8", "surrogateescape")).hexdigest()[:32]
@@ -88,16 +94,31 @@ class Spool:
         if self._lock is None:
             raise KeyInUse(f"another executor uses the key {key!r} now")
         _spools.add(self)
-        os.utime(self.path)
+        try:
+            if key is not None:
+                self._share_generation()
+            os.utime(self.path)
+        except OSError:
+            self.close(remove=False)
+            raise
 
     @property
     def is_durable(self) -> bool:
         """True if the files must survive a power cut."""
         return self.key is not None
 
+    def _share_generation(self) -> None:
+        """Reads the generation that an earlier executor with this key has stored, or stores the new one."""
+        path = self.path / "generation"
+        stored = path.read_text() if path.exists() else ""
+        if stored:
+            self.generation = stored
+        else:
+            self._replace(path, self.generation.encode(), is_durable=True)
+
     def path_of(self, number: int) -> Path:
         """Returns the file of the submission with this number."""
-        return self.path / f"{number:08d}.calls"
+        return self.path / f"{self.generation}-{number:08d}.calls"
 
     def write(
         self, number: int, header: dict[str, Any], calls: Sequence[bytes], functions: list[str], submission: Any
@@ -127,19 +148,24 @@ class Spool:
             content = path.read_bytes()
         except FileNotFoundError:
             return None
-        if content[: len(MAGIC)] != MAGIC:
-            raise ProtocolError(f"{path} is not a file of calls of this version")
         start = len(MAGIC) + WORD
         table = start + int.from_bytes(content[len(MAGIC) : start], "little")
         first = int.from_bytes(content[table : table + WORD], "little")
         count = (first - table) // WORD - 2
         tail = int.from_bytes(content[table + WORD * count : table + WORD * (count + 1)], "little")
-        stored = json.loads(content[tail:])
+        try:
+            stored = json.loads(content[tail:]) if content.startswith(MAGIC) else None
+        except ValueError:
+            stored = None
+        if stored is None:
+            remedy = "OpsExecutor.forget removes all calls of its key"
+            raise ProtocolError(f"{path} is damaged or of another version; {remedy}")
         return Calls(path, stored["functions"], stored["submission"])
 
     def numbers(self) -> Iterator[int]:
         """Yields the numbers of all files of calls, in order."""
-        yield from sorted(int(path.stem) for path in self.path.glob("*.calls"))
+        paths = self.path.glob(f"{self.generation}-*.calls")
+        yield from sorted(int(path.stem.rpartition("-")[2]) for path in paths)
 
     def result(self, calls: Path, index: int) -> Result | None:
         """Returns the result that a worker has written for a call."""
@@ -161,9 +187,8 @@ class Spool:
             if calls.left == 0:
                 calls.path.unlink(missing_ok=True)
         elif result.kind == "ended":
-            self._replace(
-                _final_path(calls.path, index), pickle.dumps((result.kind, result.traceback)) + result.content
-            )
+            header = pickle.dumps((result.kind, result.traceback, result.summary))
+            self._replace(_final_path(calls.path, index), header + result.content)
         else:
             written.rename(_final_path(calls.path, index))
 
@@ -173,10 +198,10 @@ class Spool:
         self._replace(calls.path.with_suffix(".ids"), json.dumps(list(known.items())).encode())
 
     def ids(self, calls: Calls) -> dict[int, int]:
-        """Returns the ids that an earlier process has stored."""
+        """Returns the ids that an earlier process has stored. A damaged file counts as absent."""
         try:
             return dict(json.loads(calls.path.with_suffix(".ids").read_bytes()))
-        except FileNotFoundError:
+        except (FileNotFoundError, ValueError, TypeError):
             return {}
 
     def close(self, *, remove: bool) -> None:
@@ -217,11 +242,16 @@ def _final_path(calls: Path, index: int) -> Path:
 
 
 def _read_result(path: Path) -> Result | None:
+    """Returns the content of a result file. A damaged file counts as absent."""
     try:
         with path.open("rb") as file:
-            kind, traceback = pickle.load(file)
-            return Result(kind, traceback, file.read())
+            kind, traceback, summary = pickle.load(file)
+            return Result(kind, file.read(), traceback, summary)
     except FileNotFoundError:
+        return None
+    except OSError:
+        raise
+    except Exception:  # noqa: BLE001 - a damaged pickle raises almost any exception
         return None
 
 

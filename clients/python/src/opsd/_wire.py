@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, Self
@@ -12,6 +13,9 @@ JSONObject = Mapping[str, Any]
 INTERFACE = "org.opsd.Control."
 # The daemon's maximum size of a message, in both directions.
 FRAME_BYTES = 64 << 20
+
+# Exceptions that reading a message raises if its members are not those of the interface.
+MISMATCH = (KeyError, TypeError, AttributeError, ValueError)
 
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
@@ -25,7 +29,7 @@ class ConnectionFailed(OpsError, ConnectionError):
 
 
 class CallTimeout(OpsError, TimeoutError):
-    """No reply came within the timeout of the client. The call may have had its effect."""
+    """No complete reply came within the timeout of the client. The call may have had its effect."""
 
 
 class ProtocolError(OpsError):
@@ -64,20 +68,30 @@ def describe(name: str, parameters: JSONObject) -> str:
     if isinstance(problems, list):
         texts = []
         for problem in problems:
+            if not isinstance(problem, Mapping):
+                continue
             where = [str(problem[key]) for key in ("name", "key") if problem.get(key) is not None]
             texts.append(": ".join([*where, str(problem.get("message"))]))
         return f"{short}: " + "; ".join(texts)
     if "message" in parameters:
         return f"{short}: {parameters['message']}"
-    if "path" in parameters:
+    path = parameters.get("path")
+    if isinstance(path, list):
         category = parameters.get("category")
-        return f"{short}: " + " -> ".join(parameters["path"]) + (f" (category {category})" if category else "")
+        return f"{short}: " + " -> ".join(map(str, path)) + (f" (category {category})" if category else "")
     if short == "NotFound":
         nearest = parameters.get("nearest")
         hint = f"; did you mean {nearest!r}?" if nearest else ""
         return f"{short}: there is no {parameters.get('kind')} {parameters.get('name')!r}{hint}"
     words = ", ".join(f"{key} {value}" for key, value in parameters.items())
     return f"{short}: {words}" if words else short
+
+
+def is_readable(descriptor: int) -> bool:
+    """Returns whether the peer of a socket has sent something or has closed the connection."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 class OpenEnum(StrEnum):
@@ -118,7 +132,9 @@ def decode(frame: bytes | bytearray) -> tuple[JSONObject, bool]:
         parameters: JSONObject = reply.get("parameters") or {}
         error = reply.get("error")
         continues = bool(reply.get("continues", False))
-    except (ValueError, AttributeError) as wrong:
+        if not isinstance(parameters, Mapping) or not isinstance(error, str | None):
+            raise TypeError("a member of the reply has another type")
+    except (ValueError, TypeError, AttributeError, RecursionError) as wrong:
         raise ProtocolError(f"the daemon sent an invalid reply: {bytes(frame[:80])!r}") from wrong
     if error is None:
         return parameters, continues
@@ -133,6 +149,6 @@ def error_of(name: str, parameters: JSONObject) -> CallError:
     if known is not None:
         try:
             return known(parameters)
-        except (KeyError, TypeError):
+        except MISMATCH:
             pass  # the error has other members than this version knows
     return UnknownCallError(name, parameters)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-import select
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, Unpack
 
 from . import _wire
 from ._address import captured, enclosing_operation, socket_path
 from ._methods import AsyncMethods
 from ._wire import CallTimeout, ConnectionFailed, JSONObject, ProtocolError
-from .client import PART, TEMPORARY, Reconnection, _read, resumed
+from .client import PART, TEMPORARY, Reconnection, SubmissionOptions, _read, resumed
 from .messages import Event, Lagged, Selection, SubmitReply
 
 __all__ = ["Client"]
@@ -53,12 +52,13 @@ class _Connection:
 
     @property
     def is_stale(self) -> bool:
-        """Returns whether the daemon has closed the connection, even if the event loop has not noticed that yet."""
-        if self._reader.at_eof() or self._writer.is_closing():
+        """Returns whether the daemon has closed the connection or has sent an unexpected message.
+
+        The event loop may not have noticed that yet, or may have read the message already.
+        """
+        if self._reader.at_eof() or self._writer.is_closing() or self._reader._buffer:  # type: ignore[attr-defined]
             return True
-        poll = select.poll()
-        poll.register(self._writer.get_extra_info("socket"), select.POLLIN)
-        return bool(poll.poll(0))
+        return _wire.is_readable(self._writer.get_extra_info("socket").fileno())
 
     def close(self) -> None:
         self._writer.close()
@@ -68,7 +68,8 @@ class Client(AsyncMethods):
     """Client with a coroutine for each method of the daemon.
 
     A client belongs to one event loop, and any number of tasks may use it. Ordinary calls share one connection, one
-    after another. Each stream and each `wait` opens another connection.
+    after another. Each stream and each `wait` opens another connection. `timeout` limits every call in seconds, except
+    streams and `wait`.
     """
 
     def __init__(self, socket: str | os.PathLike[str] | None = None, *, timeout: float | None = None) -> None:
@@ -111,7 +112,7 @@ class Client(AsyncMethods):
                 raise
             except TimeoutError as error:
                 self.close()
-                raise CallTimeout(f"the daemon sent no reply for {self.timeout} s") from error
+                raise CallTimeout(f"the daemon sent no complete reply within {self.timeout} s") from error
             except BaseException:
                 # The next reply on this connection could belong to the call that failed.
                 self.close()
@@ -164,29 +165,18 @@ class Client(AsyncMethods):
                 await asyncio.sleep(retry.delay(error))
 
     async def submit_operations(
-        self,
-        operations: Sequence[Mapping[str, Any]],
-        *,
-        name: str | None = None,
-        defaults: Mapping[str, Any] | None = None,
-        key: str | None = None,
-        dry_run: bool | None = None,
-        list: bool | None = None,
+        self, operations: Sequence[Mapping[str, Any]], **options: Unpack[SubmissionOptions]
     ) -> SubmitReply:
         """Submits one graph with the environment, directory and umask of this process, as opsctl does.
 
-        A large graph is sent in parts over another connection. The daemon stores all of it or nothing.
+        The options are the other parameters of `submit`. A large graph is sent in parts over another connection. The
+        daemon stores all of it or nothing.
         """
         inside = enclosing_operation(self.socket)
         if len(operations) <= PART:
-            return await self.submit(
-                operations, name=name, defaults=defaults, capture=captured(), inside=inside, key=key, dry_run=dry_run,
-                list=list,
-            )  # fmt: skip
+            return await self.submit(operations, capture=captured(), inside=inside, **options)
         async with Client(self.socket, timeout=self.timeout) as parts:
-            await parts.begin_submission(
-                name=name, defaults=defaults, capture=captured(), inside=inside, key=key, dry_run=dry_run, list=list
-            )
+            await parts.begin_submission(capture=captured(), inside=inside, **options)
             for start in range(0, len(operations), PART):
                 await parts.add_operations(operations[start : start + PART])
             reply = await parts.commit_submission()

@@ -9,7 +9,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypedDict, TypeVar, Unpack
 
 from . import _wire
 from ._address import captured, enclosing_operation, socket_path
@@ -25,11 +25,30 @@ PART = 5000
 TEMPORARY = (ConnectionFailed, StorageUnavailable, Busy)
 
 
+class SubmissionOptions(TypedDict, total=False):
+    """Parameters of a submission besides its operations and the properties of this process."""
+
+    name: str | None
+    defaults: Mapping[str, Any] | None
+    child: bool | None
+    key: str | None
+    unless_active: str | None
+    dry_run: bool | None
+    list: bool | None
+    order: str | None
+    observers: Mapping[str, Any] | None
+
+
 class Connection:
-    """One connection to the socket. Only one thread uses it at a time."""
+    """One connection to the socket. Only one thread uses it at a time.
+
+    The timeout limits the time from the start of a message to the end of its reply.
+    """
 
     def __init__(self, path: str, timeout: float | None) -> None:
         self._timeout = timeout
+        # Moment at which the timeout of the present call ends, on the monotonic clock.
+        self._end: float | None = None
         self._buffer = bytearray()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -41,7 +60,10 @@ class Connection:
 
     def send(self, frame: bytes) -> None:
         """Sends a whole message."""
+        if self._timeout is not None:
+            self._end = time.monotonic() + self._timeout
         try:
+            self._limit()
             self._socket.sendall(frame)
         except TimeoutError as error:
             raise CallTimeout(f"the daemon took no message for {self._timeout} s") from error
@@ -61,26 +83,28 @@ class Connection:
             if searched > _wire.FRAME_BYTES:
                 raise ProtocolError(f"the daemon sent more than {_wire.FRAME_BYTES} bytes as one message")
             try:
+                self._limit()
                 piece = self._socket.recv(1 << 18)
             except TimeoutError as error:
-                raise CallTimeout(f"the daemon sent no reply for {self._timeout} s") from error
+                raise CallTimeout(f"the daemon sent no complete reply within {self._timeout} s") from error
             except OSError as error:
                 raise ConnectionFailed(f"the connection broke: {error.strerror or error}") from error
             if not piece:
                 raise ConnectionFailed("the daemon closed the connection before its reply")
             self._buffer += piece
 
+    def _limit(self) -> None:
+        """Limits the next use of the socket to the time that is left for the call."""
+        if self._end is None:
+            return
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._socket.settimeout(left)
+
     def is_stale(self) -> bool:
         """Returns whether the daemon has closed the connection or has sent an unexpected message."""
-        if self._buffer:
-            return True
-        try:
-            self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return False
-        except OSError:
-            return True
-        return True
+        return bool(self._buffer) or _wire.is_readable(self._socket.fileno())
 
     def shut_down(self) -> None:
         """Ends the connection, so that a thread that reads from it returns."""
@@ -99,7 +123,7 @@ class Client(Methods):
 
     Several threads may use a client. Ordinary calls share one connection, one after another. Each stream and each
     `wait` opens another connection. The client connects at the first call, and again after a restart of the daemon. A
-    forked child opens new connections.
+    forked child opens new connections. `timeout` limits every call in seconds, except streams and `wait`.
     """
 
     def __init__(self, socket: str | os.PathLike[str] | None = None, *, timeout: float | None = None) -> None:
@@ -202,29 +226,18 @@ class Client(Methods):
                 retry.failed(error)
 
     def submit_operations(
-        self,
-        operations: Sequence[Mapping[str, Any]],
-        *,
-        name: str | None = None,
-        defaults: Mapping[str, Any] | None = None,
-        key: str | None = None,
-        dry_run: bool | None = None,
-        list: bool | None = None,
+        self, operations: Sequence[Mapping[str, Any]], **options: Unpack[SubmissionOptions]
     ) -> SubmitReply:
         """Submits one graph with the environment, directory and umask of this process, as opsctl does.
 
-        A large graph is sent in parts over another connection. The daemon stores all of it or nothing.
+        The options are the other parameters of `submit`. A large graph is sent in parts over another connection. The
+        daemon stores all of it or nothing.
         """
         inside = enclosing_operation(self.socket)
         if len(operations) <= PART:
-            return self.submit(
-                operations, name=name, defaults=defaults, capture=captured(), inside=inside, key=key, dry_run=dry_run,
-                list=list,
-            )  # fmt: skip
+            return self.submit(operations, capture=captured(), inside=inside, **options)
         with Client(self.socket, timeout=self.timeout) as parts:
-            parts.begin_submission(
-                name=name, defaults=defaults, capture=captured(), inside=inside, key=key, dry_run=dry_run, list=list
-            )
+            parts.begin_submission(capture=captured(), inside=inside, **options)
             for start in range(0, len(operations), PART):
                 parts.add_operations(operations[start : start + PART])
             reply = parts.commit_submission()
@@ -290,7 +303,7 @@ def resumed(at: int, lagged: Lagged, fresh: bool) -> int:
 def _read(method: str, decode: Callable[[JSONObject], T], reply: JSONObject) -> T:
     try:
         return decode(reply)
-    except (KeyError, TypeError, AttributeError) as error:
+    except _wire.MISMATCH as error:
         raise ProtocolError(f"{method}: the reply does not match the interface: {error!r}") from error
 
 

@@ -8,6 +8,7 @@ the third thread resolves it. A thread of the user resolves the futures that it 
 from __future__ import annotations
 
 import functools
+import itertools
 import logging
 import os
 import pickle
@@ -15,9 +16,9 @@ import secrets
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import BrokenExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from . import _wire
@@ -86,7 +87,7 @@ class Engine:
     @property
     def selection(self) -> Selection:
         """Selection of all operations of the executor."""
-        return Selection(labels={LABEL: self.spool.name})
+        return Selection(labels={LABEL: self.spool.generation})
 
     # Called by the executor
 
@@ -131,9 +132,7 @@ class Engine:
             return self._is_cancelled(future)
         try:
             refs = [str(future.operation)]
-            touched = any(
-                self.client.cancel(Selection(refs=refs, state=state)).touched for state in ("pending", "ready")
-            )
+            touched = self.client.cancel(Selection(refs=refs, state="waiting")).touched
         except OpsError:
             return False  # the daemon did not cancel it, as far as is known here
         if touched:
@@ -174,7 +173,7 @@ class Engine:
             self.is_shut_down = True
             self._changed.notify_all()
         if cancel and not self._is_over:
-            self.cancel("pending", "ready")
+            self._cancel_unbegun()
         with self._changed:
             self._finish_if_done()
             if not self._threads:
@@ -186,6 +185,21 @@ class Engine:
 
     def cancel(self, *states: str) -> None:
         """Cancels calls that were not sent, and calls whose operations are in these states. Their futures end later."""
+        self._drop_unsent()
+        self._cancel([self.selection], states)
+
+    def _cancel_unbegun(self) -> None:
+        """Cancels calls that have not begun. A call between two attempts has begun, although its operation waits."""
+        self._drop_unsent()
+        with self._changed:
+            sent = dict(self._by_id)
+        # Unlike an id alone, a range may contain an operation that no longer exists.
+        refs = [f"{id}-{id}" for id, future in sent.items() if not future.running()]
+        parts = [refs[start : start + PART] for start in range(0, len(refs), PART)]
+        self._cancel([Selection(refs=part) for part in parts], ("waiting",))
+
+    def _drop_unsent(self) -> None:
+        """Cancels calls that were not sent, and waits until all others are stored."""
         dropped: list[OpsFuture[Any]] = []
         with self._changed:
             if self.spool.key is None:
@@ -197,10 +211,12 @@ class Engine:
         for future in dropped:
             self.resolve(future)
         self.wait_until_sent()
+
+    def _cancel(self, selections: list[Selection], states: Iterable[str]) -> None:
+        """Cancels the selected operations that are in one of these states."""
         try:
-            for state in states:
-                selection = Selection(labels={LABEL: self.spool.name}, state=state)
-                self._patiently(functools.partial(self.client.cancel, selection))
+            for selection, state in itertools.product(selections, states):
+                self._patiently(functools.partial(self.client.cancel, replace(selection, state=state)))
         except OpsError as error:
             self.break_down(f"the daemon could not be asked to cancel: {error}")
 
@@ -488,10 +504,10 @@ class Engine:
             future = self._by_id.get(row.id)
         if future is None:
             return
-        if row.state == "executing":
-            future._started()
-        elif row.state == "finished":
+        if row.state == "finished":
             self._ended(future, row.id, str(row.outcome), row.cause)
+        elif row.attempt > 0:
+            future._started()
 
     def _ended(self, future: OpsFuture[Any], id: int, outcome: str, cause: str | None) -> None:
         with self._changed:
@@ -509,9 +525,10 @@ class Engine:
             result = ended(outcome, self._cause(id) if cause is None else cause)
         if result.kind == "initializer":
             logging.getLogger("concurrent.futures").critical("Exception in initializer:\n%s", result.traceback)
-            self.break_down("the initializer failed: " + result.traceback.strip().splitlines()[-1])
+            self.break_down("the initializer failed: " + result.summary)
+            # The executor may be cleaned up once its last future is resolved.
+            self.cancel("waiting")
             future._fail(BrokenOpsExecutor(self.broken))
-            self.cancel("pending", "ready")
             return
         self._end(future, result)
 
@@ -551,4 +568,4 @@ class Engine:
 
 def ended(outcome: str, cause: str | None) -> Result:
     """Returns the result of an operation whose worker has written none."""
-    return Result("ended", "", pickle.dumps((outcome, cause)))
+    return Result("ended", pickle.dumps((outcome, cause)))

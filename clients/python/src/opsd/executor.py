@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import atexit
 import functools
+import operator
 import os
 import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, Unpack
@@ -18,7 +19,7 @@ import opsd
 
 from ._address import captured, enclosing_operation
 from ._functions import main_module, name_of, pickled
-from ._keys import FunctionKeys, as_json
+from ._keys import FunctionKeys, as_json, edges
 from ._spool import Calls, Spool
 from ._wire import OpsError
 from .client import Client, Connection, patiently
@@ -60,17 +61,17 @@ class OpsExecutor(Executor):
                 "the main module creates an executor while a worker imports it; "
                 "put that into `if __name__ == '__main__':`, as for multiprocessing"
             )
-        if max_workers is not None and max_workers <= 0:
-            raise ValueError("max_workers must be greater than 0")
-        if max_workers is not None and "queue" in keys:
-            raise ValueError("max_workers is the limit of a new queue; set the limit of the queue instead")
+        if max_workers is not None:
+            max_workers = _positive(max_workers)
+            if "queue" in keys:
+                raise ValueError("max_workers is the limit of a new queue; set the limit of the queue instead")
         if key == "":
             raise ValueError("a key must not be empty")
         if initializer is not None and not callable(initializer):
             raise TypeError("initializer must be a callable")
-        self._keys = _function_keys(keys)
-        self._initializer = None if initializer is None else pickled((initializer, initargs), initializer)
         client = Client(socket)
+        self._keys = _function_keys(keys, client.socket)
+        self._initializer = None if initializer is None else pickled((initializer, initargs), initializer)
         # A missing daemon is an error here. Later calls wait for a daemon that has stopped.
         Connection(client.socket, None).close()
         spool = Spool(client.socket, key)
@@ -87,6 +88,7 @@ class OpsExecutor(Executor):
             self._engine = Engine(client, spool, patience, queue=queue, window=window)
         except BaseException:
             spool.close(remove=key is None)
+            client.close()
             raise
         self._core = _Core(self._engine, self._initializer)
         self._finalizer = weakref.finalize(self, self._engine.shut_down, wait=False, cancel=False)
@@ -113,11 +115,14 @@ class OpsExecutor(Executor):
 
     @staticmethod
     def forget(key: str, *, socket: str | os.PathLike[str] | None = None) -> None:
-        """Removes all stored calls and results of a key. The operations are not changed."""
-        client = Client(socket)
-        spool = Spool(client.socket, key)
-        _remove_queue(client, spool.name)
-        spool.close(remove=True)
+        """Removes all stored calls and results of a key, so that its calls are made again.
+
+        The operations are not changed: those that are waiting fail, because their calls are no longer stored.
+        """
+        with Client(socket) as client:
+            spool = Spool(client.socket, key)
+            _remove_queue(client, spool.name)
+            spool.close(remove=True)
 
     @property
     def _broken(self) -> str | None:
@@ -125,7 +130,7 @@ class OpsExecutor(Executor):
 
     def options(self, **keys: Unpack[FunctionKeys]) -> _Options:
         """Returns an executor that submits to this one with additional keys, such as `after=[future]`."""
-        return _Options(self, {**self._keys, **_function_keys(keys)})
+        return _Options(self, {**self._keys, **_function_keys(keys, self._engine.client.socket)})
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> OpsFuture[T]:
         """Runs `fn(*args, **kwargs)` as an operation. All keyword arguments are passed to the function."""
@@ -233,26 +238,29 @@ class _Core:
 
     def _write(self, number: int, keys: dict[str, Any], calls: list[bytes], function: str) -> Calls:
         spool = self._engine.spool
-        pythonpath = os.environ.get("PYTHONPATH")
+        environment = keys.get("environment", {})
+        own_path = environment.get("PYTHONPATH", "")
+        pythonpath = own_path or os.environ.get("PYTHONPATH")
+        search = [*own_path.split(os.pathsep), *sys.path] if own_path else sys.path
         main = main_module() if any(b"__main__" in call for call in (*calls, self._initializer or b"")) else None
         header = {
-            "sys_path": [os.path.abspath(entry) if isinstance(entry, str) else str(entry) for entry in sys.path],
+            "sys_path": [os.path.abspath(entry) if isinstance(entry, str) else str(entry) for entry in search],
             "argv": [str(word) for word in sys.argv],
             "pythonpath": pythonpath,
             "main": main,
             "initializer": self._initializer,
         }
         file = str(spool.path_of(number))
-        name = keys.get("name") or f"{function}-{spool.name[4:10]}.{number}"
+        name = keys.get("name") or f"{function}-{spool.generation[:6]}.{number}"
         operations = []
         for index in range(len(calls)):
             operation = dict(keys)
             operation["name"] = name if len(calls) == 1 else f"{name}.{index}"
             operation["command"] = [sys.executable, "-P", "-m", "opsd.worker", file, str(index)]
-            operation["labels"] = {**keys.get("labels", {}), LABEL: spool.name}
+            operation["labels"] = {**keys.get("labels", {}), LABEL: spool.generation}
             # The worker finds this package through the variable, and restores the original value for the function.
             path = _PACKAGE_PARENT + (os.pathsep + pythonpath if pythonpath else "")
-            operation["environment"] = {**keys.get("environment", {}), "PYTHONPATH": path}
+            operation["environment"] = {**environment, "PYTHONPATH": path}
             operations.append(operation)
         submission: dict[str, Any] = {"operations": operations, "capture": captured().to_json()}
         inside = enclosing_operation(self._engine.client.socket)
@@ -269,7 +277,7 @@ class _Core:
     def _queue(self, number: int, calls: Calls, *, is_known: bool) -> list[OpsFuture[Any]]:
         engine = self._engine
         futures: list[OpsFuture[Any]] = [OpsFuture(engine, calls, index) for index in range(len(calls.functions))]
-        key = None if engine.spool.key is None else f"opsd-python:{engine.spool.name}:{number}"
+        key = None if engine.spool.key is None else f"opsd-python:{engine.spool.generation}:{number}"
         engine.add(Unit(calls, list(futures), key), is_known=is_known)
         return futures
 
@@ -303,9 +311,24 @@ def _results(futures: list[OpsFuture[Any]], end: float | None, *, is_chunked: bo
     return iterate()
 
 
-def _function_keys(keys: FunctionKeys) -> dict[str, Any]:
-    """Returns the keys of calls in the format of the daemon."""
-    values = as_json(keys, FunctionKeys, "an executor")
+def _positive(workers: int) -> int:
+    """Returns a number of workers as an int. It may be of a type of numpy."""
+    if isinstance(workers, bool):
+        raise TypeError(f"max_workers is {workers}; it must be a number")
+    number = operator.index(workers)
+    if number <= 0:
+        raise ValueError("max_workers must be greater than 0")
+    return number
+
+
+def _function_keys(keys: Mapping[str, Any], socket: str) -> dict[str, Any]:
+    """Returns the keys of calls in the format of the daemon at this socket."""
+    after = keys.get("after")
+    dependencies = None if after is None else edges(after)
+    for edge in dependencies or []:
+        if isinstance(edge.target, OpsFuture) and not edge.target._is_of(socket):
+            raise ValueError(f"after: the call of {edge.target.function} is an operation of another daemon")
+    values = as_json({**keys, "after": dependencies}, FunctionKeys, "an executor")
     name = values.get("name", "")
     if not isinstance(name, str):
         raise TypeError(f"an executor: name is {name!r}; a name is text")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import threading
 from concurrent.futures import CancelledError, Future
@@ -81,6 +82,10 @@ class OpsFuture(Future[T], Generic[T]):
             raise OpsError(f"{self.function} was not submitted: {failure or 'it was cancelled before'}")
         return self._id
 
+    def _is_of(self, socket: str) -> bool:
+        """Returns whether the operation is one of the daemon at this socket."""
+        return os.path.realpath(self._engine.client.socket) == os.path.realpath(socket)
+
     def cancel(self) -> bool:
         """Cancels the operation if its function has not begun to run."""
         with self._condition:
@@ -122,8 +127,7 @@ class OpsFuture(Future[T], Generic[T]):
             self.set_result(value)
             return
         if not isinstance(value, BaseException):
-            last = result.traceback.strip().splitlines()[-1:] or ["an exception"]
-            value = OperationFailed(self._id, "failed", f"{last[0]} (it cannot be pickled)")
+            value = OperationFailed(self._id, "failed", f"{result.summary} (it cannot be pickled)")
         value.__cause__ = RemoteTraceback(result.traceback)
         self._fail(value)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar, Unpack
+from typing import Any, Generic, Literal, TypeVar, Unpack
 
 from . import aio
-from ._keys import CommandKeys, Duration, OperationKeys, SharedKeys, as_json
+from ._keys import CommandKeys, DefaultKeys, Duration, GroupKeys, Observers, as_json, represented
 from ._wire import ConnectionFailed
 from .client import TEMPORARY, Client, Reconnection
 from .messages import Ended, Event, Selection, SubmitReply, WaitReply
@@ -46,21 +46,26 @@ class _Container:
     def add(
         self, command: Sequence[str] | None = None, *, shell: str | None = None, **keys: Unpack[CommandKeys]
     ) -> Node:
-        """Adds an operation that runs a command (`["make", "-j8"]`) or a line of `/bin/sh`. A name is optional."""
-        if (command is None) == (shell is None):
-            raise TypeError("an operation runs either a command or a shell line")
+        """Adds an operation that runs a command (`["make", "-j8"]`) or a line of `/bin/sh`, or fetches a file (`http`).
+
+        A name is optional.
+        """
         if isinstance(command, str):
             raise TypeError(f"a command is a list of words; did you mean shell={command!r}?")
         values = as_json(keys, CommandKeys, "an operation")
         if command is not None:
             values["command"] = [str(word) for word in command]
-        else:
+        if shell is not None:
             values["shell"] = shell
+        contents = len(values.keys() & {"command", "shell", "http"})
+        # `extra` may contain what a newer daemon can do instead.
+        if contents > 1 or (contents == 0 and not keys.get("extra")):
+            raise TypeError("an operation has exactly one of command, shell and http")
         return self._append(Node(self._name(values), values))
 
-    def group(self, *, limit: int | None = None, **keys: Unpack[OperationKeys]) -> Group:
+    def group(self, *, limit: int | None = None, **keys: Unpack[GroupKeys]) -> Group:
         """Adds a group, to which operations can be added. At most `limit` of them execute at once."""
-        values = as_json(keys, OperationKeys, "a group")
+        values = as_json(keys, GroupKeys, "a group")
         if limit is not None:
             values["limit"] = limit
         group = Group(self._name(values), values, self._names)
@@ -96,36 +101,46 @@ class Group(Node, _Container):
 
 
 class Graph(_Container):
-    """A graph of operations. Either all of it is submitted or nothing. Its keys are defaults for its operations."""
+    """A graph of operations. Either all of it is submitted or nothing.
 
-    def __init__(self, name: str | None = None, **defaults: Unpack[SharedKeys]) -> None:
+    `order` and `observers` apply to the graph as a whole: `observers` are commands that run once, when the graph has
+    finished (`finish`) and at its first failure (`failure`). The other keys are defaults for its operations.
+    """
+
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        order: Literal["submission", "longestPath"] | None = None,
+        observers: Observers | None = None,
+        **defaults: Unpack[DefaultKeys],
+    ) -> None:
         super().__init__(set())
         self.name = name
-        self.defaults = as_json(defaults, SharedKeys, "a graph")
+        self.order = order
+        self.observers = represented(observers, "a graph", "observers")
+        self.defaults = as_json(defaults, DefaultKeys, "a graph")
 
     def to_json(self) -> dict[str, Any]:
         """Returns the graph as a file for `opsctl submit -f`."""
-        graph: dict[str, Any] = {"operations": [node.to_json() for node in self]}
-        if self.defaults:
-            graph["defaults"] = self.defaults
-        if self.name is not None:
-            graph["name"] = self.name
-        return graph
+        keys: dict[str, Any] = {
+            "name": self.name,
+            "order": self.order,
+            "observers": self.observers,
+            "defaults": self.defaults or None,
+            "operations": [node.to_json() for node in self],
+        }
+        return {key: value for key, value in keys.items() if value is not None}
 
     def submit(
         self, client: Client | None = None, *, key: str | None = None, dry_run: bool | None = None
     ) -> SubmittedGraph:
         """Submits the graph. With the `key` of an earlier submission, returns that one and submits nothing."""
-        client = client or Client()
+        if client is None:
+            with Client() as own:
+                return self.submit(own, key=key, dry_run=dry_run)
         before = client.status().last_seq
-        reply = client.submit_operations(
-            [node.to_json() for node in self],
-            name=self.name,
-            defaults=self.defaults or None,
-            key=key,
-            dry_run=dry_run,
-            list=True,
-        )
+        reply = client.submit_operations(**self.to_json(), key=key, dry_run=dry_run, list=True)
         return SubmittedGraph(client, reply, before)
 
     async def submit_async(
@@ -133,14 +148,7 @@ class Graph(_Container):
     ) -> AsyncSubmittedGraph:
         """Submits the graph from a coroutine."""
         before = (await client.status()).last_seq
-        reply = await client.submit_operations(
-            [node.to_json() for node in self],
-            name=self.name,
-            defaults=self.defaults or None,
-            key=key,
-            dry_run=dry_run,
-            list=True,
-        )
+        reply = await client.submit_operations(**self.to_json(), key=key, dry_run=dry_run, list=True)
         return AsyncSubmittedGraph(client, reply, before)
 
 

@@ -79,7 +79,7 @@ class OpsBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[misc]
     def abort_everything(self, ensure_ready: bool = True) -> None:
         """Cancels all batches, even running ones."""
         if self._executor is not None:
-            self._executor._engine.cancel("pending", "ready", "executing")
+            self._executor._engine.cancel("waiting", "executing")
         self.terminate()
 
     def terminate(self) -> None:

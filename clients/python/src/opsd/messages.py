@@ -153,7 +153,7 @@ class Selection:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capture:
     """Properties of the submitting process that opsd records for its operations. Keys of an operation override
-    them.
+    them. "directory" is absolute; "umask": 0 to 511.
     """
 
     environment: dict[str, str]
@@ -753,6 +753,8 @@ class Node:
     not_needed: bool
     group: int | None = None
     is_group: bool
+    held: bool
+    scheduled: bool
     started_at: str | None = None
     finished_at: str | None = None
     slot: int | None = None
@@ -769,6 +771,8 @@ class Node:
             not_needed=value["notNeeded"],
             group=value.get("group"),
             is_group=value["isGroup"],
+            held=value["held"],
+            scheduled=value["scheduled"],
             started_at=value.get("startedAt"),
             finished_at=value.get("finishedAt"),
             slot=value.get("slot"),
@@ -823,8 +827,9 @@ class OutcomeCounts:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueMetrics:
     """A queue for monitoring. "finished", "waiting" (durations from ready to the last start) and "running" never
-    decrease, and include pruned operations. "readySince": the instant since which the first of its ready
-    operations has been ready, except held ones.
+    decrease, and include pruned operations. "pending" and "ready" do not include operations that are
+    scheduled or held, as in Counts. "readySince": the instant since which the first of its ready operations
+    has been ready.
     """
 
     name: str
@@ -962,6 +967,7 @@ class Edge:
 class Schedule:
     """A schedule. "at": its calendar expressions; "zone": the time zone in which they are read. "next": its next
     run. "missed": number of instants that passed while nothing could be started, and that were not caught up.
+    "problem": reason why it does not run, such as a time zone that is missing.
     """
 
     name: str
@@ -974,6 +980,7 @@ class Schedule:
     next: str | None = None
     last: ScheduleLast | None = None
     missed: int
+    problem: str | None = None
 
     @classmethod
     def from_json(cls, value: JSONObject) -> Self:
@@ -989,6 +996,7 @@ class Schedule:
             next=value.get("next"),
             last=None if value.get("last") is None else ScheduleLast.from_json(value["last"]),
             missed=value["missed"],
+            problem=value.get("problem"),
         )
 
 
@@ -1071,8 +1079,8 @@ class ScheduleNext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleReason:
-    """A reason why a schedule has not started a run. "kind": paused, storage, calendar, event, trigger, overlap,
-    ended, skipped, missed or refused.
+    """A reason why a schedule has not started a run. "kind": paused, storage, problem, calendar, event, trigger,
+    overlap, ended, skipped, missed or refused.
     """
 
     kind: str
@@ -1221,6 +1229,7 @@ class StatusReply:
     detail: str | None = None
     suspended: bool
     workers: int
+    slots_used: int
     counts: Counts
     queues: list[Queue]
     last_seq: int
@@ -1238,6 +1247,7 @@ class StatusReply:
             detail=value.get("detail"),
             suspended=value["suspended"],
             workers=value["workers"],
+            slots_used=value["slotsUsed"],
             counts=Counts.from_json(value["counts"]),
             queues=[Queue.from_json(item) for item in value["queues"]],
             last_seq=value["lastSeq"],
@@ -1588,12 +1598,14 @@ class ListSchedulesReply:
     """Reply of ListSchedules."""
 
     schedules: list[Schedule]
+    definition: dict[str, Any] | None = None
 
     @classmethod
     def from_json(cls, value: JSONObject) -> Self:
         """Reads a reply; members that a newer daemon adds are ignored."""
         return cls(
             schedules=[Schedule.from_json(item) for item in value["schedules"]],
+            definition=value.get("definition"),
         )
 
 
@@ -1821,7 +1833,7 @@ class Busy(CallError):
 
 
 class Lagged(CallError):
-    """The reader of a stream was too slow. Nothing after "resume" was sent."""
+    """The next events of a stream were pruned, or its reader was too slow. Nothing after "resume" was sent."""
 
     name_on_wire = "org.opsd.Control.Lagged"
     resume: int

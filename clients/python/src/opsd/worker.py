@@ -43,11 +43,18 @@ def main() -> int:
         os.unlink(target)  # the result of an earlier attempt must not count for this attempt
     except FileNotFoundError:
         pass
-    with open(calls, "rb") as file:
-        header, call = read_call(file, index)
+    try:
+        with open(calls, "rb") as file:
+            header, call = read_call(file, index)
+    except FileNotFoundError:
+        sys.exit(f"opsd.worker: this call is no longer stored: it has ended, or its key was forgotten ({calls})")
     prepare(header)
     kind, value = run(header, call)
-    return 0 if write(target, kind, value, header["durable"]) == RESULT else 1
+    traceback = write(target, kind, value, header["durable"])
+    if not traceback:
+        return 0
+    log(traceback)
+    return 1
 
 
 def read_call(file: Any, index: int) -> tuple[dict[str, Any], bytes]:
@@ -112,20 +119,20 @@ def import_main(source: tuple[str, str] | None) -> None:
 
 
 def write(target: str, kind: str, value: Any, durable: bool) -> str:
-    """Writes the result file atomically, and returns the kind of the result."""
-    text = ""
+    """Writes the result file atomically, and returns the traceback of its exception, if it contains one."""
+    traceback = summary = ""
     if kind == RESULT:
         try:
             content = dumps(value, protocol=5)
-        except Exception as error:
+        except BaseException as error:  # noqa: BLE001 - pickling runs code of the user
             kind = EXCEPTION
             value = PicklingError(f"the function returned {type(value).__name__}, which cannot be pickled: {error}")
     if kind != RESULT:
-        text = report(value)
+        traceback, summary = described(value)
         content = pickled_exception(value)
     temporary = target + ".new"
     with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
-        file.write(dumps((kind, text), protocol=5))
+        file.write(dumps((kind, traceback, summary), protocol=5))
         file.write(content)
         if durable:
             file.flush()
@@ -137,19 +144,28 @@ def write(target: str, kind: str, value: Any, durable: bool) -> str:
             os.fsync(directory)
         finally:
             os.close(directory)
-    return kind
+    return traceback
 
 
-def report(error: BaseException) -> str:
-    """Returns the traceback without the frames of this module, and writes it to the log of the operation."""
+def described(error: BaseException) -> tuple[str, str]:
+    """Returns the traceback without the frames of this module, and the line with the type of the exception."""
     import traceback
 
     frames = error.__traceback__
     while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
         frames = frames.tb_next
     text = "".join(traceback.format_exception(type(error), error, frames))
-    sys.stderr.write(text)
-    return text
+    # Indented lines show the place of a syntax error.
+    lines = (line for line in traceback.format_exception_only(type(error), error) if not line.startswith(" "))
+    return text, next(lines).splitlines()[0]
+
+
+def log(traceback: str) -> None:
+    """Writes a traceback to the log of the operation, if the function has not made that impossible."""
+    try:
+        sys.stderr.write(traceback)
+    except Exception:  # noqa: BLE001 - the function may have replaced or closed the stream
+        pass
 
 
 def pickled_exception(error: BaseException) -> bytes:
@@ -158,7 +174,7 @@ def pickled_exception(error: BaseException) -> bytes:
         content = dumps(error, protocol=5)
         if type(loads(content)) is type(error):
             return content
-    except Exception:  # noqa: BLE001 - pickling an exception can raise any exception
+    except BaseException:  # noqa: BLE001 - pickling an exception can raise any exception
         pass
     return b""
 
