@@ -377,3 +377,7 @@ int ops_has_entries(int directory) {
 int ops_open_reference(const char *path) {
     return open(path, O_PATH | O_CLOEXEC);
 }
+
+int ops_open_directory_reference(int directory, const char *name) {
+    return openat(directory, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}

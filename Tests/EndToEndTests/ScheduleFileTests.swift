@@ -81,4 +81,56 @@ import Testing
         #expect(output.err.contains(word), "\(output.err)")
         #expect(try machine.ok("schedule", "ls", "--json").out.isEmpty)
     }
+
+    @Test func `all errors of a schedule and of its graph are reported at once`() throws {
+        let machine = try Machine()
+        let output = try apply(
+            """
+            {"name": "wrong",
+             "schedule": {"at": "@daily", "window": "-1d", "spread": "1x", "from": "yesterday", "until": 5,
+                          "catchUp": 1, "spred": 2},
+             "operations": [{"command": ["true"], "colour": 1}]}
+            """, machine)
+        #expect(output.status == 5)
+        for problem in [
+            "2:31: key window: \"-1d\" is not a duration", "2:48: key spread: \"1x\" is not a duration",
+            "2:72: key from: must be an instant", "2:94: key until: must be an instant",
+            "3:26: key catchUp: must be a text", "3:29: unknown key \"spred\" of a schedule",
+            "key colour: unknown key",
+        ] {
+            #expect(output.err.contains(problem), "\(problem): \(output.err)")
+        }
+        #expect(output.err.split(separator: "\n").count == 7, "\(output.err)")
+    }
+
+    @Test func `a placeholder of a trigger in the file of a calendar has no value`() throws {
+        let machine = try Machine()
+        let text = Self.file.replacingOccurrences(of: "[\"true\"]", with: "[\"echo\", \"${file}\", \"${scheduled}\"]")
+        let output = try apply(text, machine)
+        #expect(output.status == 5 && output.err.contains("${file} has no value"), "\(output.err)")
+        let schedule = "\"schedule\": {\"onPath\": \"/in/*\"},"
+        let trigger = "{\"name\": \"in\", \(schedule) \"operations\": [{\"command\": [\"echo\", \"${file}\"]}]}"
+        #expect(try apply(trigger, machine).status == 0)
+    }
+
+    @Test func `show prints everything that the file says, except environments`() throws {
+        let machine = try Machine()
+        let text = Self.file.replacingOccurrences(
+            of: "\"name\": \"a\",", with: "\"name\": \"a\", \"environment\": {\"TOKEN\": \"secret\"},")
+        #expect(try apply(text, machine).status == 0)
+        let lines = try machine.ok("schedule", "show", "nightly").lines
+        for line in [
+            "schedule   nightly", "at         0 3 * * *, @weekly", "zone       Europe/Berlin", "overlap    queueAll",
+            "catchUp    all", "window     7200s", "spread     10m", "count      5", "keep       3",
+        ] {
+            #expect(lines.contains(line), "\(line): \(lines)")
+        }
+        #expect(lines.count { $0.hasPrefix("operation") } == 2)
+        let json = try machine.ok("schedule", "show", "nightly", "--json")
+        let definition = try #require(try json.object["definition"] as? [String: Any])
+        #expect((definition["schedule"] as? [String: Any])?["window"] as? String == "7200s")
+        let operations = try #require(definition["operations"] as? [[String: Any]])
+        #expect(operations[0]["environment"] as? String == "***" && operations[1]["command"] as? [String] == ["true"])
+        #expect(!json.out.contains("secret"))
+    }
 }

@@ -133,4 +133,14 @@ import Testing
             "2029-01-01T00:00:00Z", "--", "true")
         #expect(output.status == 5 && output.err.contains("until: is before from"), "\(output.err)")
     }
+
+    @Test func `an imported command is executed as it is in the crontab`() throws {
+        let machine = try Machine()
+        let crontab = "@daily for scheduled in a b; do echo \"${scheduled} ${file}$${scheduled}\" | tr -d 0-9; done\n"
+        #expect(try machine.begin(["schedule", "import", "-", "--apply"], input: crontab).wait().status == 0)
+        let graph = try #require(try machine.ok("schedule", "run", "for", "--json").object["graph"] as? String)
+        try machine.ok("wait", "--graph", graph, "--timeout", "20s")
+        let row = try #require(try machine.ok("ls", "--graph", graph, "--json").objects.first)
+        #expect(try machine.ok("log", "\(try #require(row["id"] as? Int))").out == "a {scheduled}\nb {scheduled}\n")
+    }
 }

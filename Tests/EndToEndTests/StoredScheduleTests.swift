@@ -80,7 +80,7 @@ import Testing
         let row = try machine.ok("schedule", "ls", "--json").object
         #expect(
             Set(row.keys) == [
-                "name", "user", "at", "zone", "paused", "overlap", "catchUp", "next", "last", "missed",
+                "name", "user", "at", "zone", "paused", "overlap", "catchUp", "next", "last", "missed", "problem",
             ])
         #expect(row["at"] as? [String] == ["Sat *-*-1..7 04:00", "@weekly"])
         #expect(row["paused"] as? Bool == false)
@@ -162,5 +162,18 @@ import Testing
         for _ in 0..<3000 where !(try machine.ok("ls", "-a", "--json").out.isEmpty) { usleep(10_000) }
         let last = try machine.ok("schedule", "ls", "--json").object["last"] as? [String: Any]
         #expect(last?["outcome"] as? String == "succeeded")
+    }
+
+    @Test func `a calendar replaces the placeholders of its instants, and leaves others to the shell`() throws {
+        let machine = try Machine()
+        try machine.ok(
+            "schedule", "add", "clean", "--at", "@yearly", "--zone", "UTC", "--shell",
+            "for file in a; do echo \"/data/${file}/tmp ${event:-none}${event}\"; done; echo '${scheduledBefore}'")
+        let graph = try #require(try machine.ok("schedule", "run", "clean", "--json").object["graph"] as? String)
+        try machine.ok("wait", "--graph", graph, "--timeout", "20s")
+        let row = try #require(try machine.ok("ls", "--graph", graph, "--json").objects.first)
+        let lines = try machine.ok("log", "\(try #require(row["id"] as? Int))").lines
+        #expect(lines.first == "/data/a/tmp none")
+        #expect(lines.last?.hasSuffix("-01-01T00:00:00+00:00") == true, "\(lines)")
     }
 }

@@ -84,7 +84,7 @@ import Testing
         let lines = machine.state + "/lines"
         try write(lines, "one\ntwo\none\n")
         try machine.ok(
-            "schedule", "add", "poll", "--on-exec", "cat \(lines)", "--every", "1s", "--shell", "echo '${event}'")
+            "schedule", "add", "poll", "--on-exec", "cat \(lines)", "--every", "1s", "--shell", "echo \"${event}\"")
         try until(2, runsOf: "poll", machine)
         try write(lines, "two\nthree\n")
         try until(3, runsOf: "poll", machine)
@@ -104,5 +104,17 @@ import Testing
         let output = try machine.begin(["schedule", "add", "wrong"] + arguments + ["--", "true"]).wait()
         #expect(output.status == 5, "\(output.err)")
         #expect(output.err.contains(word), "\(output.err)")
+    }
+
+    @Test func `a text for the shell executes no part of a file name`() throws {
+        let machine = try Machine()
+        let folder = machine.state + "/in"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let path = folder + "/$(echo hi); `echo ho`"
+        try write(path)
+        try machine.ok(
+            "schedule", "add", "names", "--on-path", folder + "/*", "--settle", "0s", "--shell", "echo \"${file}\"")
+        try until(1, runsOf: "names", machine)
+        #expect(try machine.ok("log", "--label", "schedule=names").out.hasSuffix("\(path)\n"))
     }
 }

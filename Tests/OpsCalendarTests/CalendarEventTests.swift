@@ -99,6 +99,7 @@ import Testing
             ),
             ("23/5:00", 4, "no hour follows 23 after 5", "leave the repetition out, or write a smaller one"),
             ("daily 10:00", 7, "only a time zone may follow daily", "leave the rest out"),
+            (":", 1, "an hour is missing", "write numbers, lists (1,3), ranges (1..3), repetitions (0/15) or *"),
             ("*:", 3, "a minute is missing", "write numbers, lists (1,3), ranges (1..3), repetitions (0/15) or *"),
             (
                 "*-*-1-5 10:00", 1, "a date has three parts at most",

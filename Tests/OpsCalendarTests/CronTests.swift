@@ -62,6 +62,8 @@ import Testing
             ("*/0 * * * *", 3, "a step of 0 is not possible", "write a number from 1 on"),
             ("*/ * * * *", 3, "a step is missing", "write a number from 1 on after \"/\""),
             ("0 22-2 * * *", 6, "the range ends before it begins", "write 22-23,0-2 if it continues after 23"),
+            ("0 0 * * 5-1", 11, "the range ends before it begins", "write 5-6,0-1 if it continues after 6"),
+            ("0 0 * * 7-1", 11, "the range ends before it begins", "write 0-1"),
             ("1,,2 * * * *", 3, "a value is missing", "write 0 to 59, or * for all"),
             (
                 "* * * *", 8, "a cron line has five fields, not 4",
@@ -80,6 +82,8 @@ import Testing
                 "@fortnightly", 1, "there is no shorthand @fortnightly",
                 "write one of @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually and @reboot"
             ),
+            ("@every 5m", 1, "there is no shorthand @every", "write \"every 5m\""),
+            ("@EVERY", 1, "there is no shorthand @every", "write \"every 15m\""),
             ("@daily UTC", 8, "nothing may follow @daily", "write @daily alone, or a calendar event with a zone"),
             ("", 1, "it is empty", "write an expression such as \"0 3 * * 1-5\""),
             ("every", 6, "the duration is missing", "write every 15m"),

@@ -181,4 +181,20 @@ import Testing
         (policy.from, policy.until) = (at(1), at(0))
         #expect(policy.contradiction?.key == "until")
     }
+
+    @Test func `an instant that runs later leaves the parts of its record before and after it`() throws {
+        var ledger = try ledger { $0.catchUp = .none }
+        ledger.returned(at: at(95))
+        #expect(settle(&ledger, at: 95) == ["missed 0-90"])
+        let record = InstantRecord(.missed, from: at(0), through: at(90), count: 10)
+        let (before, after) = ledger.split(record, at: at(30))
+        #expect(before == InstantRecord(.missed, from: at(0), through: at(20), count: 3))
+        #expect(after == InstantRecord(.missed, from: at(40), through: at(90), count: 6))
+        #expect(ledger.split(record, at: at(0)).before == nil)
+        #expect(ledger.split(record, at: at(90)).after == nil)
+        ledger.noteLateRun(of: at(30))
+        #expect(ledger.position.last == after)
+        ledger.noteLateRun(of: at(90))
+        #expect(ledger.position.last == nil)
+    }
 }

@@ -235,7 +235,7 @@ import Testing
         let instants = (1...100).map { UnixTime(seconds: now.seconds - $0) }
         var answer: Result<Backfill.Answer, ControlError>?
         schedules.backfill(schedule, instants, isSerial: false) { answer = $0 }
-        let definition = try ScheduleDefinition(
+        let definition = ScheduleDefinition(
             request("steady", at: "@monthly") { $0.overlap = "allow" }, start: now)
         let changed = try #require(try schedules.update(schedule, definition))
         try schedules.setPaused(changed, true)
@@ -259,5 +259,61 @@ import Testing
         _ = try client.call(.with { $0.name = "first" } as RemoveScheduleRequest)
         _ = try client.call(request("second", at: "@yearly"))
         #expect(try #require(schedules.all.first).id > id)
+    }
+
+    @Test func `a schedule whose time zone is missing stays listed, and can be changed`() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        _ = try add(request("lost", at: "every 1h") { $0.zone = "No/Where" }, secondsAgo: 0, to: fixture)
+        _ = try add(request("other", at: "12:00 No/Where"), secondsAgo: 0, to: fixture)
+        try fixture.daemon.schedules.load()
+        let rows = try client.call(ListSchedulesRequest()).schedules
+        #expect(rows.map(\.name) == ["lost", "other"])
+        #expect(rows.allSatisfy { $0.next == nil && $0.problem?.contains("no time zone \"No/Where\"") == true })
+        let why = try client.call(.with { $0.name = "lost" } as WhyScheduleRequest)
+        #expect(why.waitingFor.map(\.kind) == ["problem"])
+        let failure = try client.refusal(.with { $0.name = "lost" } as RunScheduleRequest)
+        guard case .control(.wrongState(_, let message)) = failure else {
+            Issue.record("\(String(describing: failure))")
+            return
+        }
+        #expect(message.contains("does not run"))
+        let pause = PauseScheduleRequest.with {
+            $0.name = "lost"
+            $0.paused = true
+        }
+        _ = try client.call(pause)
+        let changed = try client.call(request("lost", at: "every 1h") { $0.replace = true })
+        #expect(changed.change == "updated" && changed.schedule.problem == nil && changed.schedule.paused)
+        _ = try client.call(.with { $0.name = "other" } as RemoveScheduleRequest)
+        #expect(try client.call(ListSchedulesRequest()).schedules.map(\.name) == ["lost"])
+    }
+
+    @Test func `missed instants that a backfill runs have one record, and are missed no more`() throws {
+        let fixture = try Fixture()
+        let old = request("hourly", at: "every 1h") {
+            $0.overlap = "allow"
+            $0.catchUp = "none"
+        }
+        // The first instant is the one from which the schedule counts, or the one after it.
+        let stored = try add(old, secondsAgo: 36_001, to: fixture)
+        let (schedules, history) = (fixture.daemon.schedules, fixture.daemon.history)
+        try schedules.load()
+        try fixture.turn { try history.missedInstants(of: stored.id) >= 10 }
+        let missed = try history.missedInstants(of: stored.id)
+        let schedule = try #require(schedules.all.first)
+        let now = UnixTime(flooring: Clock.read().wall)
+        let first = UnixTime(seconds: now.seconds - 36_000)
+        let instants = schedule.pastInstants(first, through: now, limit: 100).suffix(8).prefix(3)
+        var answer: Result<Backfill.Answer, ControlError>?
+        schedules.backfill(schedule, Array(instants), isSerial: false) { answer = $0 }
+        try fixture.turn { answer != nil }
+        #expect(try history.missedInstants(of: stored.id) == missed - 3)
+        let runs = try history.instants(of: stored.id, .run, limit: 10)
+        #expect(runs.map(\.nominal) == instants.reversed().map(\.seconds))
+        let rest = try history.instants(of: stored.id, .missed, limit: 10)
+        #expect(rest.map(\.count) == [5, missed - 8])
+        #expect(try accounted(stored, fixture, every: 3600).count == missed)
+        #expect(schedule.ledger.position.last?.count == 5)
     }
 }

@@ -19,7 +19,7 @@ import Testing
 
     /// Stores a schedule, which the daemon has not loaded yet. Returns its id.
     private func add(
-        _ name: String, onPath glob: String, _ operations: String = #"[{"command":["true"]}]"#
+        _ name: String, onPath glob: String, _ operations: String = #"[{"command":["true"]}]"#, of user: UInt32? = nil
     ) throws -> Int64 {
         let request: AddScheduleRequest = .with {
             $0.name = name
@@ -31,7 +31,7 @@ import Testing
         }
         var writer = JSONWriter()
         request.write(to: &writer)
-        let user = fixture.daemon.authorization.daemonUser
+        let user = user ?? fixture.daemon.authorization.daemonUser
         let stored = StoredSchedule(
             uid: user, user: "\(user)", gid: user, name: name, definition: writer.text, addedAt: Clock.read().wall)
         return try #require(try fixture.daemon.store.add(stored))
@@ -58,13 +58,13 @@ import Testing
         try runner.greet()
         let schedules = fixture.daemon.schedules
         try schedules.load()
-        try waitForChecks(4)
+        try waitForChecks(2)
         let checked = runner.launches.map(\.arguments)
         for schedule in schedules.all where checked.contains(schedule.definition.trigger?.arguments ?? []) {
             try schedules.setPaused(schedule, true)
         }
-        #expect(schedules.all.count(where: { $0.isPaused }) == 4)
-        try waitForChecks(5)
+        #expect(schedules.all.count(where: { $0.isPaused }) == 2)
+        try waitForChecks(4)
     }
 
     @Test func `a run whose files do not fit its graph is refused once`() throws {
@@ -122,14 +122,16 @@ import Testing
         try waitForChecks(5)
     }
 
-    @Test func `a directory that its owner cannot read is not watched`() throws {
+    @Test(.enabled(if: Identity.uid == 0, "others have no schedules of other users"))
+    func `a directory that its owner cannot read is not watched`() throws {
         let directory = fixture.directory + "/in"
         try Files.makeDirectories(directory, mode: 0o700)
-        _ = try add("drop", onPath: directory + "/*")
+        _ = try add("drop", onPath: directory + "/*", of: 1)
         try runner.greet()
         try fixture.daemon.schedules.load()
         try waitForChecks(1)
-        try endCheck(status: Trigger.unreadable)
+        // The user, who can preload a library, has chosen the status.
+        try endCheck(status: 0)
         try Files.replaceWithoutSync(directory + "/a", with: [1], mode: 0o600)
         // An event would cause a check within a second.
         for _ in 0..<100 { try fixture.loop.turn(timeout: 20_000) }

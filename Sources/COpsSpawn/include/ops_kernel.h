@@ -103,6 +103,8 @@ int ops_open_entry(int directory, const char *name);
 int ops_open_subdirectory(int directory, const char *name);
 /* A reference (O_PATH) to any file: to open it like this has no effect on it. */
 int ops_open_reference(const char *path);
+/* A reference (O_PATH) to a directory in another one; fails with ENOTDIR for a link. */
+int ops_open_directory_reference(int directory, const char *name);
 /* 1: an open directory, of which nothing has been read, has entries besides `.` and `..`; 0: it has none; -1: error. */
 int ops_has_entries(int directory);
 

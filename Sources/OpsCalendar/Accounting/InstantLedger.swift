@@ -143,6 +143,13 @@ public struct InstantLedger: Sendable {
     /// Counts a run that an event has started.
     public mutating func noteRun() { position.runs += 1 }
 
+    /// Records that an instant has run later, although it had a record: that record has been replaced by the parts that
+    /// `split` returns.
+    public mutating func noteLateRun(of instant: UnixTime) {
+        guard let last = position.last, last.result != .run, last.nominal...last.through ~= instant else { return }
+        position.last = split(last, at: instant).after
+    }
+
     // MARK: - Pauses, absences and clocks
 
     public mutating func pause() { position.pausedThrough = .latest }
@@ -212,5 +219,17 @@ public struct InstantLedger: Sendable {
             Double(end.seconds - record.nominal.seconds) / Double(record.through.seconds - record.nominal.seconds)
         let some = 1 + Int(Double(record.count - 1) * share)
         return InstantRecord(record.result, from: record.nominal, through: end, count: some)
+    }
+
+    /// Returns the parts of a record of instants that did not run, before and after one of them.
+    public func split(
+        _ record: InstantRecord, at instant: UnixTime
+    ) -> (before: InstantRecord?, after: InstantRecord?) {
+        let before = shortened(record, to: instant.advanced(by: -1))
+        let left = record.count - (before?.count ?? 0) - 1
+        guard left > 0, let next = recurrences.next(after: instant), next <= record.through else {
+            return (before, nil)
+        }
+        return (before, InstantRecord(record.result, from: next, through: record.through, count: left))
     }
 }

@@ -66,15 +66,21 @@ public struct CalendarExpression: Hashable, Sendable, CustomStringConvertible {
     private static func shorthand(
         _ word: String, _ words: [ExpressionText]
     ) throws(CalendarProblem) -> CalendarExpression {
-        if words.count > 1 {
-            throw words[1].problem("nothing may follow \(word)", "write \(word) alone, or a calendar event with a zone")
+        // Some other schedulers have it.
+        if word == "@every" {
+            let duration = words.count > 1 ? words.dropFirst().map(\.rest).joined(separator: " ") : "15m"
+            throw words[0].problem("there is no shorthand \(word)", "write \"every \(duration)\"")
         }
-        if word == "@reboot" { return CalendarExpression(.reboot, word) }
-        guard let line = cronShorthands.first(where: { $0.0 == word })?.1 else {
+        let line = cronShorthands.first { $0.0 == word }?.1
+        guard line != nil || word == "@reboot" else {
             throw words[0].problem(
                 "there is no shorthand \(word)",
                 "write one of \(cronShorthands.map(\.0).joined(separator: ", ")) and @reboot")
         }
+        if words.count > 1 {
+            throw words[1].problem("nothing may follow \(word)", "write \(word) alone, or a calendar event with a zone")
+        }
+        guard let line else { return CalendarExpression(.reboot, word) }
         let text = ExpressionText(line)
         return try CronLine.parse(text, text.words())
     }

@@ -6,6 +6,8 @@ public enum CalendarField: String, Sendable {
     case dayOfWeek = "day of the week"
     case year
 
+    var withArticle: String { (self == .hour ? "an " : "a ") + rawValue }
+
     /// Values that are allowed. As a day of the week, 0 and 7 are both Sunday.
     var range: ClosedRange<Int> {
         switch self {

@@ -127,9 +127,10 @@ private struct CronField {
         if field == .dayOfWeek, last == 0, first > 0 { last = 7 }
         guard last >= first else {
             let top = field == .dayOfWeek ? 6 : field.range.upperBound
+            let rest = "\(field.range.lowerBound)-\(last)"
             throw start.problem(
                 "the range ends before it begins",
-                "write \(first)-\(top),\(field.range.lowerBound)-\(last) if it continues after \(top)")
+                first > top ? "write \(rest)" : "write \(first)-\(top),\(rest) if it continues after \(top)")
         }
         return last
     }

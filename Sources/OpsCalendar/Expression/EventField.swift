@@ -77,7 +77,7 @@ struct EventField {
         let start = part
         guard var number = part.takeNumber() else {
             throw start.problem(
-                start.isAtEnd ? "a \(field.rawValue) is missing" : complaint(about: start), advice(start))
+                start.isAtEnd ? "\(field.withArticle) is missing" : complaint(about: start), advice(start))
         }
         if field == .year, number < 100 { number += number < 70 ? 2000 : 1900 }
         guard field.range.contains(number) else {
@@ -104,7 +104,7 @@ struct EventField {
     }
 
     private func complaint(about part: ExpressionText) -> String {
-        "\(part.nextShown) is not allowed in a \(field.rawValue)"
+        "\(part.nextShown) is not allowed in \(field.withArticle)"
     }
 
     private func advice(_ part: ExpressionText) -> String {

@@ -24,11 +24,15 @@ extension Requests {
         let caller = exchange.caller
         let now = Moment.now().wall
         let instant = UnixTime(flooring: now)
-        let definition = try ScheduleDefinition(request, start: instant)
-        try definition.requireFuture(after: instant)
         let schedules = schedules
         let own = schedules.all.filter { $0.stored.uid == caller.user }
         let present = own.first { $0.name == request.name }
+        let definition = ScheduleDefinition(
+            request, start: present.map { UnixTime(flooring: $0.stored.addedAt) } ?? instant)
+        let problems = definition.problems + definition.endedExpressions(at: instant)
+        guard problems.isEmpty else {
+            throw ControlError.invalidOperation(problems + graphProblems(definition, caller))
+        }
         if let present, request.replace != true { throw Self.exists(present.name) }
         guard present != nil || authorization.isPrivileged(caller) || own.count < ScheduleLimits.schedulesOfUser
         else {
@@ -40,7 +44,7 @@ extension Requests {
         try schedules.check(definition, caller)
         if let present {
             if request.dryRun == true {
-                let changed = try schedules.changed(present, definition)
+                let changed = schedules.changed(present, definition)
                 return reply(changed, try ScheduleRow(changed, history), "updated", request, exchange)
             }
             guard let schedule = try schedules.update(present, definition) else {
@@ -59,13 +63,27 @@ extension Requests {
         stored.position.boot = schedules.boot
         let schedule: Schedule
         if request.dryRun == true {
-            schedule = try Schedule(stored, boot: schedules.boot)
+            schedule = Schedule(stored, definition, boot: schedules.boot)
         } else {
             guard let id = try store.add(stored, after: schedules.lastRemoved) else { throw Self.exists(request.name) }
             stored.id = id
-            schedule = try schedules.add(stored)
+            schedule = try schedules.add(stored, definition)
         }
         reply(schedule, ScheduleRow(schedule, missed: 0, last: nil), "added", request, exchange)
+    }
+
+    /// Returns the problems of a schedule's graph, which are reported with those of its calendar.
+    private func graphProblems(_ definition: ScheduleDefinition, _ caller: Caller) -> [Problem] {
+        do {
+            try schedules.check(definition, caller)
+        } catch let refusal as GraphRefusal {
+            if case .invalidOperation(let problems) = refusal.error { return problems }
+        } catch ControlError.invalidOperation(let problems) {
+            return problems
+        } catch {
+            // A refusal for another reason is reported when the calendar is correct.
+        }
+        return []
     }
 
     private func reply(
@@ -89,8 +107,13 @@ extension Requests {
     func listSchedules(_ request: ListSchedulesRequest, _ exchange: Exchange) throws {
         let schedules = schedules
         let chosen = try request.name.map { [try schedules.find($0, for: exchange.caller.user)] } ?? schedules.all
+        let definition = try request.name == nil ? nil : chosen.first?.definition.request.graphFile()
         ask(exchange, ScheduleListQuery(chosen.map(ScheduleListQuery.Listed.init))) { rows in
-            exchange.reply(ListSchedulesReply.with { $0.schedules = rows })
+            exchange.reply(
+                ListSchedulesReply.with {
+                    $0.schedules = rows
+                    $0.definition = definition
+                })
         }
     }
 
@@ -104,6 +127,7 @@ extension Requests {
 
     func runSchedule(_ request: RunScheduleRequest, _ exchange: Exchange) throws {
         let schedule = try own(request.name, exchange)
+        try requireUsable(schedule)
         try schedules.startNow(schedule) { [unowned self] graph in
             guard let graph else { return exchange.fail(turns.unavailable) }
             exchange.reply(RunScheduleReply.with { $0.graph = graph.reference })
@@ -141,6 +165,12 @@ extension Requests {
         }
         return schedule
     }
+
+    /// Refuses a schedule that has no instants and no runs because of a problem.
+    func requireUsable(_ schedule: Schedule) throws(ControlError) {
+        guard let problem = schedule.problem else { return }
+        throw .wrongState(id: nil, message: "schedule \(schedule.name) does not run: \(problem)")
+    }
 }
 
 extension ScheduleRow {
@@ -163,6 +193,7 @@ extension ScheduleRow {
         next = schedule.isPaused ? nil : schedule.nextStart?.wallInstant.map(InstantText.format)
         if let run { setLast(run) }
         self.missed = missed
+        problem = schedule.problem
     }
 
     mutating func setLast(_ run: ScheduleRun) {

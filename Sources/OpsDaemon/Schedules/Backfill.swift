@@ -24,6 +24,8 @@ final class Backfill {
     private var result = Answer()
     /// Number of runs that are being committed.
     private var committing = 0
+    /// Rest of the stored record from which the runs of this turn take their instants.
+    private var stretch: ScheduleInstant?
     private lazy var work = DeferredWork(schedules.loop) { [unowned self] in self.proceed() }
 
     init(
@@ -50,6 +52,7 @@ final class Backfill {
         }
         // A run of the old definition would store its old position over the new one.
         guard present === schedule else { return fail("the schedule was changed") }
+        stretch = nil
         do {
             for nominal in instants.prefix(Self.startsInATurn) {
                 instants.removeFirst()
@@ -76,14 +79,38 @@ final class Backfill {
             schedule: schedule.id, nominal: nominal.seconds, through: nominal.seconds, count: 1, result: .run)
         instant.origin = .backfill
         instant.at = Moment.now().wall
-        try schedules.startBeside(schedule, instant, isSerial: isSerial) { [self] graph in
+        var write = ScheduleWrite(instant, schedule.position(schedule.ledger))
+        try replaceRecord(of: nominal, in: &write)
+        try schedules.startBeside(schedule, write, isSerial: isSerial) { [self] graph in
             committing -= 1
             guard let graph else { return finish(.failure(schedules.turns.unavailable)) }
+            schedule.ledger.noteLateRun(of: nominal)
             instant.graph = graph.rawValue
             result.runs.append(instant)
             finishIfComplete()
         }
         committing += 1
+    }
+
+    /// Removes an instant from the record that contains it, because the run has a record of its own.
+    private func replaceRecord(of nominal: UnixTime, in write: inout ScheduleWrite) throws {
+        // Records of events may span instants of the calendar without containing them.
+        guard !schedule.hasEvents else { return }
+        // Earlier runs of this turn are not stored yet.
+        let isWithin = stretch.map { $0.nominal...$0.through ~= nominal.seconds } ?? false
+        let stored = try isWithin ? stretch : schedules.history.stretch(containing: nominal.seconds, of: schedule.id)
+        guard let stored else { return }
+        func part(_ record: InstantRecord?) -> ScheduleInstant? {
+            guard let record else { return nil }
+            var part = stored
+            (part.nominal, part.through) = (record.nominal.seconds, record.through.seconds)
+            part.count = record.count
+            return part
+        }
+        let (before, after) = schedule.ledger.split(InstantRecord(stored), at: nominal)
+        stretch = part(after)
+        write.replaced = stored
+        write.rest = [part(before), stretch].compactMap { $0 }
     }
 
     private func finishIfComplete() {

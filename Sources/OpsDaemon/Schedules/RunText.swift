@@ -4,36 +4,68 @@ internal import OpsWire
 
 /// The JSON text of a schedule's graph, filled in for one run.
 struct RunText {
-    private let values: [(mark: [UInt8], value: [UInt8])]
+    /// A text that replaces `${NAME}`.
+    private struct Placeholder {
+        /// `${NAME}`
+        let mark: [UInt8]
+        let value: [UInt8]
+        /// Replacement in a text for the shell.
+        let shellValue: [UInt8]
+    }
+
+    private var placeholders: [Placeholder] = []
+    /// True if a placeholder has another value in a text for the shell.
+    private var distinguishesShell = false
 
     /// - Parameter values: Texts that replace `${NAME}`.
     init(_ values: KeyValuePairs<String, String>) {
-        self.values = values.map { name, value in
-            var text = JSONWriter()
-            text.string(value)
-            return (Array("${\(name)}".utf8), Array(text.bytes.dropFirst().dropLast()))
+        for (name, value) in values {
+            let value = Self.escaped(value)
+            placeholders.append(Placeholder(mark: Self.mark(name), value: value, shellValue: value))
         }
     }
 
-    /// Returns the text with its placeholders replaced. In JSON, `$` occurs only in strings, so the text need not be
-    /// parsed. A text may have thousands of placeholders: this throws before the filled one exceeds its limit.
-    func fill(_ text: [UInt8]) throws(ControlError) -> [UInt8] {
+    /// Adds a placeholder whose value anyone may have written, such as the name of a file. A text for the shell gets a
+    /// reference to the variable that contains the value, because the shell would execute parts of the value itself.
+    mutating func add(_ name: String, _ value: String, in variable: String) {
+        placeholders.append(
+            Placeholder(mark: Self.mark(name), value: Self.escaped(value), shellValue: Self.mark(variable)))
+        distinguishesShell = true
+    }
+
+    private static func mark(_ name: String) -> [UInt8] { Array("${\(name)}".utf8) }
+
+    /// Returns a text as it is inside of a JSON string.
+    private static func escaped(_ text: String) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.string(text)
+        return Array(writer.bytes.dropFirst().dropLast())
+    }
+
+    /// Returns the JSON of operations, or of their defaults, with its placeholders replaced; `$${NAME}` becomes
+    /// `${NAME}`. In JSON, `$` occurs only in strings. A text may have thousands of placeholders: this throws before
+    /// the filled one exceeds its limit.
+    func fill(_ text: [UInt8]) throws -> [UInt8] {
         guard text.contains(UInt8(ascii: "$")) else { return text }
+        var shells = try distinguishesShell ? OperationKey.shell.values(in: text)[...] : []
         var filled: [UInt8] = []
         filled.reserveCapacity(text.count)
         var rest = text[...]
         while let dollar = rest.firstIndex(of: UInt8(ascii: "$")) {
             filled += rest[..<dollar]
             rest = rest[dollar...]
-            if let found = values.first(where: { rest.starts(with: $0.mark) }) {
-                guard filled.count + found.value.count + rest.count <= ScheduleLimits.filledBytes else {
-                    throw .tooLarge(what: "the graph of the run", limit: ScheduleLimits.filledBytes)
+            if let found = placeholders.first(where: { rest.starts(with: $0.mark) }) {
+                shells = shells.drop { $0.upperBound <= dollar }
+                let value = shells.first?.contains(dollar) == true ? found.shellValue : found.value
+                guard filled.count + value.count + rest.count <= ScheduleLimits.filledBytes else {
+                    throw ControlError.tooLarge(what: "the graph of the run", limit: ScheduleLimits.filledBytes)
                 }
-                filled += found.value
+                filled += value
                 rest = rest.dropFirst(found.mark.count)
             } else {
-                filled.append(UInt8(ascii: "$"))
-                rest = rest.dropFirst()
+                let isLiteral = placeholders.contains { rest.dropFirst().starts(with: $0.mark) }
+                filled += isLiteral ? "${".utf8 : "$".utf8
+                rest = rest.dropFirst(isLiteral ? 3 : 1)
             }
         }
         return filled + rest

@@ -37,6 +37,7 @@ extension Schedule {
 
     /// Obstacles to the start of the next run, as text.
     var obstacles: [(kind: String, text: String)] {
+        if let problem { return [("problem", "it does not run: \(problem)")] }
         var found: [(kind: String, text: String)] = []
         let policy = definition.policy
         if let run = unfinished.last?.graph {

@@ -40,13 +40,12 @@ final class Schedule {
     ///   - ahead: Records behind the instant up to which every instant has one.
     ///   - boot: The current boot of the machine.
     init(
-        _ stored: StoredSchedule, last: ScheduleInstant? = nil, run: ScheduleInstant? = nil,
-        ahead: [ScheduleInstant] = [], boot currentBoot: String, _ zones: ZoneReader = ZoneReader()
-    ) throws {
+        _ stored: StoredSchedule, _ definition: ScheduleDefinition, last: ScheduleInstant? = nil,
+        run: ScheduleInstant? = nil, ahead: [ScheduleInstant] = [], boot currentBoot: String
+    ) {
         self.stored = stored
+        self.definition = definition
         self.currentBoot = currentBoot
-        let start = UnixTime(flooring: stored.addedAt)
-        definition = try ScheduleDefinition(stored: stored.definition, start: start, zones)
         var position = InstantLedger.Position(accounted: UnixTime(seconds: stored.position.accounted))
         position.runs = stored.position.runs
         if stored.position.isPaused {
@@ -63,6 +62,9 @@ final class Schedule {
     }
 
     var isPaused: Bool { ledger.position.pausedThrough == .latest }
+
+    /// Reason why it does not run; nil if it does.
+    var problem: String? { definition.problems.isEmpty ? nil : definition.problems.text }
 
     /// Returns the stored form of a position.
     func position(_ ledger: InstantLedger) -> StoredSchedule.Position {

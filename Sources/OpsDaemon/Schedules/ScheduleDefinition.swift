@@ -1,5 +1,6 @@
 internal import OpsCalendar
 internal import OpsCore
+internal import OpsStore
 internal import OpsWire
 
 /// A parsed schedule: the instants of its calendar, its policy, and the graph that it submits.
@@ -9,6 +10,8 @@ struct ScheduleDefinition {
     private(set) var policy: SchedulePolicy
     let trigger: Trigger?
     let zone: ZoneRules
+    /// Time zones on whose rules the definition depends.
+    let zoneNames: Set<String>
     /// Seconds from the end of a run to the next.
     let afterFinish: Int64?
     let runsAtBoot: Bool
@@ -16,6 +19,8 @@ struct ScheduleDefinition {
     let keep: Int
     /// Warnings about expressions that are accepted.
     let warnings: [String]
+    /// Problems because of which the schedule cannot run. Then the definition has no instants.
+    private(set) var problems: [Problem]
 
     /// Maximum number of expressions.
     static let mostExpressions = 100
@@ -25,15 +30,15 @@ struct ScheduleDefinition {
     /// Reads a request. If it names no zone, the zone of the machine is filled in, so that the stored definition always
     /// names one.
     /// - Parameter start: Instant from which `every` counts, unless the request says `from`.
-    init(_ request: AddScheduleRequest, start: UnixTime, _ zones: ZoneReader = ZoneReader()) throws {
+    init(_ request: AddScheduleRequest, start: UnixTime, _ zones: ZoneReader = ZoneReader()) {
         var request = request
         let name = request.zone ?? ZoneFiles.machine
         request.zone = name
         request.dryRun = nil
         request.replace = nil
         var problems = Problems()
-        let zone = try problems.collect { try Self.rules(of: name, zones) } ?? .utc
-        policy = try Self.policy(request, &problems)
+        zone = problems.collect { try Self.rules(of: name, zones) } ?? .utc
+        policy = Self.policy(request, &problems)
         keep = request.keep ?? Self.usuallyKept
         if !(0...Self.mostKept ~= keep) {
             problems.add("keep", "must be 0 to \(Self.mostKept), not \(keep)")
@@ -41,7 +46,7 @@ struct ScheduleDefinition {
         if let order = request.order, QueueOrder(text: order) == nil {
             problems.add("order", "must be submission or longestPath, not \"\(order.prefix(100))\"")
         }
-        trigger = try problems.collect { try Self.trigger(request) } ?? nil
+        trigger = problems.collect { try Self.trigger(request) } ?? nil
         let isTriggered = request.onPath != nil || request.onExec != nil
         if isTriggered, !request.at.isEmpty {
             problems.add("at", "a trigger has no calendar: write only one of at, onPath and onExec")
@@ -50,10 +55,10 @@ struct ScheduleDefinition {
         if !isTriggered, !(1...Self.mostExpressions ~= request.at.count) {
             problems.add("at", "there must be 1 to \(Self.mostExpressions) expressions, not \(request.at.count)")
         }
-        let calendar = try Calendar(
-            request.at.prefix(Self.mostExpressions), zone, policy.from ?? start, zones, &problems)
-        try problems.report()
-        self.zone = zone
+        var calendar = Calendar(request.at.prefix(Self.mostExpressions), zone, policy.from ?? start, zones, &problems)
+        zoneNames = calendar.zoneNames.union([name])
+        if !problems.found.isEmpty { calendar = Calendar() }
+        self.problems = problems.found
         recurrences = Recurrences(calendar.recurrences)
         afterFinish = calendar.pause
         runsAtBoot = calendar.isAtBoot
@@ -68,12 +73,16 @@ struct ScheduleDefinition {
         /// Seconds from the end of a run to the next.
         var pause: Int64?
         var isAtBoot = false
+        /// Zones in the expressions.
+        var zoneNames: Set<String> = []
+
+        init() {}
 
         init(
             _ texts: some Sequence<String>, _ zone: ZoneRules, _ start: UnixTime, _ zones: ZoneReader,
             _ problems: inout Problems
-        ) throws {
-            for text in texts { try problems.collect { try add(text, zone, start, zones) } }
+        ) {
+            for text in texts { problems.collect { try add(text, zone, start, zones) } }
         }
 
         private mutating func add(_ text: String, _ zone: ZoneRules, _ start: UnixTime, _ zones: ZoneReader) throws {
@@ -82,6 +91,7 @@ struct ScheduleDefinition {
                 expression = try CalendarExpression(text, duration: { DurationText.parse($0)?.nanoseconds })
             } catch { throw problem("at", "\(error)") }
             warnings += expression.warnings.map { "\($0)" }
+            if let name = expression.zoneName { zoneNames.insert(name) }
             switch expression.timing {
             case .afterFinish(let seconds): pause = min(pause ?? seconds, seconds)
             case .reboot: isAtBoot = true
@@ -100,13 +110,12 @@ struct ScheduleDefinition {
         return own == others
     }
 
-    /// Refuses an expression that never matches again.
-    func requireFuture(after now: UnixTime) throws {
-        for recurrence in recurrences.all {
+    /// Returns a problem for each expression that never matches again.
+    func endedExpressions(at now: UnixTime) -> [Problem] {
+        recurrences.all.compactMap { recurrence in
             let first = recurrence.next(after: max(now, policy.from.map { UnixTime(seconds: $0.seconds - 1) } ?? now))
-            guard let first, first <= policy.until ?? .latest else {
-                throw Self.problem("at", "\"\(recurrence.expression)\" has no instant in the future")
-            }
+            if let first, first <= policy.until ?? .latest { return nil }
+            return Problem("at", "\"\(recurrence.expression)\" has no instant in the future")
         }
     }
 
@@ -119,7 +128,7 @@ struct ScheduleDefinition {
         return rules
     }
 
-    private static func policy(_ request: AddScheduleRequest, _ problems: inout Problems) throws -> SchedulePolicy {
+    private static func policy(_ request: AddScheduleRequest, _ problems: inout Problems) -> SchedulePolicy {
         var policy = SchedulePolicy()
         if let word = request.overlap {
             if let overlap = SchedulePolicy.Overlap.allCases.first(where: { "\($0)" == word }) {
@@ -135,13 +144,13 @@ struct ScheduleDefinition {
         case let word?: problems.add("catchUp", "must be none, last or all, not \"\(word)\"")
         }
         if let text = request.window {
-            policy.window = try problems.collect { try seconds(text, "window") } ?? policy.window
+            policy.window = problems.collect { try seconds(text, "window") } ?? policy.window
         }
         if let text = request.spread {
-            policy.spread = try problems.collect { try seconds(text, "spread") } ?? policy.spread
+            policy.spread = problems.collect { try seconds(text, "spread") } ?? policy.spread
         }
-        if let text = request.from { policy.from = try problems.collect { try instant(text, "from") } }
-        if let text = request.until { policy.until = try problems.collect { try instant(text, "until") } }
+        if let text = request.from { policy.from = problems.collect { try instant(text, "from") } }
+        if let text = request.until { policy.until = problems.collect { try instant(text, "until") } }
         if let count = request.count {
             if count > 0 { policy.count = count } else { problems.add("count", "must be 1 or more, not \(count)") }
         }
@@ -184,60 +193,77 @@ struct ScheduleDefinition {
 
     private static func instant(_ text: String, _ key: String) throws -> UnixTime {
         guard let instant = InstantText.parse(text) else {
-            throw problem(key, "\"\(text)\" is not an instant such as 2027-01-31T06:00:00Z")
+            throw problem(key, "\"\(text)\" is not an instant from 1970 to 2262 such as 2027-01-31T06:00:00Z")
         }
         return UnixTime(flooring: instant)
     }
 
     /// Problems of a request, which are reported together.
     private struct Problems {
-        private var found: [Problem] = []
+        private(set) var found: [Problem] = []
 
-        mutating func add(_ key: String, _ message: String) {
-            found.append(
-                .with {
-                    $0.key = key
-                    $0.message = message
-                })
-        }
+        mutating func add(_ key: String, _ message: String) { found.append(Problem(key, message)) }
 
         /// Returns nil after a problem.
         @discardableResult
-        mutating func collect<Value>(_ read: () throws -> Value) throws -> Value? {
-            do { return try read() } catch ControlError.invalidOperation(let problems) {
+        mutating func collect<Value>(_ read: () throws -> Value) -> Value? {
+            do {
+                return try read()
+            } catch ControlError.invalidOperation(let problems) {
                 found += problems
-                return nil
+            } catch {
+                found.append(Problem(nil, "\(error)"))
             }
-        }
-
-        func report() throws {
-            if !found.isEmpty { throw ControlError.invalidOperation(found) }
+            return nil
         }
     }
 
     static func problem(_ key: String, _ message: String) -> ControlError {
-        .invalidOperation([
-            .with {
-                $0.key = key
-                $0.message = message
-            }
-        ])
+        .invalidOperation([Problem(key, message)])
     }
 }
 
+extension Problem {
+    fileprivate init(_ key: String?, _ message: String) {
+        self.init()
+        self.key = key
+        self.message = message
+    }
+}
+
+extension [Problem] {
+    /// All problems on one line.
+    var text: String { map { ($0.key.map { "\($0): " } ?? "") + $0.message }.joined(separator: "; ") }
+}
+
 extension ScheduleDefinition {
-    /// Reads a stored definition.
-    init(stored text: String, start: UnixTime, _ zones: ZoneReader = ZoneReader()) throws {
-        let request = try scan(Array(text.utf8)) { (scanner) throws(InvalidParameter) in
-            try AddScheduleRequest(from: &scanner)
+    /// Reads the definition of a stored schedule.
+    init(_ stored: StoredSchedule, _ zones: ZoneReader = ZoneReader()) {
+        var request = AddScheduleRequest()
+        var unreadable: Problem?
+        do throws(InvalidParameter) {
+            request = try scan(Array(stored.definition.utf8)) { (scanner) throws(InvalidParameter) in
+                try AddScheduleRequest(from: &scanner)
+            }
+        } catch {
+            // An older opsd does not know all keys. It keeps the graphs of the runs.
+            request.name = stored.name
+            request.keep = Self.mostKept
+            unreadable = Problem(nil, "this version of opsd cannot read it: \(error.parameter) \(error.reason)")
         }
-        try self.init(request, start: start, zones)
+        self.init(request, start: UnixTime(flooring: stored.addedAt), zones)
+        if let unreadable { problems = [unreadable] }
     }
 
-    func zoneName(of recurrence: Recurrence) -> String? { recurrence.expression.zoneName ?? request.zone }
-
-    /// Time zones on whose rules the definition depends.
-    var zoneNames: Set<String> { Set(recurrences.all.compactMap(zoneName)) }
+    /// Rules of its time zones, by name; none if it has problems.
+    var zones: [String: ZoneRules] {
+        guard problems.isEmpty else { return [:] }
+        var zones = request.zone.map { [$0: zone] } ?? [:]
+        for recurrence in recurrences.all {
+            if let name = recurrence.expression.zoneName { zones[name] = recurrence.zone }
+        }
+        return zones
+    }
 
     /// The definition as it is stored.
     var text: String {

@@ -45,7 +45,11 @@ extension Schedules {
         guard let (arrival, zones) = loading.map({ ($0.arrival, $0.zones) }) else { return }
         let end = Clock.read().monotonic + Self.slice
         while let stored = loading?.rest.last {
-            if let schedule = try loaded(stored, arrival, zones) { insert(schedule) }
+            let schedule = try loaded(stored, ScheduleDefinition(stored, zones), arrival)
+            if let problem = schedule.problem {
+                log.error("schedule \(stored.name) of \(stored.user) does not run: \(problem)")
+            }
+            insert(schedule)
             loading?.rest.removeLast()
             if Clock.read().monotonic > end, loading?.rest.isEmpty == false { return nextLoad.schedule() }
         }
@@ -53,25 +57,41 @@ extension Schedules {
         for schedule in all where schedule.hasEvents { try loadEvents(schedule, arrival) }
         triggers.removeLeftovers()
         for schedule in all where schedule.definition.trigger != nil { triggers.update(schedule) }
+        scheduleRepair()
         let waiting = loading?.waiting ?? []
         loading = nil
         refresh()
         for request in waiting { request() }
     }
 
-    /// Returns nil for a schedule that cannot run.
-    private func loaded(_ stored: StoredSchedule, _ arrival: UnixTime, _ zones: ZoneReader) throws -> Schedule? {
-        do {
-            let schedule = try open(stored, zones)
-            try turnBack(schedule, to: arrival)
-            schedule.returned(at: arrival)
-            return schedule
-        } catch let error as StoreError {
-            throw error
-        } catch {
-            log.error("schedule \(stored.name) of \(stored.user) does not run: \(error)")
-            return nil
+    /// Returns a schedule that could not run before `arrival`.
+    private func loaded(
+        _ stored: StoredSchedule, _ definition: ScheduleDefinition, _ arrival: UnixTime
+    ) throws -> Schedule {
+        let schedule = try open(stored, definition)
+        try turnBack(schedule, to: arrival)
+        schedule.returned(at: arrival)
+        return schedule
+    }
+
+    /// Loads schedules with problems again, for example because the file of their time zone was missing.
+    func repair(at now: UnixTime) throws {
+        let zones = ZoneReader()
+        for schedule in all where schedule.problem != nil {
+            var stored = schedule.stored
+            stored.position = schedule.position(schedule.ledger)
+            let definition = ScheduleDefinition(stored, zones)
+            guard definition.problems.isEmpty else { continue }
+            let repaired = try loaded(stored, definition, now)
+            replace(schedule, with: repaired)
+            if repaired.hasEvents { try loadEvents(repaired, now) }
+            log.notice("schedule \(stored.name) of \(stored.user) runs again")
         }
+        scheduleRepair()
+    }
+
+    private func scheduleRepair() {
+        if all.contains(where: { $0.problem != nil }) { repairs.set(after: Self.absence) }
     }
 
     /// Puts a request off until all schedules are loaded. Returns false if they are.

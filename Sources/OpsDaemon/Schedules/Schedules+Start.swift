@@ -61,16 +61,17 @@ extension Schedules {
         var instant = ScheduleInstant(schedule: schedule.id, nominal: nominal, through: nominal, count: 1, result: .run)
         instant.origin = .manual
         instant.number = try history.nextNumber(at: nominal, .manual, of: schedule.id)
-        try startBeside(schedule, instant, isSerial: schedule.definition.policy.overlap.isSerial, then: answer)
+        let write = ScheduleWrite(instant, schedule.position(schedule.ledger))
+        try startBeside(schedule, write, isSerial: schedule.definition.policy.overlap.isSerial, then: answer)
     }
 
     /// Starts a run that does not belong to an instant of the calendar.
     func startBeside(
-        _ schedule: Schedule, _ instant: ScheduleInstant, isSerial: Bool, then answer: @escaping (GraphID?) -> Void
+        _ schedule: Schedule, _ write: ScheduleWrite, isSerial: Bool, then answer: @escaping (GraphID?) -> Void
     ) throws {
-        let write = ScheduleWrite(instant, schedule.position(schedule.ledger))
-        try submit(schedule, UnixTime(seconds: instant.nominal), write, isSerial: isSerial) { [unowned self] graph in
-            if let graph { self.noteRun(schedule, instant, graph) }
+        let nominal = UnixTime(seconds: write.instant.nominal)
+        try submit(schedule, nominal, write, isSerial: isSerial) { [unowned self] graph in
+            if let graph { self.noteRun(schedule, write.instant, graph) }
             answer(graph)
         }
     }
@@ -132,17 +133,12 @@ extension Schedules {
         options.observers = definition.request.observers?.bytes
         options.variables = [ReservedVariables.scheduledAt: scheduled]
         if let before { options.variables.lay([ReservedVariables.scheduledBefore: before]) }
-        var (file, event) = ("", "")
-        if let trigger, case .path? = definition.trigger {
-            file = trigger
-            options.variables.lay([ReservedVariables.triggerFile: trigger])
-        } else if let trigger {
-            event = trigger
-            options.variables.lay([ReservedVariables.triggerEvent: trigger])
+        var text = RunText(["scheduled": scheduled, "scheduledBefore": before ?? ""])
+        if let source = definition.trigger {
+            // A run that is started by hand has none.
+            if let trigger { options.variables.lay([source.variable: trigger]) }
+            text.add(source.placeholder, trigger ?? "", in: source.variable)
         }
-        let text = RunText([
-            "scheduled": scheduled, "scheduledBefore": before ?? "", "file": file, "event": event,
-        ])
         var texts = try self.texts(of: definition, options, text, isSerial: isSerial, owner: try owner(of: schedule))
         texts.scheduled = write
         let cancelled = try runs.flatMap { try history.unfinishedOperations(of: $0) }
@@ -173,7 +169,8 @@ extension Schedules {
             throw ControlError.tooLarge(what: "the definition of a schedule", limit: ScheduleLimits.definitionBytes)
         }
         let now = definition.local(UnixTime(flooring: Moment.now().wall))
-        let text = RunText(["scheduled": now, "scheduledBefore": now, "file": "/file", "event": "event"])
+        var text = RunText(["scheduled": now, "scheduledBefore": now])
+        if let source = definition.trigger { text.add(source.placeholder, source.example, in: source.variable) }
         let isSerial = definition.policy.overlap.isSerial
         let texts = try texts(of: definition, options, text, isSerial: isSerial, owner: caller)
         // Copying a large scheduler would block the loop. A graph that is not accepted is refused at its first run
@@ -256,8 +253,7 @@ extension Schedules {
         case let refusal as GraphRefusal: reason(refusal.error)
         case let rejection as Rejection: reason(turns.translate(rejection))
         case let refusal as Authorization.Refusal: refusal.message
-        case ControlError.invalidOperation(let problems):
-            problems.map { ($0.key.map { "\($0): " } ?? "") + $0.message }.joined(separator: "; ")
+        case ControlError.invalidOperation(let problems): problems.text
         case ControlError.permissionDenied(let message), ControlError.wrongState(_, let message): message
         case ControlError.tooLarge(let what, let limit): "\(what) is larger than \(limit)"
         default: "\(error)"

@@ -15,11 +15,16 @@ extension Schedules {
     }
 
     private func watchZone(_ name: String) {
-        // A file without a watch is read again at instants of schedules.
-        let token = try? fileWatch.watchFiles(of: ZoneName.folder + "/" + name) { [unowned self] in
-            zonesChanged.set(after: Self.settling)
+        func watch(_ path: String) -> FileWatch.Token? {
+            // A file without a watch is read again at instants of schedules.
+            try? fileWatch.watchFiles(of: path) { [unowned self] in
+                zonesChanged.set(after: Self.settling)
+            }
         }
-        zoneWatches[name] = .some(token)
+        let path = ZoneFiles.path(of: name)
+        // Its directory reports the arrival of a missing file.
+        let directory = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
+        zoneWatches[name] = .some(watch(path) ?? watch(directory))
     }
 
     /// Watches replaced files again: their old watches have ended.
@@ -35,22 +40,39 @@ extension Schedules {
         guard zonesReadAt == .distantPast || now.monotonic - zonesReadAt >= Self.absence else { return }
         if zonesReadAt == .distantPast { renewZoneWatches() }
         zonesReadAt = now.monotonic
-        var read: [String: ZoneRules?] = [:]
         let instant = UnixTime(flooring: now.wall)
+        try repair(at: instant)
+        let read = readZones()
         // Due instants are decided by the old rules, which made them due.
         for schedule in all where !schedule.isCommitting && schedule.nextStart ?? .latest > instant {
-            let definition = schedule.definition
-            let hasChanged = try definition.recurrences.all.contains { recurrence in
-                guard let name = definition.zoneName(of: recurrence) else { return false }
-                let rules = try read[name] ?? ZoneFiles.rules(of: name)
-                read[name] = rules
-                // A zone without a file keeps the rules that it had.
-                return rules.map { $0 != recurrence.zone } ?? false
-            }
-            guard hasChanged else { continue }
+            let former = schedule.definition.zones
+            guard former.contains(where: { name, rules in read[name].map { $0 != rules } ?? false }) else { continue }
             log.notice("schedule \(schedule.name): the rules of its time zone have changed")
-            let start = UnixTime(flooring: schedule.stored.addedAt)
-            _ = try update(schedule, ScheduleDefinition(stored: definition.text, start: start))
+            let zones = ZoneReader(former.merging(read) { $1 })
+            _ = try update(schedule, ScheduleDefinition(schedule.stored, zones))
         }
+    }
+
+    /// Returns the rules of the zones of all schedules, except zones whose files are missing or damaged: these keep the
+    /// rules that they had.
+    private func readZones() -> [String: ZoneRules] {
+        var read: [String: ZoneRules] = [:]
+        for name in Set(all.flatMap(\.definition.zones.keys)) {
+            var problem: String?
+            do {
+                read[name] = try ZoneFiles.rules(of: name)
+                if read[name] == nil { problem = "it is missing" }
+            } catch {
+                problem = "\(error)"
+            }
+            guard let problem else {
+                unreadableZones.remove(name)
+                continue
+            }
+            if unreadableZones.insert(name).inserted {
+                log.warning("time zone \(name) keeps its former rules: \(ZoneFiles.path(of: name)): \(problem)")
+            }
+        }
+        return read
     }
 }

@@ -53,6 +53,10 @@ final class Schedules {
         self.zonesReadAt = .distantPast
         self.startDue()
     }
+    /// Zones whose rules stay the former ones, because their files are missing or damaged.
+    var unreadableZones: Set<String> = []
+    /// Makes the next attempt to load schedules with problems.
+    private(set) lazy var repairs = Alarm(loop, log) { [unowned self] in self.startDue() }
     /// Difference of the two clocks.
     private var clockDifference: TimeSpan
     /// True if the store was unavailable for a while: instants of that time are due, not missed.
@@ -101,19 +105,19 @@ final class Schedules {
     /// Adds a schedule that is the last in the order of names.
     func insert(_ schedule: Schedule) { all.append(schedule) }
 
-    func open(_ stored: StoredSchedule, _ zones: ZoneReader = ZoneReader()) throws -> Schedule {
+    func open(_ stored: StoredSchedule, _ definition: ScheduleDefinition) throws(StoreError) -> Schedule {
         let history = history
         let last = try history.instants(of: stored.id, limit: 1).first
         let run = try history.instants(of: stored.id, .run, limit: 1).first
         let ahead = try history.instants(of: stored.id, behind: stored.position.accounted)
-        let schedule = try Schedule(stored, last: last, run: run, ahead: ahead, boot: boot, zones)
+        let schedule = Schedule(stored, definition, last: last, run: run, ahead: ahead, boot: boot)
         watchZones(of: schedule)
         return schedule
     }
 
     /// Adds a schedule that has been stored.
-    func add(_ stored: StoredSchedule) throws -> Schedule {
-        let schedule = try open(stored)
+    func add(_ stored: StoredSchedule, _ definition: ScheduleDefinition) throws -> Schedule {
+        let schedule = try open(stored, definition)
         all.append(schedule)
         all.sort { ($0.name, $0.stored.uid) < ($1.name, $1.stored.uid) }
         triggers.update(schedule)
@@ -128,22 +132,28 @@ final class Schedules {
         guard try decideDue(schedule, at: now) else { return nil }
         let stored = stored(schedule, definition, at: now)
         try store.update(stored)
-        let changed = try open(stored)
+        let changed = try open(stored, definition)
+        changed.events = schedule.events
+        replace(schedule, with: changed)
+        return changed
+    }
+
+    /// Continues with another version of a schedule.
+    func replace(_ schedule: Schedule, with changed: Schedule) {
         changed.unfinished = schedule.unfinished
         changed.keptGraphs = schedule.keptGraphs
-        changed.events = schedule.events
         finish.replace(schedule, changed)
         all = all.map { $0 === schedule ? changed : $0 }
         triggers.forget(schedule)
         triggers.update(changed)
         if changed.definition.trigger == nil { triggers.remove(changed) }
         refresh()
-        return changed
     }
 
     /// Returns what `update` would make of a schedule.
-    func changed(_ schedule: Schedule, _ definition: ScheduleDefinition) throws -> Schedule {
-        try Schedule(stored(schedule, definition, at: UnixTime(flooring: Moment.now().wall)), boot: boot)
+    func changed(_ schedule: Schedule, _ definition: ScheduleDefinition) -> Schedule {
+        let stored = stored(schedule, definition, at: UnixTime(flooring: Moment.now().wall))
+        return Schedule(stored, definition, boot: boot)
     }
 
     private func stored(_ schedule: Schedule, _ definition: ScheduleDefinition, at now: UnixTime) -> StoredSchedule {

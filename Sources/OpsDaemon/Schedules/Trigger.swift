@@ -28,6 +28,15 @@ enum Trigger: Equatable {
         }
     }
 
+    /// Name of `${NAME}` for the file or the line in the texts of a run.
+    var placeholder: String { directory == nil ? "event" : "file" }
+
+    /// Environment variable of a run with the file or the line.
+    var variable: String { directory == nil ? ReservedVariables.triggerEvent : ReservedVariables.triggerFile }
+
+    /// File or line for a check of the graph.
+    var example: String { directory == nil ? "event" : "/file" }
+
     /// Word for its keys in a message.
     var things: String { directory == nil ? "printed lines" : "files" }
 
@@ -43,21 +52,17 @@ enum Trigger: Equatable {
     var arguments: [String] {
         switch self {
         case .path(let glob, _, _, _):
-            ["/bin/sh", "-c", Self.listing(Self.shellText(glob), in: Self.shellText(directory ?? "/"))]
+            ["/bin/sh", "-c", Self.listing(Self.shellText(glob))]
         case .exec(let command, _): ["/bin/sh", "-c", command]
         }
     }
 
     /// Device, inode, modification time, size and name of each file with a NUL, then inode and name again with a NUL. File
     /// names are not passed as arguments, whose total length is limited.
-    private static func listing(_ glob: String, in directory: String) -> String {
+    private static func listing(_ glob: String) -> String {
         "for f in \(glob); do [ -e \"$f\" ] && printf '%s\\0' \"$f\"; done | xargs -0 -r sh -c "
-            + "'exec find -L \"$@\" -maxdepth 0 -type f -printf \"%D %i %T@ %s %p\\0%i %p\\0\"' sh; "
-            + "status=$?; [ -r \(directory) ] || exit \(unreadable); exit $status"
+            + "'exec find -L \"$@\" -maxdepth 0 -type f -printf \"%D %i %T@ %s %p\\0%i %p\\0\"' sh"
     }
-
-    /// Exit status of the process that lists files if its user cannot read the directory.
-    static let unreadable: Int32 = 77
 
     /// Returns a pattern as a shell reads it: only `*`, `?` and brackets keep their meaning.
     private static func shellText(_ glob: String) -> String {

@@ -62,19 +62,27 @@ final class TriggerWatch {
         if alarm.instant.map({ instant < $0 || $0 <= Clock.read().monotonic }) ?? true { alarm.set(at: instant) }
     }
 
-    /// Watches the directory again: another one may have its name by now. An unreadable one is not watched, because
-    /// events would tell the owner about it.
-    /// - Parameter isReadable: True if the owner could read the directory in this check.
-    func renewWatch(isReadable: Bool) {
+    /// Watches the directory again: another one may have its name by now. One that the owner cannot read is not watched,
+    /// because events would tell the owner about it.
+    func renewWatch() {
         let former = token
         token = nil
-        if isReadable, let directory = trigger.directory {
-            // The directory may have been removed since. Then only the regular checks find files.
-            token = try? triggers.fileWatch.watchFiles(of: directory) { [unowned self] in self.wake() }
-        }
+        token = trigger.directory.flatMap(watch)
         if let former { triggers.fileWatch.cancel(former) }
         // Another check finds the files that came before the watch.
         if let token, !token.isForSameFile(as: former) { isStale = true }
+    }
+
+    /// Returns nil if there is no directory that may be watched. Then only the regular checks find files.
+    private func watch(_ path: String) -> FileWatch.Token? {
+        let owner = schedule.stored
+        guard triggers.schedules.authorization.daemonUser == 0 else { return watchFiles(of: path) }
+        return ReadableDirectory.open(path, readableBy: owner.uid, group: owner.gid)?.withPath(watchFiles)
+    }
+
+    private func watchFiles(of path: String) -> FileWatch.Token? {
+        // There may be no such directory, or no watch left.
+        try? triggers.fileWatch.watchFiles(of: path) { [unowned self] in self.wake() }
     }
 
     /// Handles the start of a check.

@@ -9,7 +9,7 @@ internal import OpsWire
 /// Runs that files and printed lines trigger. A helper process with the rights of the owner lists the files, or prints
 /// the lines.
 final class Triggers {
-    private unowned let schedules: Schedules
+    unowned let schedules: Schedules
     /// Directory in which helper processes write.
     private let directory: String
     let helpers: HelperProcesses
@@ -51,7 +51,7 @@ final class Triggers {
     /// Starts to watch for a schedule, or continues with its new definition.
     func update(_ schedule: Schedule) {
         forget(schedule)
-        guard let trigger = schedule.definition.trigger, !schedule.isPaused else { return }
+        guard let trigger = schedule.definition.trigger, schedule.problem == nil, !schedule.isPaused else { return }
         let watch = TriggerWatch(self, schedule, trigger)
         watches[schedule.id] = watch
         watch.begin()
@@ -159,8 +159,8 @@ final class Triggers {
         case .code(let status):
             // A command that fails may have been unable to write the rest of its last line.
             isComplete = status == 0
-            watch.renewWatch(isReadable: status != Trigger.unreadable)
-        case .signal: isComplete = false
+            watch.renewWatch()
+        case .signal, .timedOut: isComplete = false
         case .cannotStart, .lost: return watch.failed()
         }
         let (trigger, id, database) = (watch.trigger, watch.schedule.id, store.path)

@@ -6,14 +6,15 @@ enum ZoneFiles {
     private static let largestFile = 1 << 20
     private static let machineClock = "/etc/localtime"
 
+    static func path(of name: String) -> String { ZoneName.folder + "/" + name }
+
     /// Returns the rules of a zone, or nil if the machine has no such zone.
     static func rules(of name: String) throws -> ZoneRules? {
         guard ZoneName.isValid(name) else { return nil }
-        let path = ZoneName.folder + "/" + name
-        guard !Files.isDirectory(path), let bytes = try Files.readIfPresent(path, limit: largestFile) else {
-            return name == "UTC" ? .utc : nil
-        }
-        return try ZoneRules(file: bytes)
+        let path = path(of: name)
+        guard Files.exists(path), !Files.isDirectory(path) else { return name == "UTC" ? .utc : nil }
+        // Opening a pipe would stop the loop.
+        return try ZoneRules(file: try Files.readOrdinary(path, limit: largestFile))
     }
 
     /// Name of this machine's time zone; UTC if /etc/localtime is not a link to a zone.
@@ -28,7 +29,10 @@ enum ZoneFiles {
 
 /// Reads the file of each zone once, for many schedules.
 final class ZoneReader {
-    private var read: [String: ZoneRules?] = [:]
+    private var read: [String: ZoneRules?]
+
+    /// - Parameter known: Rules of zones whose files are not read.
+    init(_ known: [String: ZoneRules] = [:]) { read = known.mapValues { .some($0) } }
 
     func rules(of name: String) throws -> ZoneRules? {
         if let known = read[name] { return known }

@@ -117,6 +117,16 @@ extension Store {
 
     /// Stores a record inside a transaction.
     func put(_ write: ScheduleWrite) throws(StoreError) {
+        if let replaced = write.replaced {
+            let row = try kept(
+                "DELETE FROM scheduleInstant WHERE schedule = ?1 AND nominal = ?2 AND origin = ?3 AND number = ?4")
+            row.bind(1, replaced.schedule)
+            row.bind(2, replaced.nominal)
+            row.bind(3, replaced.origin.rawValue)
+            row.bind(4, replaced.number)
+            try row.run()
+        }
+        for instant in write.rest { try put(instant) }
         try put(write.instant)
         try put(write.instant.schedule, write.position)
         for key in write.keys {

@@ -88,6 +88,9 @@ public struct ScheduleWrite: Equatable, Sendable {
     public var position: StoredSchedule.Position
     /// Keys that have run, or will not run.
     public var keys: [TriggerKey] = []
+    /// Stored record of instants that did not run, one of which now does: `rest` replaces it.
+    public var replaced: ScheduleInstant?
+    public var rest: [ScheduleInstant] = []
 
     public init(_ instant: ScheduleInstant, _ position: StoredSchedule.Position) {
         self.instant = instant

@@ -57,6 +57,60 @@ public struct AddScheduleRequest: WireRequest {
     }
 }
 
+extension AddScheduleRequest {
+    /// Returns the schedule as a graph file. Only their owner may read environments, so each is replaced by `"***"`.
+    public func graphFile() throws -> RawJSON {
+        var keys = ScheduleKeyWriter()
+        keys.writer.beginObject()
+        var copy = self
+        try copy.visit(&keys)
+        keys.writer.endObject()
+        var file = JSONWriter(capacity: operations.bytes.count + 1024)
+        file.beginObject()
+        file.key("name")
+        file.string(name)
+        file.key("schedule")
+        file.raw(keys.writer.bytes)
+        if let order {
+            file.key("order")
+            file.string(order)
+        }
+        let parts: [(key: String, json: [UInt8]?)] = [
+            ("defaults", defaults?.bytes), ("observers", observers?.bytes), ("operations", operations.bytes),
+        ]
+        for (key, json) in parts {
+            guard let json else { continue }
+            file.key(key)
+            file.raw(try Self.withoutEnvironments(json))
+        }
+        file.endObject()
+        return RawJSON(file.bytes)
+    }
+
+    private static func withoutEnvironments(_ json: [UInt8]) throws(JSONError) -> [UInt8] {
+        var kept: [UInt8] = []
+        var start = 0
+        for range in try OperationKey.environment.values(in: json) {
+            kept += json[start..<range.lowerBound]
+            kept += "\"***\"".utf8
+            start = range.upperBound
+        }
+        return kept + json[start...]
+    }
+}
+
+/// Writes the members of a request that are keys of `schedule` in a graph file.
+private struct ScheduleKeyWriter: FieldVisitor {
+    var writer = JSONWriter()
+
+    mutating func field(_ name: StaticString, _ value: inout some WireField) {
+        let isEmpty = value.isAbsent || (value as? [String])?.isEmpty == true
+        guard !isEmpty, ScheduleKey(rawValue: "\(name)") != nil else { return }
+        writer.key(name)
+        value.write(to: &writer)
+    }
+}
+
 public struct AddScheduleReply: WireRecord {
     public var schedule = ScheduleRow()
     public var change = ""
@@ -84,9 +138,12 @@ public struct ListSchedulesRequest: WireRequest {
 
 public struct ListSchedulesReply: WireRecord {
     public var schedules: [ScheduleRow] = []
+    /// The graph file of a schedule that was asked for by its name.
+    public var definition: RawJSON?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("schedules", &schedules)
+        try visitor.field("definition", &definition)
     }
 }
 
@@ -270,6 +327,7 @@ public struct ScheduleRow: WireRecord {
     public var next: String?
     public var last: ScheduleLastRow?
     public var missed = 0
+    public var problem: String?
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("name", &name)
@@ -282,6 +340,7 @@ public struct ScheduleRow: WireRecord {
         try visitor.field("next", &next)
         try visitor.field("last", &last)
         try visitor.field("missed", &missed)
+        try visitor.field("problem", &problem)
     }
 }
 

@@ -1,13 +1,15 @@
 internal import OpsWire
 
 /// Replaces `${NAME}` in the strings of JSON text; `$${NAME}` becomes `${NAME}`. Forms with an operator, such as
-/// `${NAME:-x}`, and names that begin with `OPS_` are left to the shell.
+/// `${NAME:-x}`, and names that begin with `OPS_` are left to the shell. Both forms of the names whose values opsd
+/// inserts are left to opsd.
 struct Substitution {
     private var values: [String: [UInt8]]
     /// Names whose values opsd inserts for each run of a schedule.
     private var later: Set<String>
 
-    static let ofSchedules: Set<String> = ["scheduled", "scheduledBefore", "file", "event"]
+    /// Names that opsd replaces in each run of any schedule.
+    static let ofSchedules = ["scheduled", "scheduledBefore"]
 
     init(_ pairs: [Pair], later: Set<String> = []) {
         (values, self.later) = ([:], later)
@@ -40,7 +42,8 @@ struct Substitution {
             filled += rest[..<dollar]
             rest = rest[dollar...]
             if rest.starts(with: "$${".utf8) {
-                filled += Array("${".utf8)
+                let isLater = Self.name(rest.dropFirst()).map(later.contains) ?? false
+                filled += Array((isLater ? "$${" : "${").utf8)
                 rest = rest.dropFirst(3)
             } else if let name = Self.name(rest), !name.hasPrefix("OPS_"),
                 values[name] != nil || !later.contains(name)
@@ -58,7 +61,12 @@ struct Substitution {
         }
         Self.move(&marks, &moved, through: bytes.count, by: filled.count - rest.startIndex)
         if let first = missing.first { throw absent(missing, first.place) }
-        return GraphText(path: text.path, json: filled + rest, marks: marks)
+        return GraphText(path: text.path, json: filled + rest, marks: marks, repeatedKeys: text.repeatedKeys)
+    }
+
+    /// Returns a text in which opsd replaces nothing for the runs of a calendar.
+    static func literal(_ text: String) -> String {
+        ofSchedules.reduce(text) { $0.replacing("${\($1)}", with: "$${\($1)}") }
     }
 
     /// Moves the marks up to an offset.

@@ -53,6 +53,8 @@ enum ScheduleAdd {
         ],
         about: [
             "A trigger starts a run for each file that is new or has changed (--on-path), or for each line that was not printed before (--on-exec). Files and lines that exist when the schedule is added count as new. Runs wait for one another (--overlap queueAll). Each file or line starts one run; opsctl schedule forget NAME KEY allows another.",
+            "In a text for the shell, ${file} and ${event} become references to the variables of the run, so that the "
+                + "shell executes no part of a path or a line. Do not put them in single quotes.",
             "Each run is a graph with the name of the schedule and the label schedule=NAME. It runs in the environment and directory in which the schedule was added. $OPS_SCHEDULED_AT contains the instant of the run, and $OPS_SCHEDULED_BEFORE the previous one; in the texts of the graph, ${scheduled} and ${scheduledBefore} are replaced by them.",
         ],
         operands: .nameAndCommand, options: [policy, triggers] + graph, action: add)
@@ -73,7 +75,7 @@ enum ScheduleAdd {
         let submission: Submission
         var graph: GraphFile?
         if let path = arguments.text(.file) {
-            let (read, file) = try SubmitVerb.graph(path, inner, later: Substitution.ofSchedules)
+            let (read, file) = try SubmitVerb.graph(path, inner, later: { namesOfRuns($0, arguments) })
             (submission, graph) = (read, file)
         } else {
             try SubmitVerb.refuseOptionsOfFile(inner)
@@ -81,13 +83,14 @@ enum ScheduleAdd {
         }
         var request = AddScheduleRequest()
         request.name = arguments.operands[0]
-        if let graph { try ScheduleKeys(graph).fill(&request) }
+        var keys = graph.map { ScheduleKeys($0) }
+        keys?.fill(&request)
         fill(&request, arguments)
         guard !request.at.isEmpty || request.onPath != nil || request.onExec != nil else {
             throw session.refuse(
                 "no expression is given", "give --at EXPR, such as --at '0 3 * * *', or --on-path or --on-exec")
         }
-        try report(try send(request, submission, graph, session), session)
+        try report(try send(request, submission, keys, session), session)
         return .done
     }
 
@@ -95,7 +98,7 @@ enum ScheduleAdd {
         guard let path = session.arguments.text(.file) else {
             throw session.refuse("no file is given", "give -f FILE, a graph file with the keys name and schedule")
         }
-        let (submission, file) = try SubmitVerb.graph(path, session, later: Substitution.ofSchedules)
+        let (submission, file) = try SubmitVerb.graph(path, session, later: { namesOfRuns($0, session.arguments) })
         guard let name = file.name else {
             throw Failure(.refused, path, "has no \"name\"", "write \"name\": the name of the schedule")
         }
@@ -107,9 +110,22 @@ enum ScheduleAdd {
         request.name = name
         request.replace = true
         request.dryRun = session.arguments.has(.dryRun).ifTrue
-        try ScheduleKeys(file).fill(&request)
-        try report(try send(request, submission, file, session), session)
+        var keys = ScheduleKeys(file)
+        keys.fill(&request)
+        try report(try send(request, submission, keys, session), session)
         return .done
+    }
+
+    /// Returns the names that opsd replaces in the runs of a schedule: those of the instant, and that of its trigger.
+    private static func namesOfRuns(_ text: GraphText, _ arguments: Arguments) -> Set<String> {
+        let file = JSONView(text.bytes, 0..<text.bytes.count)
+        let schedule = file.members.first { $0.key == "schedule" }?.value
+        let keys = schedule?.members.filter { !$0.value.isNull }.map(\.key) ?? []
+        func has(_ key: ScheduleKey, _ option: Option) -> Bool { keys.contains(key.rawValue) || arguments.has(option) }
+        var names = Set(Substitution.ofSchedules)
+        if has(.onPath, onPath) { names.insert("file") }
+        if has(.onExec, onExec) { names.insert("event") }
+        return names
     }
 
     private static func fill(_ request: inout AddScheduleRequest, _ arguments: Arguments) {
@@ -140,8 +156,9 @@ enum ScheduleAdd {
         return (directory == "/" ? "" : directory) + "/" + glob
     }
 
+    /// - Parameter keys: Keys of the file from which the schedule comes.
     private static func send(
-        _ request: AddScheduleRequest, _ submission: Submission, _ graph: GraphFile?, _ session: Session
+        _ request: AddScheduleRequest, _ submission: Submission, _ keys: ScheduleKeys?, _ session: Session
     ) throws(Failure) -> AddScheduleReply {
         var request = request
         request.defaults = submission.terms.defaults
@@ -149,14 +166,13 @@ enum ScheduleAdd {
         request.observers = submission.terms.observers
         request.capture = submission.surroundings?.capture
         request.operations = submission.elements
-        do throws(Failure) {
-            let reply = try session.call(request)
-            for warning in reply.warnings { StandardError.line("opsctl: warning: \(warning.printable)") }
-            return reply
-        } catch {
-            if let graph { throw graph.located(error) }
-            throw error
-        }
+        // A file with problems is sent for the problems that opsd finds: all are reported at once.
+        if keys?.problems.isEmpty == false { request.dryRun = true }
+        let reply: AddScheduleReply
+        do throws(Failure) { reply = try session.call(request) } catch { throw keys?.including(error) ?? error }
+        if let failure = keys?.failure { throw failure }
+        for warning in reply.warnings { StandardError.line("opsctl: warning: \(warning.printable)") }
+        return reply
     }
 
     private static func instant(_ text: String?, _ now: Instant) -> String? {

@@ -77,7 +77,7 @@ enum ScheduleImport {
         var text = JSONWriter()
         text.beginArray()
         text.object { object in
-            object.member("command", [shell, "-c", line.shell])
+            object.member("command", [shell, "-c", Substitution.literal(line.shell)])
             if let user = line.user, user != accounts.own?.name { object.member("user", user) }
         }
         text.endArray()

@@ -1,3 +1,4 @@
+internal import OpsDrawing
 internal import OpsWire
 
 /// `schedule ls`, `show` and `runs`.
@@ -18,33 +19,76 @@ enum ScheduleList {
             try table.add(
                 [
                     .init(row.name.printable, .bold), .init(row.at.joined(separator: ", ").printable),
-                    .init(row.user.printable), row.paused ? .init("paused", .yellow) : .init(text(row.next, now)),
-                    .init(text(row.last?.nominal, now)), .init(outcome(row)), .init("\(row.missed)"),
+                    .init(row.user.printable), next(row, now), .init(text(row.last?.nominal, now)),
+                    .init(outcome(row)), .init("\(row.missed)"),
                 ], to: session.output)
         }
         try table.finish(session.output)
+        for row in rows {
+            guard let problem = row.problem else { continue }
+            StandardError.line("opsctl: schedule \(row.name.printable) does not run: \(problem.printable)")
+        }
         return .done
     }
 
+    private static func next(_ row: ScheduleRow, _ now: Instant) -> Table.Cell {
+        if row.problem != nil { return .init("does not run", .red) }
+        return row.paused ? .init("paused", .yellow) : .init(text(row.next, now))
+    }
+
     static func show(_ session: Session) throws(Failure) -> ExitStatus {
-        let row = try schedule(session.arguments.operands[0], session)
+        let name = session.arguments.operands[0]
+        let reply = try session.call(ListSchedulesRequest.with { $0.name = name })
+        guard let row = reply.schedules.first else { throw session.refuse("there is no schedule \(name)", nil) }
         if session.wantsJSON {
-            try session.row(row)
+            try session.row(
+                DefinedSchedule.with {
+                    $0.row = row
+                    $0.definition = reply.definition
+                })
             return .done
         }
         let now = Instant.now
-        let lines: [(String, String)] = [
-            ("schedule", row.name), ("user", row.user), ("at", row.at.joined(separator: ", ")), ("zone", row.zone),
-            ("overlap", row.overlap), ("catch-up", row.catchUp),
-            ("next", row.paused ? "paused" : text(row.next, now)),
-            ("last", row.last.map { "\(text($0.nominal, now)) \($0.graph ?? "") \(outcome(row))" } ?? ""),
-            ("missed", "\(row.missed)"),
-        ]
-        for (name, value) in lines {
-            let padding = String(repeating: " ", count: max(0, 10 - name.count))
-            try session.output.line(name + padding + value.printable)
+        let last = row.last.map { "\(text($0.nominal, now)) \($0.graph ?? "") \(outcome(row))" }
+        var lines = [("schedule", row.name), ("user", row.user), ("problem", row.problem ?? "")]
+        lines += given(row, reply.definition)
+        lines += [("next", next(row, now).text), ("last", last ?? ""), ("missed", "\(row.missed)")]
+        for (name, value) in lines where !value.isEmpty {
+            try session.output.line(DisplayWidth.pad(name, 10) + " " + value.printable)
         }
         return .done
+    }
+
+    /// A schedule with the graph file that it was given as.
+    private struct DefinedSchedule: WireRecord {
+        var row = ScheduleRow()
+        var definition: RawJSON?
+
+        mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
+            try row.visit(&visitor)
+            try visitor.field("definition", &definition)
+        }
+    }
+
+    /// Returns the keys of a schedule's graph file with their values, and the values that apply where none was given.
+    private static func given(_ row: ScheduleRow, _ definition: RawJSON?) -> [(String, String)] {
+        let file = definition.map { JSONView($0.bytes, 0..<$0.bytes.count).members } ?? []
+        let schedule = file.first { $0.key == "schedule" }?.value.members ?? []
+        let inEffect: [ScheduleKey: String] = [.zone: row.zone, .overlap: row.overlap, .catchUp: row.catchUp]
+        func shown(_ value: JSONView) -> String {
+            value.isArray ? value.elements.map(shown).joined(separator: ", ") : value.text ?? value.source
+        }
+        var lines: [(String, String)] = ScheduleKey.allCases.map { key in
+            let value = schedule.first { $0.key == key.rawValue }.map { shown($0.value) }
+            return (key.rawValue, value ?? inEffect[key] ?? "")
+        }
+        for (key, value) in file where ["order", "defaults", "observers"].contains(key) {
+            lines.append((key, shown(value)))
+        }
+        for operation in file.first(where: { $0.key == "operations" })?.value.elements ?? [] {
+            lines.append(("operation", operation.source))
+        }
+        return lines
     }
 
     static func runs(_ session: Session) throws(Failure) -> ExitStatus {
@@ -75,12 +119,6 @@ enum ScheduleList {
         }
         try table.finish(session.output)
         return .done
-    }
-
-    static func schedule(_ name: String, _ session: Session) throws(Failure) -> ScheduleRow {
-        let reply = try session.call(ListSchedulesRequest.with { $0.name = name })
-        guard let row = reply.schedules.first else { throw session.refuse("there is no schedule \(name)", nil) }
-        return row
     }
 
     private static func text(_ instant: String?, _ now: Instant) -> String {

@@ -48,64 +48,60 @@ struct SchedulePreview {
     // MARK: - Output
 
     func write(_ count: Int, _ session: Session) throws(Failure) {
-        var rows: [(instant: UnixTime, row: ScheduleNextRow)] = []
+        var rows: [ScheduleNextRow] = []
         for instant in recurrences.prefix(count) {
             // Instants of the wire format end in 2262.
             guard let nanoseconds = instant.nanoseconds else { break }
             let nominal = InstantText.format(WallInstant(nanoseconds: nanoseconds))
-            rows.append((instant, .with { ($0.nominal, $0.local, $0.start) = (nominal, rfc3339(instant), nominal) }))
+            rows.append(.with { ($0.nominal, $0.local, $0.start) = (nominal, rfc3339(instant), nominal) })
         }
-        try write(rows, session)
+        try Self.write(rows, zone, session)
     }
 
-    /// Writes the next instants of a schedule of the daemon.
+    /// Writes the next instants of a schedule of the daemon, which knows the local times.
     static func write(_ instants: [ScheduleNextRow], zone: String, _ session: Session) throws(Failure) {
-        let preview = SchedulePreview(zone: try ZoneSource.zone(zone))
-        try preview.write(
-            instants.map { row in
-                (UnixTime(flooringNanoseconds: InstantText.parse(row.nominal)?.nanoseconds ?? 0), row)
-            }, session)
+        // This machine may not have the file of the zone. Then only the changes of the clock are not shown.
+        try write(instants, try? ZoneSource.zone(zone), session)
     }
 
-    private init(zone: ZoneRules) {
-        self.zone = zone
-        recurrences = Recurrences([])
-    }
-
-    private func write(_ rows: [(instant: UnixTime, row: ScheduleNextRow)], _ session: Session) throws(Failure) {
+    private static func write(
+        _ rows: [ScheduleNextRow], _ zone: ZoneRules?, _ session: Session
+    ) throws(Failure) {
         if session.wantsJSON {
-            for row in rows { try session.row(row.row) }
+            for row in rows { try session.row(row) }
             return
         }
         var table = Table(
             [.init("LOCAL TIME"), .init("UTC"), .init("CLOCKS", elastic: true)],
             style: session.style, columns: session.screen.columns)
-        for (instant, _) in rows {
-            let change = zone.clockChange(on: zone.localTime(at: instant).date)
+        for row in rows {
+            let change = date(row.local).flatMap { zone?.clockChange(on: $0) }
             try table.add(
                 [
-                    .init(local(instant)), .init(Self.text(ZoneRules.utc.localTime(at: instant), "T") + "Z"),
-                    .init(change.map(Self.text) ?? "", .yellow),
+                    .init(local(row.local)), .init("\(row.nominal.prefix(19))Z"),
+                    .init(change.map(text) ?? "", .yellow),
                 ], to: session.output)
         }
         try table.finish(session.output)
     }
 
-    /// Formats an instant in local time: `Sun 2026-03-29 03:00:00 +02:00`
-    private func local(_ instant: UnixTime) -> String {
-        let local = zone.localTime(at: instant)
-        let weekday = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"][local.date.weekday]
-        return "\(weekday) \(Self.text(local, " ")) \(Self.offset(zone.offset(at: instant)))"
+    /// Returns the date of an instant in RFC 3339.
+    private static func date(_ text: String) -> LocalDate? {
+        let parts = text.prefix(10).split(separator: "-").compactMap { Int($0) }
+        return parts.count == 3 ? LocalDate(year: parts[0], month: parts[1], day: parts[2]) : nil
+    }
+
+    /// Formats an instant in RFC 3339: `Sun 2026-03-29 03:00:00 +02:00`
+    private static func local(_ text: String) -> String {
+        let weekday = date(text).map { ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"][$0.weekday] + " " } ?? ""
+        return "\(weekday)\(text.prefix(10)) \(text.dropFirst(11).prefix(8)) \(text.dropFirst(19))"
     }
 
     private func rfc3339(_ instant: UnixTime) -> String {
-        Self.text(zone.localTime(at: instant), "T") + Self.offset(zone.offset(at: instant))
-    }
-
-    private static func text(_ local: LocalTime, _ separator: String) -> String {
+        let local = zone.localTime(at: instant)
         let date = local.date
         return "\(Instant.padded(date.year, 4))-\(Instant.padded(date.month, 2))-\(Instant.padded(date.day, 2))"
-            + separator + clock(local)
+            + "T" + Self.clock(local) + Self.offset(zone.offset(at: instant))
     }
 
     private static func clock(_ local: LocalTime) -> String {
