@@ -18,6 +18,17 @@ import Testing
         #expect(try machine.ctl("prune").status == 2)
     }
 
+    @Test func `a removed log is empty under its other names`() throws {
+        let machine = try Machine()
+        let link = machine.state + "/link"
+        let id = try machine.submit("--shell", "echo text; ln -L /proc/self/fd/1 \(link)")
+        try machine.ok("wait", "\(id)")
+        #expect(try String(contentsOfFile: link, encoding: .utf8) == "text\n")
+        try machine.ok("prune", "\(id)")
+        try waitUntil("the link is not empty") { try String(contentsOfFile: link, encoding: .utf8).isEmpty }
+        #expect(!FileManager.default.fileExists(atPath: "\(machine.state)/logs/0/\(id).1.log"))
+    }
+
     @Test func `a selection removes the graphs that are wholly selected`() throws {
         let machine = try Machine()
         let single = try machine.submit("--label", "kind=secret", "--", "true")

@@ -73,10 +73,33 @@ import Testing
         }
         // Programs get the text unchanged; on a person's terminal it is escaped.
         #expect(try machine.show(2)["note"] as? String == evil)
-        #expect(try machine.ok("show", "2", "--json").out.contains(evil))
-        let program = try machine.terminal(["show", "2", "--json"], columns: 2000)
-        #expect(try program.wait() == 0)
-        #expect(program.screen.text.contains(#"a\u202e\u009b2J\u200bz"#), "\(program.screen.text)")
+        for words in [["show", "2", "--json"], ["export", "g1", "--otlp"]] {
+            #expect(try machine.begin(words).wait().out.contains(evil))
+            let program = try machine.terminal(words)
+            #expect(try program.wait() == 0)
+            let text = String(decoding: program.bytes, as: UTF8.self)
+            #expect(text.contains(#"a\u202e\u009b2J\u200bz"#) && !text.contains("\u{202e}"), "\(text)")
+        }
+    }
+
+    @Test func `the output of an operation cannot control a terminal`() throws {
+        let machine = try Machine()
+        let script = #"printf '\033]0;title\007\033[2J\rfake \033[32mgreen\n'; exit 1"#
+        let id = try machine.submit("--name", "evil", "--shell", script)
+        _ = try machine.ctl("wait", "\(id)")
+        for (words, line) in [
+            (["log", "\(id)"], "?]0;title??[2J\rfake"), (["log", "--grep", "fake", "\(id)"], "?]0;title??[2J?fake"),
+            (["log", "--all"], "evil | ?]0;title??[2J?fake"),
+            (["wait", "--progress", "\(id)"], "| ?]0;title??[2J?fake"),
+        ] {
+            let program = try machine.terminal(words)
+            _ = try program.wait()
+            let text = String(decoding: program.bytes, as: UTF8.self)
+            #expect(text.contains(line + " \u{1b}[32mgreen"), "\(words): \(text)")
+        }
+        #expect(
+            try machine.ok("log", "\(id)").out == "\u{1b}]0;title\u{7}\u{1b}[2J\rfake \u{1b}[32mgreen\n",
+            "a program gets each byte")
     }
 
     @Test(arguments: [["wait", "1"], ["wait", "--progress", "1"], ["watch"], ["log", "-f", "1"]])

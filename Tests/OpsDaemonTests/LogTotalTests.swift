@@ -1,3 +1,4 @@
+import Glibc
 import OpsSystem
 import TestSupport
 import Testing
@@ -40,6 +41,16 @@ import Testing
         #expect(!found.isEmpty && found.allSatisfy { $0 >= 10 })
         #expect(found == Array(found.sorted()))
         #expect(found.first == 10 && !found.contains(29))
+    }
+
+    @Test func `a removed log takes no space under its other names`() throws {
+        try fill([1])
+        let other = directory.path + "/other"
+        #expect(link("\(directory.path)/logs/0/1.1.log", other) == 0)
+        let total = LogTotal(logs: directory.path + "/logs", outputs: directory.path + "/outputs", limit: 1)
+        for log in try total.excess(owner: { _ in 7 }) { try log.remove() }
+        #expect(!Files.exists("\(directory.path)/logs/0/1.1.log"))
+        #expect(try Files.bytesOnDisk(of: other) == 0)
     }
 
     @Test func `shares are as large as they can be`() {

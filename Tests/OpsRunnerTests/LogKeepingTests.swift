@@ -197,6 +197,30 @@ private final class OpenPlace {
         try runner.until("it says nothing: \(place.text)") { place.text == "closed\nrefused\n" }
     }
 
+    @Test(
+        .enabled(if: geteuid() == 0, "SKIPPED: only root can act as other users"), arguments: treeKinds)
+    func `a log that is removed while a process has it open stays its user's`(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        let place = try OpenPlace()
+        // The leftover process ends after it has read from the named pipe.
+        var request = runner.request(
+            1, "ln -L /proc/self/fd/1 \(place.said); (read line < \(place.fifo); echo more) &")
+        request.user = UserTests.nobody
+        request.directory = "/"
+        request.logCap = Self.cap
+        request.leftovers = .leave
+        try runner.send([.launch(request)])
+        #expect(try runner.awaitExit(request.attempt).exit.status == .code(0))
+        let path = runner.path("log.1.1")
+        #expect(unlink(path) == 0)
+        try place.go()
+        try runner.until("it keeps the log open") { try descriptors(of: runner, on: path).isEmpty }
+        var status = stat()
+        #expect(lstat(place.said, &status) == 0)
+        #expect(status.st_uid == UserTests.nobody.uid)
+        #expect(place.text == "more\n")
+    }
+
     /// Space that is reserved behind the end of a file takes disk blocks without being part of the file.
     @Test func `a log that reserves room is bounded`() throws {
         let runner = try RunnerProcess()

@@ -40,6 +40,36 @@ import Testing
         #expect(Table.Cell("x\u{202e}y").text == "x?y")
     }
 
+    @Test func `only colours of a line of a log take effect on a terminal`() {
+        func shown(_ text: String) -> String {
+            String(decoding: TerminalOutput.line(Array(text.utf8)[...]), as: UTF8.self)
+        }
+        #expect(shown("a\tb ä 日 👍🏽 e\u{301}") == "a\tb ä 日 👍🏽 e\u{301}")
+        #expect(shown("\u{1b}]0;title\u{7}\u{1b}[2J\rfake\u{8}\u{7f}") == "?]0;title??[2J?fake??")
+        #expect(shown("\u{9b}2J\u{202e}x\u{200b}") == "?2J?x?")
+        #expect(shown("end\r") == "end")
+        // A colour must not hide the name before the next line.
+        #expect(shown("\u{1b}[1;31mred\u{1b}[K") == "\u{1b}[1;31mred\u{1b}[K\u{1b}[0m")
+        #expect(shown("\u{1b}[38:2::1:2:3mx") == "\u{1b}[38:2::1:2:3mx\u{1b}[0m")
+        for sequence in ["[1K", "[2A", "[?25l", "[3\u{1b}", "c", "[", ""] {
+            let clean = sequence.replacing("\u{1b}", with: "?")
+            #expect(shown("\u{1b}" + sequence) == "?" + clean, "\(sequence)")
+        }
+        #expect(TerminalOutput.line([0x61, 0xe4, 0x62, 0x9b, 0xe6, 0x97]) == Array("a?b???".utf8))
+    }
+
+    @Test func `pieces of a log are shown like the whole log`() {
+        let text = Array("\u{1b}[32mgrün\u{1b}[0m 10%\r20%\u{8} 日\u{1b}[2J\n".utf8)
+        let whole = Array("\u{1b}[32mgrün\u{1b}[0m 10%\r20%\u{8} 日?[2J\n\u{1b}[0m".utf8)
+        for cut in 0...text.count {
+            var output = TerminalOutput(allowsOverwriting: true)
+            var shown = output.take(text[..<cut])
+            shown += output.take(text[cut...])
+            shown += output.finish()
+            #expect(shown == whole, "cut at \(cut)")
+        }
+    }
+
     @Test func `JSON for a terminal escapes what a terminal acts on`() throws {
         let text = #"{"a":"\#u{7f}\#u{9b}2J ä \#u{202e}x 日 \#u{e0041}"}"#
         let escaped = JSONText.escapingInvisible(Array(text.utf8))
@@ -88,7 +118,7 @@ import Testing
             let instant = try #require(Instant.parse(form, now: now), "\(form)")
             #expect(instant == Instant.parse(same, now: now), "\(form)")
         }
-        for wrong in ["", "soon", "25:00", "2027-13-01", "12", "13pm", "22:00x"] {
+        for wrong in ["", "soon", "25:00", "2027-13-01", "12", "13pm", "22:00x", "1500-01-31", "2500-01-31"] {
             #expect(Instant.parse(wrong, now: now) == nil, "\(wrong)")
         }
     }

@@ -83,13 +83,16 @@ final class Logs {
         name.split(separator: ".").first.flatMap { Int64($0) }
     }
 
-    /// Removes the logs of an attempt. Returns its output directory if it is not empty: its removal may take long.
-    func remove(_ attempt: AttemptID) throws(SystemError) -> DirectoryTree? {
-        for log in [path(attempt), path(attempt, .error)] {
-            try Files.remove(log)
-            try Files.remove(LogTimes.path(of: log))
-        }
+    /// Removes the logs and outputs of an attempt. Never called in the loop, since the user of the attempt can delay this.
+    func remove(_ attempt: AttemptID) throws(SystemError) {
+        for log in [path(attempt), path(attempt, .error)] { try Self.removeLog(log) }
         let outputs = outputDirectory(of: attempt)
-        return try Files.removeDirectoryIfEmpty(outputs) ? nil : DirectoryTree(outputs)
+        if try !Files.removeDirectoryIfEmpty(outputs) { try DirectoryTree(outputs).remove() }
+    }
+
+    /// Removes a log and its times, also never in the loop.
+    static func removeLog(_ path: String) throws(SystemError) {
+        try LogFile(path, descriptor: nil, isOwnershipTaken: false).remove()
+        try Files.remove(LogTimes.path(of: path))
     }
 }

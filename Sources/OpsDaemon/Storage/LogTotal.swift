@@ -11,9 +11,7 @@ struct LogTotal: Sendable {
         let isOutputs: Bool
 
         func remove() throws(SystemError) {
-            if isOutputs { return try DirectoryTree(path).remove() }
-            try Files.remove(path)
-            try Files.remove(LogTimes.path(of: path))
+            if isOutputs { try DirectoryTree(path).remove() } else { try Logs.removeLog(path) }
         }
     }
 

@@ -163,16 +163,10 @@ final class Retention {
         }
         removed += pruning.removed - before
         turns.finished.remove(pruning.removed - before)
-        var outputs: [DirectoryTree] = []
-        for attempt in attempts {
-            do throws(SystemError) {
-                if let directory = try logs.remove(attempt) { outputs.append(directory) }
-            } catch {
-                log.warning("\(error)")
-            }
-        }
-        besides(outputs, "cannot remove outputs of removed operations") { (directory) throws(SystemError) in
-            try directory.remove()
+        // `logs` belongs to the loop.
+        let state = logs.state
+        besides(attempts, "cannot remove logs and outputs of removed operations") { (attempt) throws(SystemError) in
+            try Logs(state: state).remove(attempt)
         }
     }
 }

@@ -158,7 +158,8 @@ struct LogTrimmer {
                 if let size = try file.size(), LogTrimmer.exceeds(size.stored, log.cap) {
                     try file.trim(keeping: log.cap)
                 }
-                if log.uid != Identity.uid, !file.isOwnershipTaken {
+                // A removed log can have other names. It stays its user's, so that it counts in their quota.
+                if log.uid != Identity.uid, !file.isOwnershipTaken, try !file.isRemoved() {
                     try file.acquireOwnership()
                     wasTakenOver = true
                 }

@@ -157,4 +157,23 @@ extension LogFile {
         try retrying("chown \(path)") { ops_take_from_owner(number) }
         isOwnershipTaken = true
     }
+
+    /// Returns whether the path no longer names this file.
+    public func isRemoved() throws(SystemError) -> Bool {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0 else { return errno == ENOENT }
+        return try inode() != UInt64(status.st_ino)
+    }
+
+    /// Removes the file, and its content even if the file has other names: its user can have made them before it was
+    /// taken from them, and its space counts in no quota of theirs. Waits for processes that are writing to the file.
+    public func remove() throws(SystemError) {
+        // A file that cannot be opened still belongs to its user.
+        let number = try? number()
+        try Files.remove(path)
+        guard let number else { return }
+        var status = stat()
+        try retrying("examine \(path)") { unsafe fstat(number, &status) }
+        if status.st_nlink > 0 { try retrying("truncate \(path)") { ftruncate(number, 0) } }
+    }
 }

@@ -70,7 +70,7 @@ struct LogLineWriter {
         if session.wantsJSON { return try session.row(LogLineRow(line, of: feed)) }
         if wantsTime { try session.output.write((line.at?.dateAndClock ?? "-") + " ") }
         if !label.isEmpty { try session.output.write(label + " ") }
-        try session.output.line(line.bytes)
+        try session.writeOutput(line.bytes)
     }
 }
 

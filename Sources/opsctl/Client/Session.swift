@@ -166,6 +166,11 @@ final class Session {
         .usage(arguments.path, why, advice)
     }
 
+    /// Writes a line of the output of an operation, unchanged unless it is for a terminal.
+    func writeOutput(_ line: ArraySlice<UInt8>) throws(Failure) {
+        if screen.isTerminal { try output.line(TerminalOutput.line(line)) } else { try output.line(line) }
+    }
+
     /// Writes a record as JSON.
     func row(_ record: some WireRecord) throws(Failure) {
         var text = JSONWriter()

@@ -30,7 +30,8 @@ enum ExportVerb {
             throw session.refuse("it takes one format", "give --chrome or --otlp")
         }
         let trace = try TraceGraph(session, arguments.operands[0])
-        try session.output.line(arguments.has(chrome) ? ChromeTrace(trace).text : OTLPTrace(trace).text)
+        let text = arguments.has(chrome) ? ChromeTrace(trace).text : OTLPTrace(trace).text
+        try session.output.line(session.screen.isTerminal ? JSONText.escapingInvisible(text) : text)
         return .done
     }
 }

@@ -23,6 +23,9 @@ enum LogVerb {
                 + "Lines from several operations are prefixed with the name.",
             "opsd records the length of each log about once a second, so the time of a line is accurate to "
                 + "within a second.",
+            "On a terminal, only colours take effect: each other control character and each invisible character is "
+                + "shown as a question mark. In the log of one operation, without --grep and --time, carriage returns "
+                + "and backspaces take effect, too. A file or a pipe gets the output unchanged.",
         ],
         operands: .any(.operation, "OPERATION"),
         options: [OptionGroup("Reading", [follow, lines, since, until, grep, time, attempt, stderr]), .selection],
@@ -43,6 +46,7 @@ enum LogVerb {
         guard selection.isBroad else {
             let feed = try LogFeed(session, selection.refs?.first ?? "", request)
             var lines = LogLines()
+            var terminal = TerminalOutput(allowsOverwriting: true)
             var attempt: Int?
             var isLineOpen = false
             while feed.isOpen {
@@ -53,14 +57,18 @@ enum LogVerb {
                         try session.row(reply)
                     } else {
                         // An attempt whose last line has no end must not continue in the output of the next one.
-                        if isLineOpen, attempt != reply.attempt { try session.output.write("\n") }
+                        if isLineOpen, attempt != reply.attempt {
+                            try session.output.write(terminal.finish())
+                            try session.output.write("\n")
+                        }
                         (attempt, isLineOpen) = (reply.attempt, data.last != UInt8(ascii: "\n"))
-                        try session.output.write(data)
+                        try session.output.write(session.screen.isTerminal ? terminal.take(data) : data)
                     }
                 }
                 if request.follows { try session.output.flush() }
             }
             try lines.finish { (line) throws(Failure) in try writer.write(line, of: feed, "") }
+            try session.output.write(terminal.finish())
             return .done
         }
         // A list of names is short; a broad selection may contain any number of operations.
@@ -117,12 +125,15 @@ private final class LogMerge {
         self.request = request
         writer = LogLineWriter(session, request)
         var feeds: [LogFeed] = []
-        for ref in refs { feeds.append(try LogFeed(session, ref, request, isOptional: isOptional)) }
+        for ref in refs {
+            let feed = try LogFeed(session, ref, request, isOptional: isOptional)
+            if !feeds.contains(where: { $0.id == feed.id }) { feeds.append(feed) }
+        }
         var bearers: [String: Int] = [:]
         for feed in feeds { bearers[feed.name ?? "", default: 0] += 1 }
         let labels = feeds.map { feed in
             guard let name = feed.name else { return "\(feed.id)" }
-            return bearers[name] == 1 ? name : "\(name)@\(feed.graph)"
+            return bearers[name] == 1 ? name.printable : "\(name.printable)@\(feed.graph)"
         }
         let width = labels.map { DisplayWidth.of($0) }.max() ?? 0
         for (index, feed) in feeds.enumerated() {

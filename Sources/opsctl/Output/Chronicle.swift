@@ -97,6 +97,6 @@ final class Chronicle {
 
     private func write(_ line: LogLines.Line) throws(Failure) {
         try session.output.write("  | ")
-        try session.output.line(line.bytes)
+        try session.writeOutput(line.bytes)
     }
 }

@@ -3,7 +3,7 @@ internal import OpsWire
 extension Unicode.Scalar {
     /// True if a terminal does not show the character as it is: control characters, characters that change the
     /// direction of text, and invisible ones.
-    fileprivate var isInvisible: Bool {
+    var isInvisible: Bool {
         if value < 0x7f { return value < 0x20 }
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: return true

@@ -26,6 +26,7 @@ final class StandardOutput: LineSink {
     }
 
     func line(_ text: String) throws(Failure) {
+        if escapesInvisible { return try line(text.utf8) }
         append(text)
         buffer.append(0x0a)
         if buffer.count >= Self.flushAt { try flush() }
