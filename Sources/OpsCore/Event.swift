@@ -98,6 +98,6 @@ public enum Level: Hashable, Sendable, Codable {
 public enum ConditionAnswer: Hashable, Sendable, Codable {
     case allTrue
     case isFalse(index: Int32, detail: String)
-    /// There was no answer in time. It counts as false, but does not prove that anything is up to date.
+    /// The condition could not be evaluated. The operation fails, or waits for the next evaluation.
     case isUnknown(index: Int32, detail: String)
 }

@@ -5,8 +5,6 @@ extension Limits {
     public static let overtakes: UInt8 = 16
     public static let agingSteps: Int16 = 16
     public static let evaluationsAtOnce = 8
-    /// Evaluations of one ordinary user: two users, however slow their conditions are, do not wait for each other.
-    public static let evaluationsPerUser = evaluationsAtOnce / 2
     /// Maximum number of operations that an explanation names; of more only the number is given.
     public static let named = 1000
     /// Maximum number of named units of one category.

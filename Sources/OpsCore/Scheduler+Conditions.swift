@@ -127,9 +127,9 @@ extension Scheduler {
 }
 
 extension ConditionAnswer {
-    /// Returns the consequence of a result that is not true.
+    /// Returns the consequence of a result that is not true. An unknown one fails the operation, unless it may wait.
     func consequence(for condition: ConditionPolicy) -> ConditionPolicy.Otherwise {
-        if case .isUnknown = self, condition.otherwise == .succeed { return .fail }
+        if case .isUnknown = self, condition.otherwise != .wait { return .fail }
         return condition.otherwise
     }
 }

@@ -237,7 +237,7 @@ extension Scheduler {
             else {
                 continue
             }
-            let because = Cause.dependency(root: table[operation].operationID, finish.outcome)
+            let because = Cause.providedFor(table[operation].operationID, finish.outcome)
             if finish.outcome == .notNeeded {
                 let end = Resolution(outcome: .notNeeded, cause: because)
                 decideTree(on, end, below: end)

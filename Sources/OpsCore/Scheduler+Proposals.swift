@@ -35,6 +35,7 @@ extension Scheduler {
     ) throws(Rejection) {
         let (registry, graph) = (registry, table[parent].graph)
         try refuseDeadlock(submission.categorySets) { view, sets throws(Rejection) in
+            view.firstSubmitted = first
             var added: [OperationIndex] = []
             added.reserveCapacity(submission.operations.count)
             for (offset, draft) in submission.operations.enumerated() {

@@ -146,6 +146,8 @@ extension Scheduler {
         return (registry.attemptID(index), executor.map { executors[$0].name })
     }
     public var workers: Int32 { capacity.workers }
+    /// Number of slots that operations have: groups, for example, execute without one.
+    public var slotsUsed: Int32 { capacity.used }
     public var isSuspended: Bool { capacity.isSuspended }
 
     public var lastSequence: Int64 { output.sequence }

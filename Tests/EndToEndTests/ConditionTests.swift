@@ -139,6 +139,43 @@ import Testing
         #expect(try build(sources, #"["a.o", "*.exe"]"#)["attempt"] as? Int == 1)
     }
 
+    @Test func `a condition that cannot be evaluated fails its operation, and the cause says why`() throws {
+        let machine = try Machine()
+        let conditions = [
+            (#"{"exec": ["chekc-db"], "otherwise": "skip"}"#, "cannot start: exec chekc-db: "),
+            (#"{"exec": ["sh", "-c", "kill -9 $$"], "otherwise": "skip"}"#, "killed by SIGKILL"),
+            (#"{"exec": ["sh", "-c", "trap 'exit 0' TERM; sleep 60"], "timeout": "100ms"}"#, "no answer in time"),
+            (#"{"not": {"freeSpace": {"path": "/nonexistent", "atLeast": 1}}}"#, "cannot be evaluated"),
+        ]
+        for (place, (condition, cause)) in conditions.enumerated() {
+            let name = "asks\(place)"
+            _ = try machine.graph(
+                #"{"operations": [{"name": "\#(name)", "command": ["true"], "conditions": [\#(condition)]}]}"#)
+            #expect(try machine.ctl("wait", name, "--timeout", "60s").status == 1)
+            let row = try machine.show(name)
+            #expect(row["outcome"] as? String == "failed", "\(condition)")
+            #expect((row["cause"] as? String)?.contains(cause) == true, "\(row["cause"] ?? "")")
+        }
+        _ = try machine.graph(
+            """
+            {"operations": [{"name": "nowhere", "command": ["true"], "directory": "/nonexistent",
+              "conditions": [{"pathExists": "/tmp"}]}]}
+            """)
+        #expect(try machine.ctl("wait", "nowhere", "--timeout", "60s").status == 1)
+        let cause = try machine.show("nowhere")["cause"] as? String ?? ""
+        #expect(cause.contains("cannot start: directory /nonexistent: "), "\(cause)")
+    }
+
+    @Test func `free space is found without the PATH of the operation`() throws {
+        let machine = try Machine()
+        _ = try machine.graph(
+            """
+            {"operations": [{"name": "asks", "command": ["/bin/true"], "environment": {"PATH": "/nonexistent"},
+              "conditions": [{"freeSpace": {"path": "/", "atLeast": 1}}]}]}
+            """)
+        #expect(try machine.ctl("wait", "asks", "--timeout", "60s").status == 0)
+    }
+
     @Test func `a condition without an answer proves nothing to be up to date`() throws {
         let machine = try Machine()
         _ = try machine.graph(

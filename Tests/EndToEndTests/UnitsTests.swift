@@ -61,5 +61,7 @@ import Testing
         let row = try #require(try machine.ok("category", "ls", "--json").objects.first)
         #expect(row["capacity"] as? Int == 6)
         #expect(row["share"] as? Int == 3)
+        #expect(try machine.ok("category", "set", "gpu", "--units", "none").out == "category gpu has 1 unit\n")
+        #expect(try holders(machine).isEmpty)
     }
 }

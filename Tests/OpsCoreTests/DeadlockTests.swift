@@ -142,10 +142,11 @@ import Testing
         child.edges = [DraftEdge(from: 0, on: .existing(3))]
         child.producer = 1
         child.asChildren = true
-        guard case .failure(.deadlock(_, category: "a")) = world.handle(.submit(child)) else {
+        guard case .failure(.deadlock(let cycle, category: "a")) = world.handle(.submit(child)) else {
             Issue.record("taken")
             return
         }
+        #expect(cycle.contains(.local(0)) && !cycle.contains(.existing(4)), "the child gets no id")
         #expect(world.turn() == [])
         #expect(world.scheduler.nextOperationID == 4)
     }

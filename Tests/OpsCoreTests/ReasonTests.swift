@@ -192,12 +192,15 @@ import Testing
         #expect(why(1, world).map(\.kind) == [.category])
     }
 
-    @Test func `a false condition is asked again after its pause`() {
-        for (every, pause) in [(.seconds(30), .seconds(30)), (1, Limits.evaluationPause)] as [(TimeSpan, TimeSpan)] {
+    @Test func `a condition that is not true is asked again after its pause`() {
+        for (every, pause, answer) in [
+            (.seconds(30), .seconds(30), .isFalse(index: 0, detail: "no")),
+            (1, Limits.evaluationPause, .isUnknown(index: 0, detail: "late")),
+        ] as [(TimeSpan, TimeSpan, ConditionAnswer)] {
             var world = World(workers: 1)
             world.add { $0.conditions = [ConditionPolicy(otherwise: .wait, every: every)] }
             world.turn()
-            world.after(.conditionsAnswered(1, token: 1, .isFalse(index: 0, detail: "no")))
+            world.after(.conditionsAnswered(1, token: 1, answer))
             let again = Reason.Detail.condition(index: 0, again: world.now.wall + pause)
             #expect(why(1, world) == [Reason(kind: .condition, ids: [1], detail: again)])
             #expect(world.scheduler.nextDeadline.monotonic == world.now.monotonic + pause)
@@ -215,7 +218,7 @@ import Testing
         let isUnknown = ConditionAnswer.isUnknown(index: 1, detail: "late")
         for (otherwise, answer, end) in [
             (.fail, isFalse, "failed condition 1"), (.fail, isUnknown, "failed condition 1"),
-            (.skip, isFalse, "notNeeded condition 1"), (.skip, isUnknown, "notNeeded condition 1"),
+            (.skip, isFalse, "notNeeded condition 1"), (.skip, isUnknown, "failed condition 1"),
             (.succeed, isFalse, "succeeded up to date"), (.succeed, isUnknown, "failed condition 1"),
         ] as [(ConditionPolicy.Otherwise, ConditionAnswer, String)] {
             var world = World()

@@ -273,6 +273,21 @@ import Testing
             ])
     }
 
+    @Test func `the cause of a provided operation names the end of the operation that needed it`() {
+        var world = World(workers: 0)
+        var policy = Policy()
+        policy.deadline = world.now.wall + .seconds(5)
+        var submission = Submission()
+        submission.policies = [policy]
+        submission.operations = [Draft(flags: .provided), Draft(policy: 0)]
+        submission.edges = [DraftEdge(from: 1, on: .local(0), when: .finished)]
+        world.handle(.submit(submission))
+        world.turn()
+        world.pass(seconds: 5)
+        #expect(
+            world.turn() == ["finished 2 timedOut deadline", "finished 1 cancelled provided for 2 timedOut"])
+    }
+
     @Test func `a provided group is cancelled with its children`() {
         var world = World()
         var submission = Submission()

@@ -189,6 +189,7 @@ func brief(_ cause: Cause) -> String {
     case .groupCancelled(let id): "group \(id.rawValue) cancelled"
     case .groupTimedOut(let id): "group \(id.rawValue) timed out"
     case .dependency(let root, let outcome): "root \(root.rawValue) \(outcome)"
+    case .providedFor(let other, let outcome): "provided for \(other.rawValue) \(outcome)"
     case .neverStarted(let root): "never started \(root.rawValue)"
     case .conditionFalse(let index, _): "condition \(index)"
     case .children(let first, let count): "children \(first.rawValue) of \(count)"

@@ -4,19 +4,37 @@ import Testing
 
 @Suite struct FairBacklogTests {
     @Test func `a free slot goes to the user with the fewest`() {
-        var backlog = FairBacklog<String>(slots: 3)
-        for name in ["a1", "a2", "a3", "a4"] { backlog.append(name, of: 1) }
+        var backlog = FairBacklog<String>(slots: 4)
+        for name in ["a1", "a2", "a3"] { backlog.append(name, of: 1) }
         #expect(backlog.start()?.element == "a1")
         #expect(backlog.start()?.element == "a2")
-        #expect(backlog.start()?.element == "a3")
-        #expect(backlog.start()?.element == nil)
         backlog.append("b1", of: 2)
         backlog.end(of: 1)
         #expect(backlog.start()?.element == "b1")
         backlog.end(of: 2)
-        #expect(backlog.start()?.element == "a4")
+        #expect(backlog.start()?.element == "a3")
         #expect(backlog.isEmpty)
-        #expect(backlog.running == 3)
+        #expect(backlog.running == 2)
+    }
+
+    @Test func `users who were there first leave a slot for another`() {
+        var backlog = FairBacklog<String>(slots: 4)
+        for name in ["1", "2", "3", "4"] { for user in [1, 2, 3] as [UInt32] { backlog.append(name, of: user) } }
+        var served: [UInt32] = []
+        while let next = backlog.start() { served.append(next.user) }
+        #expect(served == [1, 2, 3])
+        backlog.append("first", of: 4)
+        #expect(backlog.start()?.element == "first")
+        #expect(backlog.start() == nil)
+    }
+
+    @Test func `one user alone has half of the slots`() {
+        var backlog = FairBacklog<String>(slots: 4)
+        for name in ["1", "2", "3"] { backlog.append(name, of: 1) }
+        #expect(backlog.start() != nil && backlog.start() != nil && backlog.start() == nil)
+        backlog.append("other", of: 2)
+        #expect(backlog.start()?.element == "other")
+        #expect(backlog.start() == nil)
     }
 
     @Test func `a user who has just been served comes last`() {

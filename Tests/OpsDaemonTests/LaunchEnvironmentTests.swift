@@ -56,8 +56,8 @@ import Testing
         #expect(variables.entries.map(\.value) == ["captured"] + Array(repeating: "own", count: count))
     }
 
-    @Test func `a launch has each variable of opsd once`() throws {
-        let fixture = try Fixture()
+    /// Returns the variables of a launch, sorted.
+    private func variables(_ fixture: Fixture, units: [UnitVariable] = []) throws -> [String] {
         let composer = LaunchComposer(
             socket: "/s", logs: fixture.daemon.logs, logCap: 0, store: fixture.daemon.store,
             history: fixture.daemon.history, authorization: fixture.daemon.authorization)
@@ -67,16 +67,31 @@ import Testing
             environment: #"{"OPS_SOCKET":"/x","A":"1","NOTIFY_SOCKET=y":"1","OPS_INDEX":"5"}"#, uid: 0, gid: 0,
             user: "root", hasDependencies: false)
         let request = try composer.launch(
-            AttemptID(OperationID(3), 1), slot: 0, Policy(), texts, namesSlot: false)
+            AttemptID(OperationID(3), 1), slot: 0, Policy(), texts, namesSlot: false, units: units)
         var words: [String] = []
         request.environment.visit { words.append(String(decoding: $0, as: UTF8.self)) }
+        return words.sorted()
+    }
+
+    @Test func `a launch has each variable of opsd once`() throws {
+        let fixture = try Fixture()
         let trace = TraceContext.trace(instance: fixture.daemon.store.instance, graph: 1)
         let span = TraceContext.span(trace: trace, operation: 3, attempt: 1)
         #expect(
-            words.sorted() == [
+            try variables(fixture) == [
                 "A=1", "B=2", "OPS_ATTEMPT=1", "OPS_GRAPH=g1", "OPS_ID=3", "OPS_INDEX=5", "OPS_NAME=a",
                 "OPS_QUEUE=default", "OPS_SOCKET=/s",
                 "TRACEPARENT=\(TraceContext.parent(trace: trace, span: span))",
             ])
+    }
+
+    @Test func `categories that write one variable write their units together`() throws {
+        let units = [
+            UnitVariable(category: "my-cat", value: "0,1", export: "CVD"),
+            UnitVariable(category: "my.cat", value: "7", export: nil),
+            UnitVariable(category: "x", value: "2", export: "CVD"),
+        ]
+        let words = try variables(Fixture(), units: units).filter { $0.contains("UNITS") || $0.hasPrefix("CVD") }
+        #expect(words == ["CVD=0,1,2", "OPS_UNITS_MY_CAT=0,1,7", "OPS_UNITS_X=2"])
     }
 }

@@ -153,7 +153,7 @@ import Testing
         let exit = ProcessExit(
             status: .signal(15), at: Clock.read())
         try runner.tell(.exited(helper, exit, treeIsGone: true))
-        try fixture.turn { results == [.signal(15)] }
+        try fixture.turn { results == [.timedOut] }
     }
 
     /// A watcher that reconnects while the database cannot be read has made no mistake, and must not see old events

@@ -75,7 +75,7 @@ public struct FakeStore: Sendable {
     /// skipped.
     func root(_ record: Record) -> OperationID {
         switch record.cause {
-        case .dependency(let root, _), .neverStarted(let root): root
+        case .dependency(let root, _), .neverStarted(let root), .providedFor(let root, _): root
         case .groupSkipped(let group, let root): root?.operation ?? group
         default: record.id
         }

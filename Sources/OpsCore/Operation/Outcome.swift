@@ -35,6 +35,8 @@ public enum Cause: Hashable, Sendable, Codable {
     case dependency(root: OperationID, Outcome)
     /// A dependency on the start of `root`, which ended without starting.
     case neverStarted(root: OperationID)
+    /// Provided for a condition of this operation, which ended in this way without it.
+    case providedFor(OperationID, Outcome)
     /// The condition at this position in the operation's list was false.
     case conditionFalse(index: Int32, detail: String)
     /// Children of a group or products that did not succeed: the first of them, and their number.

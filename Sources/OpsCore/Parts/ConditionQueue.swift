@@ -1,8 +1,9 @@
 /// Evaluations of conditions: those that run, results that are valid, and lanes that wait for a free evaluation.
 ///
-/// Evaluations may be slow, so users share them. An ordinary user has at most half of them, even if no others wait: an
-/// evaluation cannot be interrupted for another user. A free one is for the waiting user who has the fewest, and among
-/// equals for the one who has waited longest. Privileged users count as one and may have all.
+/// Evaluations may be slow, so users share them. An ordinary user who has some gets another only while more than as many are
+/// free, even if no others wait: an evaluation cannot be interrupted for another user. A free one is for the waiting user who
+/// has the fewest, and among equals for the one who has waited longest. Privileged users count as one and may have all; the
+/// last one is for them alone.
 struct ConditionQueue: Codable {
     /// Nil: a privileged user.
     typealias User = UInt32?
@@ -25,8 +26,8 @@ struct ConditionQueue: Codable {
 
     /// Returns whether an evaluation is free that a user may have.
     func hasFreeEvaluation(for user: User) -> Bool {
-        let limit = user == nil ? Limits.evaluationsAtOnce : Limits.evaluationsPerUser
-        return evaluating < Limits.evaluationsAtOnce && load(of: user) < limit
+        user == nil
+            ? evaluating < Limits.evaluationsAtOnce : evaluating + load(of: user) < Limits.evaluationsAtOnce - 1
     }
 
     /// Returns whether an evaluation is free for a user, and for no other user first.
@@ -100,7 +101,7 @@ struct ConditionQueue: Codable {
             broken.append("conditions: \(evaluating) evaluations of \(evaluatingOfUsers), not \(counted)")
         }
         if evaluating > Limits.evaluationsAtOnce { broken.append("conditions: \(evaluating) evaluations at once") }
-        for (user, count) in counted where count > Limits.evaluationsPerUser {
+        for (user, count) in counted where count > Limits.evaluationsAtOnce / 2 {
             if let user { broken.append("conditions: \(count) evaluations of user \(user) at once") }
         }
         if inquiries.values.contains(where: { $0.token > lastToken }) { broken.append("conditions: a token is ahead") }

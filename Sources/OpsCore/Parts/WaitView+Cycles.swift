@@ -40,7 +40,12 @@ extension WaitView {
         return result
     }
 
-    func target(_ operation: OperationIndex) -> DraftEdge.Target { .existing(rows[operation].operationID) }
+    /// Returns how a refusal names an operation: by its id, or by its offset in the refused submission.
+    func target(_ operation: OperationIndex) -> DraftEdge.Target {
+        let id = rows[operation].operationID
+        guard let firstSubmitted, id >= firstSubmitted else { return .existing(id) }
+        return .local(Int32(id.rawValue - firstSubmitted.rawValue))
+    }
 
     /// Returns the shortest path from the end of a group to the start of an operation that can never execute beside it;
     /// nil when there is none.

@@ -11,6 +11,8 @@ struct WaitView {
     /// Proposed children of operations.
     private var children: [OperationIndex: [OperationIndex]] = [:]
     private var newPartitions: [Partition.Key: PartitionIndex] = [:]
+    /// First id of a proposed submission.
+    var firstSubmitted: OperationID?
     /// An operation that is supposed to have just started.
     var started: OperationIndex?
     /// A supposed edge: `from` waits for `node` too.

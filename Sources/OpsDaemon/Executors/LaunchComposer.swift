@@ -45,10 +45,7 @@ final class LaunchComposer {
             user: try launchUser(texts, details),
             logCap: logCap)
         for variable in own(attempt, texts) { request.environment.append(variable) }
-        for unit in units {
-            request.environment.append("OPS_UNITS_\(Self.variableName(unit.category))=\(unit.value)")
-            if let export = unit.export { request.environment.append("\(export)=\(unit.value)") }
-        }
+        for variable in Self.words(for: units) { request.environment.append(variable) }
         // A current runner sets the variable itself, since it may choose the slot.
         if namesSlot { request.environment.append("OPS_SLOT=\(slot)") }
         let results = texts.hasDependencies ? try words(given ?? results(for: attempt.operation, texts)) : []
@@ -133,6 +130,21 @@ final class LaunchComposer {
             "OPS_GRAPH=g\(texts.graph.rawValue)", "OPS_QUEUE=\(texts.queue)", "OPS_ATTEMPT=\(attempt.number)",
             "OPS_SOCKET=\(socket)", "TRACEPARENT=\(traceParent(attempt, texts.graph))",
         ]
+    }
+
+    /// Returns the variables for named units. A variable that several categories write has the units of all of them.
+    private static func words(for units: [UnitVariable]) -> [String] {
+        var words: [(name: String, value: String)] = []
+        for unit in units {
+            for name in ["OPS_UNITS_\(variableName(unit.category))", unit.export].compactMap({ $0 }) {
+                if let place = words.firstIndex(where: { $0.name == name }) {
+                    words[place].value += ",\(unit.value)"
+                } else {
+                    words.append((name, unit.value))
+                }
+            }
+        }
+        return words.map { "\($0.name)=\($0.value)" }
     }
 
     private func traceParent(_ attempt: AttemptID, _ graph: GraphID) -> String {

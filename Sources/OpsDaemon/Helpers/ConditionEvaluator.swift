@@ -15,7 +15,7 @@ final class ConditionEvaluator {
         let operation: OperationID
         let token: Int64
         let conditions: [Condition]
-        /// Instant at which conditions without a result count as false.
+        /// Instant at which the evaluation of a condition without a result ends.
         let deadline = Clock.read().monotonic + Limits.evaluation
         var index = 0
         var helper: AttemptID?
@@ -105,6 +105,18 @@ final class ConditionEvaluator {
         case known(isTrue: Bool, detail: String)
     }
 
+    /// A process that evaluates a test.
+    private struct Probe {
+        var arguments: [String]
+        var timeout = TimeSpan.seconds(10)
+        /// Cause that is given if the test is false.
+        var detail: String
+        /// Exit status that means false; nil: every status but 0.
+        var falseStatus: Int32? = 1
+        /// True if no answer in time means false.
+        var isFalseAfterTimeout = false
+    }
+
     private static func unwrap(_ test: Condition.Test) -> (Condition.Test, isNegated: Bool) {
         guard case .not(let inner) = test else { return (test, false) }
         let (core, isNegated) = unwrap(inner)
@@ -114,20 +126,21 @@ final class ConditionEvaluator {
     private func ask(_ test: Condition.Test, _ evaluation: Evaluation) throws -> Finding {
         switch test {
         case .pathExists(let path):
-            return try send(
-                ["/bin/sh", "-c", "test -e \"$1\"", "sh", path], Self.usualTimeout, "\(path) does not exist", evaluation
-            )
+            let command = ["/bin/sh", "-c", "test -e \"$1\"", "sh", path]
+            return try start(Probe(arguments: command, detail: "\(path) does not exist"), evaluation)
         case .exec(let arguments, let timeout):
-            return try send(arguments, timeout, "\(arguments.joined(separator: " "))", evaluation)
+            let detail = arguments.joined(separator: " ")
+            return try start(
+                Probe(arguments: arguments, timeout: timeout, detail: detail, falseStatus: nil), evaluation)
         case .reachable(let host, let port):
-            let script = "exec 3<>\"/dev/tcp/$1/$2\""
-            return try send(
-                ["/bin/bash", "-c", script, "bash", host, "\(port)"], Self.usualTimeout,
-                "\(host):\(port) is not reachable", evaluation)
+            let command = ["/bin/bash", "-c", "exec 3<>\"/dev/tcp/$1/$2\"", "bash", host, "\(port)"]
+            let detail = "\(host):\(port) is not reachable"
+            // Many firewalls drop packets without an answer.
+            return try start(Probe(arguments: command, detail: detail, isFalseAfterTimeout: true), evaluation)
         case .freeSpace(let path, let least):
-            let script = "set -- $(stat -f -c '%a %S' -- \"$1\") \"$2\" && test $(($1 * $2)) -ge \"$3\""
+            let command = ["/bin/sh", "-c", Self.freeSpace, "sh", path, "\(least)"]
             let detail = "\(path) has less than \(SizeText.format(least)) free"
-            return try send(["/bin/sh", "-c", script, "sh", path, "\(least)"], Self.usualTimeout, detail, evaluation)
+            return try start(Probe(arguments: command, detail: detail), evaluation)
         case .loadBelow(let limit):
             let load = try Machine.load()
             return .known(isTrue: load < limit, detail: "the load is \(load)")
@@ -141,9 +154,8 @@ final class ConditionEvaluator {
         case .dependenciesSucceeded:
             return try askDependencies(evaluation)
         case .newer(let inputs, let outputs):
-            return try send(
-                ["/bin/bash", "-c", Self.newer, "bash", "\(inputs.count)"] + inputs + outputs, Self.usualTimeout,
-                "the outputs are up to date", evaluation, falseStatus: 1)
+            let command = ["/bin/bash", "-c", Self.newer, "bash", "\(inputs.count)"] + inputs + outputs
+            return try start(Probe(arguments: command, detail: "the outputs are up to date"), evaluation)
         case .not: preconditionFailure("negations are taken off first")
         }
     }
@@ -187,7 +199,14 @@ final class ConditionEvaluator {
         proceed(evaluation)
     }
 
-    private static let usualTimeout = TimeSpan.seconds(10)
+    /// Script that exits with 0 if the file system has that many free bytes, else with 1, and with 2 if it cannot tell.
+    /// The operation's PATH need not contain `stat`.
+    private static let freeSpace = """
+        sizes=$(command -p stat -f -c '%a %S' -- "$1") || exit 2
+        set -- $sizes "$2"
+        test $(($1 * $2)) -ge "$3"
+        """
+
     /// Script that exits with 0 if a file is missing or an output is older than an input, and else with 1. IFS is
     /// empty, so that an unquoted variable is only expanded as a pattern. A pattern of inputs may match nothing.
     private static let newer = """
@@ -211,39 +230,38 @@ final class ConditionEvaluator {
         exit 1
         """
 
-    private func send(
-        _ arguments: [String], _ timeout: TimeSpan, _ detail: String, _ evaluation: Evaluation,
-        falseStatus: Int32? = nil
-    ) throws -> Finding {
-        guard let request = try composer.helper(of: evaluation.operation, arguments) else {
+    /// Starts the process of a probe, which answers later.
+    private func start(_ probe: Probe, _ evaluation: Evaluation) throws -> Finding {
+        guard let request = try composer.helper(of: evaluation.operation, probe.arguments) else {
             return .known(isTrue: false, detail: "the operation is not in the store")
         }
         let left = max(evaluation.deadline - Clock.read().monotonic, .zero)
-        let helper = try helpers.start(request, timeout: min(timeout, left)) {
+        let helper = try helpers.start(request, timeout: min(probe.timeout, left)) {
             [unowned self, unowned evaluation] result in
-            self.ended(evaluation, result, detail, falseStatus: falseStatus)
+            self.ended(evaluation, result, of: probe)
         }
         // Without a runner the evaluation waits for one: see `resumeWithRunner`.
         evaluation.helper = helper
         return .asked
     }
 
-    /// `falseStatus`: the exit status that means false; nil: every status but 0.
-    private func ended(
-        _ evaluation: Evaluation, _ result: HelperResult, _ detail: String, falseStatus: Int32?
-    ) {
+    private func ended(_ evaluation: Evaluation, _ result: HelperResult, of probe: Probe) {
         evaluation.helper = nil
         guard running[evaluation.operation] === evaluation else { return }
-        let isNegated = Self.unwrap(evaluation.conditions[evaluation.index].test).isNegated
+        let isTrue: Bool
         switch result {
-        case .code(let status) where status == 0 || status == falseStatus ?? status:
-            guard recordAnswer(of: evaluation, isTrue: (status == 0) != isNegated, detail) else { return }
+        case .code(let status) where status == 0 || status == probe.falseStatus ?? status: isTrue = status == 0
+        case .timedOut where probe.isFalseAfterTimeout: isTrue = false
         case .code(let status): return giveUp(evaluation, "it cannot be evaluated: exit status \(status)")
-        case .signal: return giveUp(evaluation, "\(detail): no answer in time")
-        case .cannotStart(_, let errno): return giveUp(evaluation, "\(detail): \(SystemError.text(errno))")
+        case .timedOut: return giveUp(evaluation, "no answer in time")
+        case .signal(let signal): return giveUp(evaluation, "killed by \(signalName(signal))")
+        case .cannotStart(let step, let errno):
+            return giveUp(evaluation, "cannot start: \(step): \(SystemError.text(errno))")
         // `resumeWithRunner` starts the helper again.
         case .lost: return
         }
+        let isNegated = Self.unwrap(evaluation.conditions[evaluation.index].test).isNegated
+        guard recordAnswer(of: evaluation, isTrue: isTrue != isNegated, probe.detail) else { return }
         proceed(evaluation)
     }
 

@@ -1,5 +1,5 @@
-/// Work of several users for a few slots. A slot goes to the waiting user who has the fewest, so that a thousand
-/// elements of one user delay the first one of another by no more than one element.
+/// Work of several users for a few slots. A slot goes to the waiting user who has the fewest, and one who has some gets
+/// another only while at least as many are free: even if elements take long, others find a free slot.
 struct FairBacklog<Element> {
     private struct Line {
         var waiting = Backlog<Element>()
@@ -27,10 +27,10 @@ struct FairBacklog<Element> {
         users.append(users.remove(at: index))
     }
 
-    /// Removes and returns the next element, and allocates a slot for it; nil if none waits or no slot is free.
+    /// Removes and returns the next element, and allocates a slot for it; nil if none waits that may have one.
     mutating func start() -> (element: Element, user: UInt32)? {
-        guard running < slots,
-            let index = users.indices.min(by: { load(of: users[$0]) < load(of: users[$1]) })
+        guard let index = users.indices.min(by: { load(of: users[$0]) < load(of: users[$1]) }),
+            running + load(of: users[index]) < slots
         else { return nil }
         let user = users.remove(at: index)
         guard let element = lines[user]?.waiting.removeFirst() else { return nil }

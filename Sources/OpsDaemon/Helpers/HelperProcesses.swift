@@ -94,11 +94,16 @@ final class HelperProcesses {
     }
 
     func exited(_ attempt: AttemptID, _ exit: ProcessExit, treeIsGone: Bool) {
-        let result = HelperResult(exit)
+        let result = result(of: attempt, exit)
         if treeIsGone { finish(attempt, result) } else { running[attempt]?.result = result }
     }
 
     func gone(_ attempt: AttemptID) { finish(attempt, running[attempt]?.result ?? .lost) }
+
+    /// Returns the result of a helper whose process has exited. A helper that exits because it was terminated has none.
+    private func result(of attempt: AttemptID, _ exit: ProcessExit) -> HelperResult {
+        running[attempt]?.result ?? (isEnding(attempt) ? .timedOut : HelperResult(exit))
+    }
 
     private func finish(_ attempt: AttemptID, _ result: HelperResult) {
         runner.send(.acknowledge(attempt))
@@ -121,9 +126,9 @@ final class HelperProcesses {
             switch entry.state {
             case .running: if isEnding(attempt) { terminate(attempt) }
             case .exited(let exit):
-                running[attempt]?.result = HelperResult(exit)
+                running[attempt]?.result = result(of: attempt, exit)
                 if isEnding(attempt) { terminate(attempt) }
-            case .gone(let exit): finish(attempt, HelperResult(exit))
+            case .gone(let exit): finish(attempt, result(of: attempt, exit))
             case .failed(let step, let errno): finish(attempt, .cannotStart(step: step, errno: errno))
             // Helpers are processes of the runner.
             case .accepted, .refused, .ended: finish(attempt, .lost)
@@ -143,6 +148,8 @@ final class HelperProcesses {
 enum HelperResult: Equatable {
     case code(Int32)
     case signal(Int32)
+    /// It was terminated because it took too long.
+    case timedOut
     case cannotStart(step: String, errno: Int32)
     /// Its runner was lost before it had ended.
     case lost

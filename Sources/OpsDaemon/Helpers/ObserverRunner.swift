@@ -181,7 +181,7 @@ final class ObserverRunner {
         case .code(0): break
         // The runner was lost, so the observer may not have run, and runs again.
         case .lost: return orders.append(order, of: user)
-        case .code, .signal, .cannotStart:
+        case .code, .signal, .timedOut, .cannotStart:
             log.warning("observer of \(order.subject) ended with \(result)")
         }
         complete(order)

@@ -146,7 +146,7 @@ extension Cause {
     /// The operation at which a cascade of skips began.
     var root: OperationID? {
         switch self {
-        case .dependency(let root, _), .neverStarted(let root): root
+        case .dependency(let root, _), .neverStarted(let root), .providedFor(let root, _): root
         case .groupSkipped(let group, let root): root?.operation ?? group
         default: nil
         }

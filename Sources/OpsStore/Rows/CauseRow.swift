@@ -56,6 +56,7 @@ extension CauseRow {
         case .refused(let text): self.init(20, text: text)
         case .engine(let text): self.init(21, text: text)
         case .upToDate: self.init(22)
+        case .providedFor(let other, let outcome): self.init(23, other.rawValue, Int64(outcome.rawValue))
         }
     }
 
@@ -98,6 +99,7 @@ extension CauseRow {
         case 20: return .refused(text ?? "")
         case 21: return .engine(text ?? "")
         case 22: return .upToDate
+        case 23: return Outcome(stored: other).map { .providedFor(operation, $0) }
         default: return nil
         }
     }

@@ -32,6 +32,7 @@ struct CauseText {
         case .groupTimedOut(let group): return "group \(try label(group)) timed out"
         case .groupSkipped(let group, let root): return try groupText(group, root)
         case .dependency(let root, let outcome): return try dependencyText(root, outcome)
+        case .providedFor(let other, let outcome): return "provided for \(try label(other)), which \(outcome.verb)"
         case .neverStarted(let root): return "dependency \(try label(root)) ended without starting"
         case .conditionFalse(let index, let detail): return try conditionText(index, detail)
         case .children(let first, let count): return try childrenText(first, count)
@@ -96,11 +97,12 @@ struct CauseText {
         guard let first = text.first, let second = text.dropFirst().first, second.isLowercase else { return text }
         return first.lowercased() + text.dropFirst()
     }
+}
 
-    private func signalName(_ signal: Int32) -> String {
-        guard signalNames.indices.contains(Int(signal) - 1) else { return "signal \(signal)" }
-        return "SIG" + signalNames[Int(signal) - 1]
-    }
+/// `SIGTERM`, or `signal 40` for one without a name.
+public func signalName(_ signal: Int32) -> String {
+    guard signalNames.indices.contains(Int(signal) - 1) else { return "signal \(signal)" }
+    return "SIG" + signalNames[Int(signal) - 1]
 }
 
 /// Names of Linux signals, from 1 on (Swift cannot import the table of glibc).

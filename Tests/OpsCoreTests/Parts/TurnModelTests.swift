@@ -19,7 +19,7 @@ struct TurnModelTests {
         let users: [UInt32?] = [nil, 1001, 1002, 1003]
         var (running, line) = ([Evaluation](), [UInt32?]())
         func load(_ user: UInt32?) -> Int { running.count { $0.user == user } }
-        func isFree(_ user: UInt32?) -> Bool { running.count < 8 && load(user) < (user == nil ? 8 : 4) }
+        func isFree(_ user: UInt32?) -> Bool { user == nil ? running.count < 8 : running.count + load(user) < 7 }
         for step in 1...300 as ClosedRange<Int32> {
             let user = random.pick(users)
             switch random.below(10) {
