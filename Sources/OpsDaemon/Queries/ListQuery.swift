@@ -20,12 +20,13 @@ struct ListQuery: Query {
     /// Number of ids whose rows are made.
     private var done = 0
 
-    /// Operations whose rows are made in one step: they may have very many dependencies.
-    private static let step = 64
+    /// Operations whose rows are made in one step: they may have very many dependencies, and commands of some MiB.
+    private static let step = 16
 
     var heldBytes: Int {
         made.reduce(ids.count * 8) {
             $0 + MemoryLayout<OperationRow>.stride + $1.dependencies.count * 2 * MemoryLayout<DependencyRow>.stride
+                + ($1.command ?? []).reduce(0) { $0 + $1.utf8.count }
         }
     }
 

@@ -20,7 +20,7 @@ extension Requests {
             return exchange.goOn(with: stream)
         }
         let cursor = SelectionCursor(selection, order: newest ? .newestFirst : .oldestFirst)
-        let count = min(max(request.limit ?? Limits.rows, 0), Limits.rows)
+        let count = min(request.limit ?? Limits.rows, Limits.rows)
         let rows = rows(for: exchange.caller)
         ask(exchange, ListQuery(cursor, count: count, isReversed: newest, rows: rows)) { [unowned self] answer in
             self.send(answer.rows, exchange, isLast: true)
@@ -33,17 +33,20 @@ extension Requests {
     ) {
         var rows = rows
         for index in rows.indices { turns.update(&rows[index]) }
-        let reply: ListReply = .with { $0.operations = rows }
-        let length = rows.reduce(rows.count) { $0 + $1.dependencies.count / 16 }
-        guard length > DaemonLimits.rowsInABatch else {
-            if isLast { exchange.reply(reply) } else { exchange.replyAndGoOn(reply) }
-            return done()
-        }
-        let make: @Sendable () -> [UInt8] = { Reply.frame(reply, continues: !isLast) }
-        queries.encode(exchange, make) { frame in
+        let make: @Sendable () -> [UInt8] = { [rows] in Self.frame(rows, continues: !isLast) }
+        let send = { (frame: [UInt8]) in
             if isLast { exchange.reply(frame: frame) } else { exchange.forward(frame) }
             done()
         }
+        guard rows.reduce(0, { $0 + $1.weight }) > DaemonLimits.rowsInABatch else { return send(make()) }
+        queries.encode(exchange, make, then: send)
+    }
+
+    /// Encodes rows, without their long texts if these are too large for a message.
+    static func frame(_ rows: [OperationRow], continues: Bool, limit: Int = Limits.frameBytes) -> [UInt8] {
+        let frame = Reply.frame(ListReply.with { $0.operations = rows }, continues: continues)
+        guard frame.count > limit else { return frame }
+        return Reply.frame(ListReply.with { $0.operations = rows.map(\.brief) }, continues: continues)
     }
 
     func show(_ request: ShowRequest, _ exchange: Exchange) throws {
@@ -71,7 +74,7 @@ extension Requests {
     }
 
     func listGraphs(_ request: ListGraphsRequest, _ exchange: Exchange) {
-        let limit = min(max(request.limit ?? 100, 0), Limits.rows)
+        let limit = min(request.limit ?? 100, Limits.rows)
         ask(exchange, GraphListQuery(limit, named: request.name)) { graphs in
             exchange.reply(.with { $0.graphs = graphs } as ListGraphsReply)
         }

@@ -101,12 +101,13 @@ struct OperationRows: Sendable {
         }
     }
 
+    /// Returns the rows of a list.
     func rows(_ ids: [OperationID], _ history: History) throws -> [OperationRow] {
         // Consecutive operations often have the same details.
         var latest = (text: "{}", details: try Details("{}"))
         return try history.records(of: ids).map { record in
             if record.details != latest.text { latest = (record.details, try Details(record.details)) }
-            return row(record, latest.details)
+            return row(record, latest.details).listed
         }
     }
 

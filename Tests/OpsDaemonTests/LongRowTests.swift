@@ -1,0 +1,40 @@
+import OpsStore
+import OpsWire
+import Testing
+
+@testable import OpsDaemon
+
+/// Commands of one user may be very long. Lists, which have operations of all users, are answered nevertheless.
+@Suite struct LongRowTests {
+    @Test(arguments: [false, true])
+    func `a list has the beginning of a long command, and Show all of it`(isStream: Bool) throws {
+        let client = try Fixture().connect()
+        let argument = String(repeating: "é", count: 200_000)
+        _ = try client.submit(#"[{"command":["true","\#(argument)","last"],"held":true}]"#)
+        try client.send(ListRequest(), more: isStream)
+        let listed = try #require(try client.receive()).result(ListReply.self)
+        let command = try #require(listed.operations.first?.command)
+        #expect(command.count == 2 && command[0] == "true")
+        #expect(command[1].hasPrefix("ééé") && command[1].hasSuffix("é…") && command[1].utf8.count < 20_000)
+        let shown = try client.call(ShowRequest.with { $0.ref = "1" })
+        #expect(shown.operation.command == ["true", argument, "last"])
+    }
+
+    @Test func `a list that is too large for a message has no long texts`() throws {
+        let row = OperationRow.with {
+            ($0.id, $0.name, $0.command, $0.note) = (7, "build", ["make", "all"], "see the log")
+            $0.labels = StringMap([("team", "db")])
+        }
+        let whole = Requests.frame([row, row], continues: false)
+        let most = try received(Requests.frame([row, row], continues: false, limit: whole.count))
+        #expect(most.operations == [row, row])
+        let brief = try received(Requests.frame([row, row], continues: false, limit: whole.count - 1))
+        #expect(brief.operations.map(\.id) == [7, 7] && brief.operations[0].name == "build")
+        #expect(brief.operations[0].command == nil && brief.operations[0].note == nil)
+        #expect(brief.operations[0].labels.entries.isEmpty)
+    }
+
+    private func received(_ frame: [UInt8]) throws -> ListReply {
+        try ReceivedReply(frame: frame.dropLast()).result(ListReply.self)
+    }
+}
