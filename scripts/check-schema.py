@@ -45,9 +45,9 @@ for path in sorted(pathlib.Path(sys.argv[2]).iterdir()):
         for error in validator.iter_errors([json.loads(line) for line in path.read_text().splitlines()]):
             failures.append(f"{path.name}: {error.message}")
 
-# opsd refuses these for reasons that a schema cannot express: an operation that does not exist, an output without a file, a
-# condition without a test, and options of an executor that this daemon does not have.
-beyond_types = [("after", [1]), ("output", {}), ("conditions", [{}]), ("slurm", {})]
+# opsd refuses these for reasons that a schema cannot express: an operation that does not exist, and options of an executor that
+# this daemon does not have.
+beyond_types = [("after", [1]), ("slurm", {})]
 keys = schema["$defs"]["operation"]["properties"]
 values = [None, True, -5, 3, 2.5, "", "?", "10s", [], ["x"], [1], [{}], {}, {"x": 1}, {"x": "y"}, {"limit": "a"}]
 count = 0
@@ -62,6 +62,12 @@ for graph in [
     [{"command": ["a"], "shell": "b"}], [{"name": "x"}], [{"comand": ["a"]}], {"name": 1, "operations": [{"shell": "a"}]},
     {"defaults": [], "operations": [{"shell": "a"}]}, {"defaults": {"name": "x"}, "operations": [{"shell": "a"}]},
     {"defaults": None, "operations": [{"shell": "a"}]}, [{"shell": "a", "command": None}],
+    *({"name": name, "operations": [{"shell": "a"}]} for name in ["a b", "\u00e9", "a@b", "7a", "12", "g7", "", "a\tb"]),
+    *([{"shell": "a", "name": name}] for name in ["1a", "12", "a b"]), [{"operations": [], "retry": None, "timeout": 1}],
+    [{"operations": [{"shell": "a"}], "retry": {"limit": 1}}], [{"http": {"url": "ftp://h/f", "to": "f"}}],
+    *([{"shell": "a", "conditions": [test]}] for test in [{"pathExists": "a", "loadBelow": 1}, {"not": {}}]),
+    *([{"shell": "a", "secrets": {"A": source}}] for source in [{}, {"file": "a"}, {"file": "a", "credential": "b"}]),
+    *([{"shell": "a", key: {name: "x"}}] for key in ["environment", "labels"] for name in ["A", "", "A=B"]),
 ]:
     compare(graph, True)
     count += 1

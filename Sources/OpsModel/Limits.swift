@@ -3,6 +3,8 @@ public enum Limits {
     public static let operationsPerSubmission = 4_000_000
     public static let edgesPerSubmission = 16_000_000
     public static let groupDepth = 32
+    /// Depth of operations that conditions provide for one another. Each level takes much of the stack of the reader.
+    public static let providedDepth = 4
     public static let categoriesPerOperation = 32
     public static let conditionsPerOperation = 16
     /// Maximum number of secrets of one operation.

@@ -10,15 +10,18 @@ public struct YAMLDocument: Sendable {
 
     public let json: [UInt8]
     public let marks: [Mark]
+    /// Keys that occur twice in a mapping. The JSON contains the first of each.
+    public let repeatedKeys: [YAMLProblem]
 
     /// Maximum of JSON bytes and merged members that aliases may add to a document.
     static let aliasBudget = 64 << 20
 
     public init(_ text: [UInt8]) throws(YAMLProblems) {
         let (reader, root) = YAMLReader.read(text, maximumDepth: Limits.depth)
+        repeatedKeys = reader.repeatedKeys
         var problems = reader.problems
         guard let root else {
-            if !problems.isEmpty { throw YAMLProblems(all: problems) }
+            if !problems.isEmpty { throw YAMLProblems(problems + reader.repeatedKeys) }
             (json, marks) = ([], [])
             return
         }
@@ -27,7 +30,7 @@ public struct YAMLDocument: Sendable {
             conversion.write(root)
             problems = conversion.problems
         }
-        guard problems.isEmpty else { throw YAMLProblems(all: problems) }
+        guard problems.isEmpty else { throw YAMLProblems(problems + reader.repeatedKeys) }
         (json, marks) = (conversion.writer.bytes, conversion.marks)
     }
 }

@@ -15,4 +15,8 @@ public struct YAMLProblem: Equatable, Sendable {
 /// All problems of one text, in order of position.
 public struct YAMLProblems: Error, Equatable {
     public let all: [YAMLProblem]
+
+    init(_ problems: [YAMLProblem]) {
+        all = problems.sorted { ($0.position.line, $0.position.column) < ($1.position.line, $1.position.column) }
+    }
 }

@@ -6,14 +6,17 @@ private import CYAML
 
     private(set) var nodes: [YAMLNode] = []
     private(set) var problems: [YAMLProblem] = []
+    /// Keys that occur twice in a mapping, whose node has the first of each.
+    private(set) var repeatedKeys: [YAMLProblem] = []
     /// Values by their anchors; nil for a value that has not ended yet.
     private var anchors: [String: Int?] = [:]
+    private let text: [UInt8]
     private let maximumDepth: Int
     private var parser = unsafe yaml_parser_t()
 
     /// Reads the text. `root` is nil for an empty text.
     static func read(_ text: [UInt8], maximumDepth: Int) -> (reader: YAMLReader, root: Int?) {
-        var reader = YAMLReader(maximumDepth: maximumDepth)
+        var reader = YAMLReader(text, maximumDepth: maximumDepth)
         let root = unsafe text.withUnsafeBufferPointer { bytes in
             guard unsafe yaml_parser_initialize(&reader.parser) == 1 else { return reader.fail("out of memory") }
             defer { unsafe yaml_parser_delete(&reader.parser) }
@@ -24,7 +27,7 @@ private import CYAML
         return (reader, root)
     }
 
-    private init(maximumDepth: Int) { self.maximumDepth = maximumDepth }
+    private init(_ text: [UInt8], maximumDepth: Int) { (self.text, self.maximumDepth) = (text, maximumDepth) }
 
     private mutating func fail(_ reason: String) -> Int? {
         problems.append(YAMLProblem(position: YAMLPosition(line: 1, column: 1), reason: reason))
@@ -49,8 +52,7 @@ private import CYAML
     private mutating func noteSyntax() {
         let problem = unsafe parser.problem.map { unsafe String(cString: $0) } ?? "out of memory"
         if unsafe parser.error == YAML_READER_ERROR {
-            // This error has only an offset in bytes, so the current position of the parser stands for it.
-            return note(problem, at: Self.position(unsafe parser.mark))
+            return note(problem, at: position(of: unsafe parser.problem_offset))
         }
         let context = unsafe parser.context.map { unsafe " " + String(cString: $0) } ?? ""
         note(problem + context, at: Self.position(unsafe parser.problem_mark))
@@ -58,6 +60,13 @@ private import CYAML
 
     private static func position(_ mark: yaml_mark_t) -> YAMLPosition {
         YAMLPosition(line: mark.line + 1, column: mark.column + 1)
+    }
+
+    /// Returns the position of a byte that follows valid UTF-8.
+    private func position(of offset: Int) -> YAMLPosition {
+        let lines = text.prefix(offset).split(separator: 0x0a, omittingEmptySubsequences: false)
+        let characters = lines[lines.count - 1].count { $0 & 0xc0 != 0x80 }
+        return YAMLPosition(line: lines.count, column: characters + 1)
     }
 
     private mutating func document() throws(Stop) -> Int? {
@@ -159,18 +168,21 @@ private import CYAML
             markMerge(
                 key,
                 isPlain: unsafe event.type == YAML_SCALAR_EVENT && event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
+            var isRepeated = false
             if case .scalar(let bytes, let json) = nodes[key].content {
                 // A quoted `<<` is another key than a plain one. No key contains a NUL.
-                if !seen.insert(json == CoreSchema.merge ? [0] : bytes).inserted {
-                    note(
-                        "the key \"\(String(decoding: bytes, as: UTF8.self))\" occurs twice", at: nodes[key].position)
+                isRepeated = !seen.insert(json == CoreSchema.merge ? [0] : bytes).inserted
+                if isRepeated {
+                    let reason = "the key \"\(String(decoding: bytes, as: UTF8.self))\" occurs twice"
+                    repeatedKeys.append(YAMLProblem(position: nodes[key].position, reason: reason))
                 }
             } else {
                 note("a key must be a text", at: nodes[key].position)
             }
             var following = unsafe try next()
             defer { unsafe yaml_event_delete(&following) }
-            members.append((key, unsafe try value(following, depth: depth)))
+            let member = unsafe try value(following, depth: depth)
+            if !isRepeated { members.append((key, member)) }
         }
     }
 

@@ -15,12 +15,16 @@ import Testing
         return graph
     }
 
-    @Test func `a trace for OpenTelemetry has the spans that processes find in TRACEPARENT`() throws {
-        let machine = try Machine()
+    private func spans(_ machine: Machine) throws -> [[String: Any]] {
         let trace = try machine.ok("export", graph(machine), "--otlp").object
         let resource = try #require((trace["resourceSpans"] as? [[String: Any]])?.first)
         let scope = try #require((resource["scopeSpans"] as? [[String: Any]])?.first)
-        let spans = try #require(scope["spans"] as? [[String: Any]])
+        return try #require(scope["spans"] as? [[String: Any]])
+    }
+
+    @Test func `a trace for OpenTelemetry has the spans that processes find in TRACEPARENT`() throws {
+        let machine = try Machine()
+        let spans = try spans(machine)
         var ids: Set<String> = []
         for span in spans {
             let trace = try #require(span["traceId"] as? String)
@@ -44,6 +48,23 @@ import Testing
         let names = spans.compactMap { $0["name"] as? String }
         #expect(names.contains("RUN nightly") && names.contains("RUN test"))
         #expect(names.contains("attempt 2") && names.contains("waiting to retry"))
+    }
+
+    @Test func `each span with an error has its type, and each attempt its exit code`() throws {
+        let machine = try Machine()
+        let found = try spans(machine).map { span -> String in
+            let attributes = span["attributes"] as? [[String: Any]] ?? []
+            func value(_ key: String) -> String {
+                let value = attributes.first { $0["key"] as? String == key }?["value"] as? [String: String]
+                return value?.values.first ?? "-"
+            }
+            return "\(span["name"] as? String ?? ""): \(value("error.type")) \(value("process.exit.code"))"
+        }
+        #expect(
+            found.filter { !$0.contains("waiting") && !$0.contains("blocked") }.sorted() == [
+                "RUN build: - -", "RUN deploy: skipped -", "RUN nightly: failed -", "RUN test: failed -",
+                "attempt 1: - 0", "attempt 1: failed 1", "attempt 2: failed 1",
+            ])
     }
 
     @Test func `a trace for Chrome has times in microseconds and arrows for dependencies`() throws {

@@ -38,7 +38,7 @@ import Testing
         let refused = try machine.ctl("submit", "-f", file)
         #expect(refused.status == 5)
         #expect(refused.err.contains("graph.yml:4:5: operation a, key timeout: "), "\(refused.err)")
-        #expect(refused.err.contains("graph.yml:7:5: operation b, key command[1]: "), "\(refused.err)")
+        #expect(refused.err.contains("graph.yml:7:22: operation b, key command[1]: "), "\(refused.err)")
     }
 
     @Test func `JSON may have comments and trailing commas`() throws {

@@ -130,7 +130,7 @@ import Testing
             return refused.err
         }
         #expect(try refusal("[]").contains("graph.json:2:15: \"observers\" must be an object"))
-        #expect(try refusal(#"{"finish": "x"}"#).contains("graph.json:2:15: "))
+        #expect(try refusal(#"{"finish": "x"}"#).contains("graph.json:2:16: "))
         #expect(try refusal(#"{"finish": []}"#).contains("observers.finish"))
         #expect(try refusal(#"{"finsh": ["x"]}"#).contains("did you mean"))
     }

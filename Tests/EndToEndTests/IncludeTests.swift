@@ -76,7 +76,7 @@ import Testing
         let refused = try machine.ctl("submit", "-f", file)
         #expect(refused.status == 5)
         for place in [
-            "/part.yaml:2:3: operation a, key timeout: ", "/part.yaml:7:5: operation b, key command[1]: ",
+            "/part.yaml:2:3: operation a, key timeout: ", "/part.yaml:7:22: operation b, key command[1]: ",
             "/main.yaml:6:5: operation c, key timeout: ",
         ] {
             #expect(refused.err.contains(place), "\(place) in \(refused.err)")

@@ -40,6 +40,26 @@ import Testing
         #expect(try machine.ok("log", "\(id)", "--attempt", "2").out.isEmpty)
     }
 
+    @Test func `outputs says why an operation has no attempt`() throws {
+        let machine = try Machine()
+        _ = try machine.graph(
+            """
+            {"operations": [{"name": "group", "operations": [{"command": ["true"]}]},
+              {"name": "current", "command": ["true"],
+                "conditions": [{"pathExists": "/nonexistent", "otherwise": "succeed"}]}]}
+            """)
+        #expect(try machine.ctl("wait", "--all", "--timeout", "20s").status == 0)
+        let held = try machine.submit("--hold", "--", "true")
+        for (operation, reason) in [
+            ("group", "it is a group"), ("current", "it has finished without an attempt"),
+            ("\(held)", "it has not started"),
+        ] {
+            let refused = try machine.ctl("outputs", operation)
+            #expect(refused.status == 4 && refused.err.contains(reason), "\(refused.err)")
+        }
+        #expect(try machine.ctl("outputs", "current", "--attempt", "0").err.contains("it has no attempt 0"))
+    }
+
     @Test func `a copy with all attributes stays, and no later attempt gets its directory`() throws {
         let machine = try Machine()
         let source = machine.state + "/source"

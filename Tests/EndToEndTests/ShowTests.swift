@@ -19,6 +19,16 @@ import Testing
         #expect(edge["satisfied"] as? Bool == false)
     }
 
+    @Test func `an operation that is named twice is shown once`() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--name", "build", "--", "echo", "built")
+        #expect(try machine.ctl("wait", "\(id)", "--timeout", "20s").status == 0)
+        for verb in ["show", "why"] {
+            #expect(try machine.ok(verb, "--json", "\(id)", "build").lines.count == 1, "\(verb)")
+        }
+        #expect(try machine.ok("log", "\(id)", "build").lines == ["build | built"])
+    }
+
     @Test func `show exits with 4 for an unknown operation`() throws {
         let machine = try Machine()
         #expect(try machine.ctl("show", "99").status == 4)

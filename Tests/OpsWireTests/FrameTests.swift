@@ -122,9 +122,19 @@ import Testing
         #expect(
             try answer(#"{"method":"\#(name).Cancel","parameters":{"selection":{"refs":[1]}}}"#)
                 == .invalidParameter("selection.refs"))
+        #expect(
+            try answer(#"{"method":"\#(name).Log","parameters":{"ref":"1","lines":-1}}"#) == .invalidParameter("lines"))
+        #expect(try answer(#"{"method":"\#(name).List","parameters":{"limit":-1}}"#) == .invalidParameter("limit"))
+        #expect(
+            try answer(#"{"method":"\#(name).Watch","more":true,"parameters":{"since":-1}}"#)
+                == .invalidParameter("since"))
         #expect(try answer(#"{"method":"\#(name).Watch"}"#) == .expectedMore)
+        #expect(try answer(#"{"method":"\#(name).Watch","more":true,"oneway":true}"#) == .expectedMore)
         #expect(try answer(#"{"method":"\#(name).Watch","more":true,"parameters":{"since":null}}"#) == nil)
-        for text in ["", "[]", "{}", #"{"method":1}"#, #"{"method":"a.b"} x"#, #"{"method":"a.b","parameters":[]}"#] {
+        for text in [
+            "", "[]", "{}", #"{"method":1}"#, #"{"method":"a.b"} x"#, #"{"method":"a.b","parameters":[]}"#,
+            #"{"method":"a.b","upgrade":"x"}"#,
+        ] {
             #expect(throws: JSONError.self, "\(text)") { try Call(frame: Array(text.utf8)) }
         }
     }

@@ -116,14 +116,45 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
         #expect(try decoder.finish().edges == [GraphInput.Edge(from: 0, on: 1, when: .succeeded)])
     }
 
+    private func nested(_ depth: Int, _ innermost: String = #"{"command":["x"]}"#) -> String {
+        "[" + String(repeating: "{\"operations\":[", count: depth) + innermost
+            + String(repeating: "]}", count: depth) + "]"
+    }
+
+    /// Returns an operation with a condition that provides an operation, which has such a condition, and so on.
+    private func providing(_ depth: Int) -> String {
+        let conditions = depth > 0 ? #","conditions":[{"pathExists":"p","provide":\#(providing(depth - 1))}]"# : ""
+        return #"{"command":["x"],"retry":{"limit":1,"scale":{"timeout":2}}\#(conditions)}"#
+    }
+
     @Test func `groups that are nested too deeply are refused`() {
-        func nested(_ depth: Int) -> String {
-            "[" + String(repeating: "{\"operations\":[", count: depth) + "{\"command\":[\"x\"]}"
-                + String(repeating: "]}", count: depth) + "]"
+        #expect(problems(nested(Limits.groupDepth)).isEmpty)
+        for depth in [Limits.groupDepth + 1, 40] {
+            #expect(problems(nested(depth)).map(\.message) == ["groups are nested more than 32 deep"])
         }
-        #expect(problems(nested(29)).isEmpty)
-        #expect(problems(nested(40)).count == 1)
-        #expect(problems(nested(100_000)).count == 1)
+        let messages = ["nested more than \(Limits.depth) deep", "groups are nested more than 32 deep"]
+        #expect(problems(nested(100_000)).map(\.message) == messages)
+    }
+
+    @Test func `provided operations that are nested too deeply are refused`() {
+        #expect(problems("[\(providing(Limits.providedDepth))]").isEmpty)
+        let found = problems("[\(providing(Limits.providedDepth + 1))]")
+        #expect(found.map(\.key) == ["conditions[0].provide"])
+        #expect(found.map(\.message) == ["provided operations are nested more than 4 deep"])
+    }
+
+    @Test func `a message has room for the deepest groups with the deepest values`() throws {
+        let operations = nested(Limits.groupDepth, providing(Limits.providedDepth))
+        let message = #"{"method":"org.opsd.Control.Submit","parameters":{"operations":\#(operations)}}"#
+        guard case .submit(let request) = try ControlRequest(try Call(frame: Array(message.utf8))) else {
+            Issue.record("it is another call")
+            return
+        }
+        #expect(problems(String(decoding: request.operations.bytes, as: UTF8.self)).isEmpty)
+    }
+
+    @Test func `an operation that includes a file has no other problem`() {
+        #expect(said(#"[{"include": "tests.yaml", "limit": 2}]"#).count == 1)
     }
 
     @Test func `the environment in defaults is stored once, apart from the operations`() throws {

@@ -52,6 +52,22 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            ("5.0", 5), ("1e1", 10), ("-2.50e1", -25), ("-0.0", 0), ("9007199254740992.0", 9_007_199_254_740_992),
+        ] as [(String, Int64)])
+    func `a number without a fraction is an integer, however it is written`(text: String, value: Int64) throws {
+        let integer = try scan(text.utf8) { (scanner) throws(JSONError) in try scanner.integer() }
+        #expect(integer == value)
+    }
+
+    @Test(arguments: ["5.5", "1e-1", "9007199254740994.0", "1e300"])
+    func `a number with a fraction, or beyond the exact ones, is not an integer`(text: String) {
+        #expect(throws: JSONError(.expected("an integer"), offset: 0, line: 1, column: 1)) {
+            try scan(text.utf8) { (scanner) throws(JSONError) in try scanner.integer() }
+        }
+    }
+
     @Test func `an error has its line and column`() {
         #expect(throws: JSONError(.unexpectedByte(0x78), offset: 12, line: 3, column: 3)) {
             try parse("{\n\"a\": 1,\n  x}")
@@ -88,7 +104,8 @@ import Testing
         _ = try parse(deepest)
         #expect(throws: JSONError.self) { try parse("[\(deepest)]") }
         let endless = Array(repeating: UInt8(ascii: "["), count: 1_000_000)
-        #expect(throws: JSONError(.tooDeep(64), offset: 64, line: 1, column: 65)) { try JSONValue(endless) }
+        let refusal = JSONError(.tooDeep(Limits.depth), offset: Limits.depth, line: 1, column: Limits.depth + 1)
+        #expect(throws: refusal) { try JSONValue(endless) }
         #expect(throws: JSONError.self) { try scan(endless) { (scanner) throws(JSONError) in try scanner.skip() } }
     }
 

@@ -196,10 +196,15 @@ import Testing
                 #"{"url": "https://h/f", "to": "f"}"#,
                 "{\"url\": \"HTTP://h/f\", \"to\": \"/f\", \"sha256\": \"\(String(repeating: "aB", count: 32))\", "
                     + "\"headersFile\": \"h\", \"limitRate\": \"1M\"}",
+                #"{"url": "http://[::1]:8080?a=b@c:d", "to": "f"}"#, #"{"url": "http://h:/f@g", "to": "f"}"#,
             ],
             refused: [
                 ("1", "http"), (#"{"to": "f"}"#, "http.url"), (#"{"url": "http://h/f"}"#, "http.to"),
-                (#"{"url": "ftp://h/f", "to": "f"}"#, "http.url"),
+                (#"{"url": "ftp://h/f", "to": "f"}"#, "http.url"), (#"{"url": "http://", "to": "f"}"#, "http.url"),
+                (#"{"url": "http://:80/f", "to": "f"}"#, "http.url"),
+                (#"{"url": "http://u:p@h/f", "to": "f"}"#, "http.url"),
+                (#"{"url": "http://h:99999/f", "to": "f"}"#, "http.url"),
+                (#"{"url": "http://h/f", "to": "d/"}"#, "http.to"),
                 (#"{"url": "http://h/f", "to": "f", "sha256": "12"}"#, "http.sha256"),
                 (#"{"url": "http://h/f", "to": "f", "limitRate": 0}"#, "http.limitRate"),
             ]),
@@ -355,5 +360,16 @@ import Testing
             try OperationDetails(json: text).write(to: &again)
             #expect(again.bytes == Array(text), "\(key): \(value)")
         }
+    }
+
+    @Test func `values of a key are found in groups, and in operations that conditions provide`() throws {
+        let graph = Array(
+            #"""
+            [{"name":"shell","shell":"a","environment":{"shell":"b"}},
+             {"operations":[{"sh\u0065ll":"c"}],"conditions":[{"pathExists":"/","provide":{"shell":"d"}}]}]
+            """#.utf8)
+        let found = try OperationKey.shell.values(in: graph)
+        #expect(found.map { String(decoding: graph[$0], as: UTF8.self) } == [#""a""#, #""c""#, #""d""#])
+        #expect(try OperationKey.shell.values(in: Array(#"{"shell":"a"}"#.utf8)) == [9..<12])
     }
 }

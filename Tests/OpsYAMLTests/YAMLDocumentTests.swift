@@ -7,9 +7,11 @@ import Testing
         String(decoding: try YAMLDocument(Array(text.utf8)).json, as: UTF8.self)
     }
 
-    private func problems(_ text: String) -> [String] {
+    private func problems(_ text: String) -> [String] { problems(Array(text.utf8)) }
+
+    private func problems(_ text: [UInt8]) -> [String] {
         do throws(YAMLProblems) {
-            _ = try YAMLDocument(Array(text.utf8))
+            _ = try YAMLDocument(text)
             return []
         } catch {
             return error.all.map { "\($0.position.line):\($0.position.column): \($0.reason)" }
@@ -66,6 +68,22 @@ import Testing
         #expect(problems("a: 1\n<<: 3").first == "2:5: << merges a mapping, or a list of mappings")
     }
 
+    @Test func `the first of two equal keys counts, and the second is reported`() throws {
+        let document = try YAMLDocument(Array("a: 1\nb: {c: 1, d: 2, c: 3}\na: {e: 1, e: 2}\n".utf8))
+        #expect(String(decoding: document.json, as: UTF8.self) == #"{"a":1,"b":{"c":1,"d":2}}"#)
+        #expect(document.repeatedKeys.map(\.position.line) == [2, 3, 3])
+        #expect(document.repeatedKeys.map(\.position.column) == [17, 1, 11])
+    }
+
+    @Test func `a byte that cannot be part of a text is reported with line and column`() {
+        for (byte, reason) in [(0xff, "invalid leading UTF-8 octet"), (0x01, "control characters are not allowed")]
+            as [(UInt8, String)]
+        {
+            #expect(problems(Array("a: 1\nb: é".utf8) + [byte]) == ["2:5: \(reason)"])
+            #expect(problems([byte]) == ["1:1: \(reason)"])
+        }
+    }
+
     @Test func `aliases that expand to more than the limit are refused`() {
         var text = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n"
         for level in 1...12 {
@@ -84,7 +102,7 @@ import Testing
 
     @Test func `nesting is bounded`() {
         let text = String(repeating: "[", count: 100_000)
-        #expect(problems(text).first?.contains("nested more than 64 deep") == true)
+        #expect(problems(text).first?.contains("nested more than 92 deep") == true)
     }
 
     @Test func `marks give the positions of keys and elements`() throws {

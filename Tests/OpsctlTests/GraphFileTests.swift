@@ -51,6 +51,79 @@ import Testing
                 """)
     }
 
+    @Test func `errors of a graph and of the values of its operations are reported at once`() {
+        let text = """
+            {"name": 5,
+             "defaults": {"barrier": 1},
+             "operations": [
+            {"name": "alpha", "command": ["x", 1]},
+            {"command": ["x"], "after": ["alpha", "omega"]}]}
+            """
+        #expect(
+            refusal(text) == """
+                opsctl: g.json:1:10: the name of a graph must be a text
+                opsctl: g.json:2:15: key defaults.barrier: expected true or false
+                opsctl: g.json:4:36: operation alpha, key command[1]: expected a string
+                opsctl: g.json:5:20: operation 2, key after: no operation of this graph is named "omega"
+                """)
+    }
+
+    @Test func `keys and names for an included file are not reported beside an error of the graph`() {
+        let operations = #"[{"include": "x.yaml", "limit": 2}, {"command": ["a"], "after": ["of-the-file"]}]"#
+        #expect(
+            refusal(#"{"bogus": 1, "operations": \#(operations)}"#)
+                == "opsctl: g.json:1:2: unknown key \"bogus\" of a graph, correct the file and submit it again")
+    }
+
+    @Test func `keys that occur twice in a YAML file are reported with the other errors`() throws {
+        let text = try GraphText.parse(
+            "g.yaml",
+            Array("name: a\nname: b\noperations:\n  - {name: x, command: [1], name: y}\n".utf8), .yaml)
+        do throws(Failure) {
+            _ = try GraphFile(text)
+            Issue.record("it was accepted")
+        } catch {
+            #expect(
+                error.lines == [
+                    "opsctl: g.yaml:2:1: the key \"name\" occurs twice",
+                    "opsctl: g.yaml:4:29: the key \"name\" occurs twice",
+                    "opsctl: g.yaml:4:25: operation x, key command[0]: expected a string",
+                ])
+        }
+    }
+
+    @Test func `a name that a graph cannot have is refused with its position`() {
+        #expect(
+            refusal("{\"operations\": [{\"command\": [\"a\"]}],\n \"name\": \"g7\"}")
+                == "opsctl: g.json:2:10: the name of the graph must not be g and digits: that would be an id, correct the file and submit it again"
+        )
+    }
+
+    @Test func `a problem of a part of a value is reported with the position of that part`() throws {
+        let graph = try file(
+            """
+            {"observers": {"finish": [
+               1]},
+             "operations": [
+              {"command": ["x"], "after": ["a",
+                {"op": "b",
+                 "when": "c"}],
+               "retry": {"limit": 1, "scale": {
+                 "limits.memory": 0}},
+               "environment": {"A": "1",
+                 "A": "2"}}
+            ]}
+            """)
+        let paths = ["after[1].when", "after[9]", "retry.scale.limits.memory", "retry.max", "environment.A"]
+        var problems = paths.map { path in Problem.with { ($0.index, $0.key, $0.message) = (0, path, "is wrong") } }
+        problems.append(.with { ($0.key, $0.message) = ("observers.finish[0]", "is wrong") })
+        let located = graph.located(Failure(.refused(.control(.invalidOperation(problems)))))
+        #expect(
+            located.problems.map(\.place) == [
+                "g.json:6:6", "g.json:4:22", "g.json:8:6", "g.json:7:4", "g.json:10:6", "g.json:2:4",
+            ])
+    }
+
     @Test func `problems of defaults and of operations for conditions are reported with their lines`() throws {
         let graph = try file(
             """
@@ -123,6 +196,12 @@ import Testing
             ])
     }
 
+    @Test func `the refusal of a call that is nested too deeply names the limit`() {
+        let failure = Failure(.refused(.service(.invalidParameter(""))))
+        #expect(failure.status == .refused)
+        #expect(failure.lines == ["opsctl: the daemon cannot read the call, nest it at most \(Limits.depth) deep"])
+    }
+
     @Test func `variables are replaced inside strings`() throws {
         let filled = try Substitution([Pair("A=x\"y"), Pair("B=2")].compactMap { $0 })
             .fill(GraphText(path: "g.json", json: Array(#"{"shell":"${A} $${A} ${A:-z} $B ${B}"}"#.utf8)))
@@ -158,5 +237,14 @@ import Testing
         let filled = try Substitution([Pair("A=1")].compactMap { $0 }).fill(
             GraphText(path: "-", json: Array(text.utf8)))
         #expect(String(decoding: filled.bytes, as: UTF8.self) == "[\"${A:-x} ${A-x} ${OPS_ID} $A ${} ${1} ${A} ${A\"]")
+    }
+
+    @Test func `names that opsd replaces are left to it in both forms`() throws {
+        let text = "[\"${scheduled} $${scheduled} ${A} $${A}\"]"
+        let filled = try Substitution([Pair("A=1")].compactMap { $0 }, later: ["scheduled"]).fill(
+            GraphText(path: "-", json: Array(text.utf8)))
+        #expect(String(decoding: filled.bytes, as: UTF8.self) == "[\"${scheduled} $${scheduled} 1 ${A}\"]")
+        #expect(
+            Substitution.literal("${scheduled} ${scheduledBefore} ${A}") == "$${scheduled} $${scheduledBefore} ${A}")
     }
 }

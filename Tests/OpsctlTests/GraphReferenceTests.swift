@@ -42,6 +42,30 @@ import Testing
         #expect(accepts(try #require(schema as? [String: Any]), value), "\(key.entry.form.schema)")
     }
 
+    @Test(
+        arguments: [
+            (.name, #""12""#), (.environment, #"{"A=B": "x"}"#), (.labels, #"{"": "x"}"#), (.secrets, #"{"A": {}}"#),
+            (.output, "{}"), (.conditions, "[{}]"), (.conditions, #"[{"pathExists": "a", "loadBelow": 1}]"#),
+            (.http, #"{"url": "ftp://h/f", "to": "f"}"#), (.umask, #""1000""#),
+        ] as [(OperationKey, String)])
+    func `the schema of a key refuses what the decoder refuses`(key: OperationKey, value: String) throws {
+        var decoder = GraphDecoder(now: .zero)
+        let command = key == .http ? "" : #", "command": ["true"]"#
+        decoder.add(Array("[{\"\(key.text)\": \(value)\(command)}]".utf8))
+        #expect(throws: GraphRefusal.self) { try decoder.finish() }
+        let schema = try JSONSerialization.jsonObject(with: Data(key.entry.form.schema.utf8)) as? [String: Any]
+        let refused = try JSONSerialization.jsonObject(with: Data(value.utf8), options: .fragmentsAllowed)
+        #expect(!accepts(try #require(schema), refused))
+    }
+
+    @Test(arguments: ["a b", "é", "a@b", "7a", "12", "g7", "", "a\tb"])
+    func `the schema accepts the same names of graphs as the daemon does`(name: String) throws {
+        let schema = try JSONSerialization.jsonObject(with: Data(GraphSchema.text.utf8)) as? [String: Any]
+        let graph = (schema?["$defs"] as? [String: [String: Any]])?["graph"]?["properties"] as? [String: [String: Any]]
+        let isAccepted = NameSyntax.complaint(aboutGraph: name) == nil
+        #expect(accepts(try #require(graph?["name"]), name) == isAccepted)
+    }
+
     @Test func `the schema of graph files has every key`() throws {
         let schema = try JSONSerialization.jsonObject(with: Data(GraphSchema.text.utf8))
         let definitions = (schema as? [String: Any])?["$defs"] as? [String: [String: Any]]
@@ -81,7 +105,12 @@ import Testing
             let items = schema["items"] as? [String: Any] ?? [:]
             return types.contains("array") && list.allSatisfy { accepts(items, $0) }
         case let object as [String: Any]:
-            guard types.contains("object") else { return false }
+            guard types.contains("object"), object.count >= schema["minProperties"] as? Int ?? 0 else { return false }
+            let alternatives = (schema["oneOf"] as? [[String: [String]]])?.flatMap { $0["required"] ?? [] }
+            if let alternatives, alternatives.count(where: { object[$0] != nil }) != 1 { return false }
+            let names = (schema["propertyNames"] as? [String: String])?["pattern"] ?? "^"
+            let hasNames = object.keys.allSatisfy { $0.range(of: names, options: .regularExpression) != nil }
+            guard hasNames else { return false }
             let properties = schema["properties"] as? [String: [String: Any]]
             let others = schema["additionalProperties"] as? [String: Any]
             let required = schema["required"] as? [String] ?? []

@@ -24,6 +24,25 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("db", #""db""#), ("disk:shared", #"{"name":"disk","mode":"shared"}"#), ("gpu:2", #"{"name":"gpu","units":2}"#),
+        ("gpu:exclusive", #"{"name":"gpu","mode":"exclusive"}"#), ("a:b:1", #"{"name":"a:b","units":1}"#),
+    ])
+    func `a category is a name, with its use behind the last colon`(value: String, json: String) throws {
+        #expect(try keys("--category", value) == #"{"categories":[\#(json)]}"#)
+    }
+
+    @Test(arguments: ["gpu:exclusiv", "gpu:", "gpu:2x", "gpu:1.5", "a:b"])
+    func `another word behind the colon of a category is refused`(value: String) {
+        let refusal = #expect(throws: Failure.self) { try keys("--category", value) }
+        #expect(refusal?.status == .usage)
+        #expect(refusal?.advice == "write \(value):1 if the colon is part of the name")
+    }
+
+    @Test func `an empty path of a secret is left to the daemon to refuse`() throws {
+        #expect(try keys("--secret", "A=") == #"{"secrets":{"A":{"file":""}}}"#)
+    }
+
     @Test func `a load that is no finite number is left to the daemon to refuse`() throws {
         #expect(try keys("--condition", "loadBelow=2") == #"{"conditions":[{"loadBelow":2.0}]}"#)
         #expect(try keys("--condition", "loadBelow=nan") == #"{"conditions":[{"loadBelow":"nan"}]}"#)

@@ -17,7 +17,7 @@ public enum GraphSchema {
                 "graph": {
                   "type": "object",
                   "properties": {
-                    "name": \##(orNull(ValueForm.name.schema, "Name of the graph.")),
+                    "name": \##(orNull(name, "Name of the graph.")),
                     "defaults": {"anyOf": [{"$ref": "#/$defs/defaults"}, {"type": "null"}]},
                     "order": \##(orNull(#"{"enum": ["submission", "longestPath"]}"#, orderAbout)),
                     "schedule": {"anyOf": [{"$ref": "#/$defs/schedule"}, {"type": "null"}]},
@@ -35,26 +35,7 @@ public enum GraphSchema {
                   },
                   "additionalProperties": false
                 },
-                "operation": {
-                  "type": "object",
-                  "properties": {
-            \##(properties(OperationKey.allCases))
-                  },
-                  "allOf": [
-                    {
-                      "if": {"properties": {"limit": {"type": "integer"}}, "required": ["limit"]},
-                      "then": {"anyOf": [{"required": ["operations"]}, {"required": ["include"]}]}
-                    },
-                    {
-                      "if": {"properties": {"set": {"type": "object"}}, "required": ["set"]},
-                      "then": {"required": ["include"]}
-                    }
-                  ],
-                  "oneOf": [
-            \##(OperationKey.contents.map { hasValue($0.text) }.joined(separator: ",\n"))
-                  ],
-                  "additionalProperties": false
-                },
+                "operation": \##(operation),
                 "test": \##(ValueForm.object(KeyEntry.tests).schema),
                 "defaults": {
                   "type": "object",
@@ -68,6 +49,46 @@ public enum GraphSchema {
 
             """##
     }
+
+    private static var operation: String {
+        ##"""
+        {
+              "type": "object",
+              "properties": {
+        \##(properties(OperationKey.allCases))
+              },
+              "allOf": [
+                {
+                  "if": {"properties": {"limit": {"type": "integer"}}, "required": ["limit"]},
+                  "then": {"anyOf": [{"required": ["operations"]}, {"required": ["include"]}]}
+                },
+                {
+                  "if": {"properties": {"set": {"type": "object"}}, "required": ["set"]},
+                  "then": {"required": ["include"]}
+                },
+                {
+                  "if": {"anyOf": [
+        \##(OperationKey.contents.filter { !$0.isOfProcess }.map { hasValue($0.text) }.joined(separator: ",\n"))
+                  ]},
+                  "then": {"properties": {\##(withoutProcess)}}
+                }
+              ],
+              "oneOf": [
+        \##(OperationKey.contents.map { hasValue($0.text) }.joined(separator: ",\n"))
+              ],
+              "additionalProperties": false
+            }
+        """##
+    }
+
+    /// The name of a graph: without control characters, and not an id.
+    private static let name =
+        #"{"type": "string", "minLength": 1, "maxLength": \#(Limits.nameBytes), "#
+        + #""pattern": "^(?!g?[0-9]+$)[^\\u0000-\\u001f\\u007f]+$"}"#
+
+    /// The keys that a group cannot have.
+    private static let withoutProcess = OperationKey.allCases.filter(\.isOfProcess)
+        .map { #""\#($0.text)": {"type": "null"}"# }.joined(separator: ", ")
 
     private static let singleOperation =
         OperationKey.ofSingleOperation.map { #"{"required": ["\#($0.text)"]}"# }.joined(separator: ", ")

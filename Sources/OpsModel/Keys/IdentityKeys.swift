@@ -2,7 +2,7 @@
 extension KeyEntry {
     static var name: KeyEntry {
         KeyEntry(
-            .identity, .single, .name,
+            .identity, .single, .operationName,
             .init(
                 default: "none",
                 "The name of the operation, unique in its graph, and not all digits. `after` refers to it; "

@@ -178,9 +178,10 @@ extension KeyEntry {
                     "outputs", .list(.text(maxBytes: Limits.pathBytes), 1...Limits.patterns),
                     "Patterns of output files."),
             ]), default: "",
-            "An output is missing, or older than an input. The members are `inputs` and `outputs`, each an array of patterns. Patterns such as `src/**/*.c` are relative to the "
-                + "directory of the operation. With `\"otherwise\": \"succeed\"` the operation runs only if its "
-                + "outputs are not up to date."
+            "An output is missing or older than an input, or an input that is not a pattern does not exist. A pattern "
+                + "of inputs may match no file. The members are `inputs` and `outputs`, each an array of patterns. "
+                + "Patterns such as `src/**/*.c` are relative to the directory of the operation. With "
+                + "`\"otherwise\": \"succeed\"` the operation runs only if its outputs are not up to date."
         ),
     ]
 
@@ -189,7 +190,7 @@ extension KeyEntry {
 
     private static let timeLimitOfTest = ValueForm.Member(
         "timeout", .duration(canBeZero: false), default: "`\"10s\"`",
-        "With `exec`: the time limit of the command. If it takes longer, the condition is false.")
+        "With `exec`: the time limit of the command. If it takes longer, the condition cannot be evaluated.")
 
     /// Members of an object with one test of a condition.
     static let tests = plainTests + [negation, timeLimitOfTest]
@@ -205,7 +206,8 @@ extension KeyEntry {
                             "otherwise", .choice(["fail", "skip", "wait", "succeed"]), default: "`fail`",
                             "What happens if the condition is false: the operation fails, is skipped, waits "
                                 + "until it is true, or succeeds without running, because it is up to date. If "
-                                + "the condition cannot be evaluated, the operation fails."),
+                                + "the condition cannot be evaluated, the operation fails; with `wait`, it is "
+                                + "evaluated again."),
                         .init(
                             "every", .duration(canBeZero: false), default: "`\"10s\"`",
                             "How long a true result remains valid, a second at least; with `wait`, also the time "
@@ -216,7 +218,8 @@ extension KeyEntry {
                             "provide", .operation, default: "none",
                             "An operation that is meant to make the condition true. It is submitted together "
                                 + "with this one, which waits for its end. It is cancelled when no operation "
-                                + "needs it any more."),
+                                + "needs it any more. Its own conditions may provide operations too, at most "
+                                + "\(Limits.providedDepth) deep."),
                         .init("silent", .boolean, default: "false", "`true`: `provide` is not submitted."),
                     ]), 0...Limits.conditionsPerOperation),
             .init(

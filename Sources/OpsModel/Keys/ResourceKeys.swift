@@ -38,10 +38,11 @@ extension KeyEntry {
             .resources, .process,
             .either([
                 .choice(["log", "split", "journal", "null"]),
-                .object([
-                    .init("stdout", .path, default: "that of `stderr`", "The file for standard output."),
-                    .init("stderr", .path, default: "that of `stdout`", "The file for standard error."),
-                ]),
+                .object(
+                    [
+                        .init("stdout", .path, default: "that of `stderr`", "The file for standard output."),
+                        .init("stderr", .path, default: "that of `stdout`", "The file for standard error."),
+                    ], canBeEmpty: false),
             ]),
             .init(
                 default: "`log`",

@@ -37,7 +37,9 @@ public enum ScheduleKey: String, CaseIterable, Sendable {
             (
                 "text",
                 "Pattern of files, instead of `at`: starts a run for each file that is new or has changed, with "
-                    + "its path in `OPS_TRIGGER_FILE` and `${file}`.", "none"
+                    + "its path in `OPS_TRIGGER_FILE` and `${file}`. In a text for the shell, `${file}` becomes "
+                    + "`${OPS_TRIGGER_FILE}`, so that no part of a path is executed: do not put it in single quotes.",
+                "none"
             )
         case .settle: ("duration", "Time for which a file must be unchanged.", "`\"5s\"`")
         case .batch: ("`true` or `false`", "One run for all files that are new at once.", "`false`")
@@ -46,7 +48,9 @@ public enum ScheduleKey: String, CaseIterable, Sendable {
             (
                 "text",
                 "Shell command, instead of `at`: starts a run for each new line that it prints, with the line in "
-                    + "`OPS_TRIGGER_EVENT` and `${event}`.", "none"
+                    + "`OPS_TRIGGER_EVENT` and `${event}`. In a text for the shell, `${event}` becomes "
+                    + "`${OPS_TRIGGER_EVENT}`, so that no part of a line is executed: do not put it in single quotes.",
+                "none"
             )
         case .every: ("duration", "Time between two starts of that command.", "`\"5m\"`")
         case .keep: ("integer", "Number of finished runs whose graphs are kept.", "`50`")

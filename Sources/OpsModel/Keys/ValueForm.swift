@@ -1,8 +1,11 @@
 /// JSON form of a value in a graph file. Manual and schema are generated from it.
 public indirect enum ValueForm: Sendable {
-    case text(maxBytes: Int)
+    /// A text; in the schema it must match the pattern.
+    case text(maxBytes: Int, pattern: String? = nil)
     /// 1 to 200 letters, digits and `_ . : / -`.
     case name
+    /// A name that is not all digits.
+    case operationName
     case path
     case boolean
     case integer(ClosedRange<Int64>)
@@ -18,7 +21,7 @@ public indirect enum ValueForm: Sendable {
     case map(maxEntries: Int)
     /// An object with names that the user chooses.
     case entries(ValueForm, maxEntries: Int)
-    case object([Member])
+    case object([Member], canBeEmpty: Bool = true)
     /// A program and its arguments.
     case argumentVector
     case list(ValueForm, ClosedRange<Int>)
@@ -33,7 +36,7 @@ public indirect enum ValueForm: Sendable {
     public struct Member: Sendable {
         public let name: String
         public let form: ValueForm
-        /// Default; nil if the member is required.
+        /// Default; nil if the member is required, and empty if the object has exactly one of such members.
         public let fallback: String?
         public let about: String
 
@@ -48,7 +51,7 @@ public indirect enum ValueForm: Sendable {
     /// Members of an object that has this form.
     public var members: [Member] {
         switch self {
-        case .object(let members): members
+        case .object(let members, _): members
         case .list(let element, _): element.members
         case .either(let forms): forms.flatMap(\.members)
         default: []

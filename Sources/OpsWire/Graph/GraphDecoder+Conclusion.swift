@@ -25,7 +25,8 @@ extension GraphDecoder {
     }
 
     private mutating func checkPlain(_ draft: inout OperationDraft) {
-        if draft.has(.operations) { return }
+        // A wrong value of these keys has already been reported.
+        if draft.has(.operations) || draft.has(.include) { return }
         if draft.has(.limit) { report(draft, key: "limit", "only a group (with \"operations\") has a limit") }
         if draft.has(.command), draft.has(.shell) {
             report(draft, key: "shell", "there is also a \"command\"; only one of them is possible")

@@ -178,6 +178,10 @@ extension GraphDecoder {
             guard draft.index >= 0 else {
                 throw scanner.error(.refused("not possible in defaults")).inside("provide").inside(step)
             }
+            guard providedDepth < Limits.providedDepth else {
+                let why = "provided operations are nested more than \(Limits.providedDepth) deep"
+                throw scanner.error(.refused(why)).inside("provide").inside(step)
+            }
             try readProvided(by: draft, at: provide, scanner)
             if isBroken { return }
         }
@@ -192,6 +196,8 @@ extension GraphDecoder {
     ) throws(JSONError) {
         var scanner = scanner
         scanner.state = state
+        providedDepth += 1
+        defer { providedDepth -= 1 }
         let index = Int32(input.operations.count)
         let floor = openGroups.count
         try beginOperation(&scanner, parent: draft.operation.parent, isProvided: true)

@@ -20,6 +20,8 @@ public struct GraphDecoder: Sendable {
     private var state: JSONScanner.State?
     /// Groups whose children are being read; the innermost is the last.
     var openGroups: [OperationDraft] = []
+    /// Number of provided operations that are being read, each inside the one before.
+    var providedDepth = 0
     private var totalBytes = 0
     /// True if the operations are added to an existing graph, whose operations they may name.
     let joinsGraph: Bool

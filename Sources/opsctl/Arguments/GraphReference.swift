@@ -201,8 +201,8 @@ extension ValueForm {
     /// Description of the form in words.
     var description: String {
         switch self {
-        case .text(let bytes): "text of at most \(Self.bytes(bytes))"
-        case .name: "name"
+        case .text(let bytes, _): "text of at most \(Self.bytes(bytes))"
+        case .name, .operationName: "name"
         case .path: "path"
         case .boolean: "`true` or `false`"
         case .integer(let range): "integer, \(range.lowerBound) to \(range.upperBound)"

@@ -24,11 +24,9 @@ struct GraphFile {
 
     init(_ text: GraphText) throws(Failure) {
         self.text = text
-        do throws(Malformed) {
-            try read()
-        } catch {
-            throw failure(error)
-        }
+        var errors: [(offset: Int, why: String)] = []
+        do throws(Malformed) { try read() } catch { errors = error.errors }
+        guard errors.isEmpty, text.repeatedKeys.isEmpty else { throw failure(errors) }
         if operations.isEmpty {
             throw Failure(
                 .refused, text.shownPath, "contains no operations",
@@ -36,36 +34,40 @@ struct GraphFile {
         }
     }
 
-    private func failure(_ malformed: Malformed) -> Failure {
-        let first = malformed.errors[0]
-        let isAtStart = bytes.firstIndex { $0 > 0x20 } == first.offset
+    /// Returns the errors of the graph and the problems of its operations as one failure.
+    private func failure(_ errors: [(offset: Int, why: String)]) -> Failure {
+        var problems = text.repeatedKeys
+        problems += errors.map { error in
+            LocatedProblem(problem: .with { $0.message = error.why }, place: text.place(of: error.offset))
+        }
+        let known = Set(problems.map(\.place))
+        problems += problemsOfOperations().filter { !known.contains($0.place) }
+        let isAtStart = bytes.firstIndex { $0 > 0x20 } == errors.first?.offset
         var failure = Failure(
-            .refused, text.place(of: first.offset), first.why,
+            .refused, problems[0].place ?? text.shownPath, problems[0].problem.message,
             isAtStart
                 ? "a graph file begins with { or [; if it is YAML, use --format yaml"
                 : "correct the file and submit it again")
-        var problems = malformed.errors.prefix(Limits.problems).map { error in
-            LocatedProblem(problem: .with { $0.message = error.why }, place: text.place(of: error.offset))
-        }
-        addUnknownKeys(to: &problems)
-        if problems.count > 1 { failure.problems = problems }
+        if problems.count > 1 { failure.problems = Array(problems.prefix(Limits.problems)) }
         return failure
     }
 
-    /// Adds the unknown keys of operations. Otherwise the daemon reports them, but it does not get a file with errors.
-    private func addUnknownKeys(to problems: inout [LocatedProblem]) {
-        for (index, range) in flatten().enumerated() {
-            let members = Self.members(bytes, range)
-            for member in members where OperationKey.find(member.key) == nil {
-                guard problems.count < Limits.problems else { return }
-                let problem = Problem.with { problem in
-                    problem.index = index
-                    problem.name = members.first { $0.key == "name" }.flatMap { JSONView(bytes, $0.value).text }
-                    problem.key = member.key
-                    problem.message =
-                        "unknown key" + Nearest.suggestion(for: member.key, among: OperationKey.texts)
-                }
-                problems.append(LocatedProblem(problem: problem, place: text.place(of: member.offset)))
+    /// Returns the problems that the daemon would report. It does not get a file with errors.
+    private func problemsOfOperations() -> [LocatedProblem] {
+        guard !operations.isEmpty else { return [] }
+        // Names that dependencies mention may be in an included file.
+        let hasUnknownNames = text.mentions("\"include\"")
+        var decoder = GraphDecoder(
+            defaults: defaults.map { Array(bytes[$0]) }, joinsGraph: hasUnknownNames, now: .zero)
+        decoder.add(submission.elements.bytes)
+        do throws(GraphRefusal) {
+            _ = try decoder.finish()
+            return []
+        } catch {
+            return located(Failure(.refused(.control(error.error)))).problems.filter { found in
+                let key = found.problem.key.flatMap { OperationKey.find($0) }
+                // The decoder does not accept the keys that opsctl replaces later.
+                return key?.isOfFiles != true
             }
         }
     }
@@ -124,6 +126,9 @@ struct GraphFile {
         case "name":
             guard let text = view.text else {
                 throw Malformed(offset: value.lowerBound, why: "the name of a graph must be a text")
+            }
+            if let complaint = NameSyntax.complaint(aboutGraph: text) {
+                throw Malformed(offset: value.lowerBound, why: "the name of the graph \(complaint)")
             }
             name = text
         case "defaults": defaults = try object(key, view)
@@ -193,47 +198,52 @@ struct GraphFile {
     /// Position of the observers of the graph; nil if it has none.
     var placeOfObservers: String? { observers.map { text.place(of: $0.lowerBound) } }
 
-    /// Returns the offset of the key that a path such as `defaults.retry.limit` names; nil if it is not in `defaults`
-    /// of the file.
-    private func offset(ofDefault path: String) -> Int? {
-        let beginning = "defaults."
-        guard path.hasPrefix(beginning) else { return nil }
-        let rest = String(path.dropFirst(beginning.count))
-        return defaultMembers.first { member in
-            rest == member.key || rest.hasPrefix(member.key + ".") || rest.hasPrefix(member.key + "[")
-        }?.offset
-    }
-
     /// Adds file, line and column to each problem. The daemon numbers the operations in the order of the file, with the
     /// children of groups and the operations that conditions provide.
     func located(_ failure: Failure) -> Failure {
         guard !failure.problems.isEmpty else { return failure }
         var failure = failure
         let flattened = flatten()
-        failure.problems = failure.problems.map { problem in
-            var located = problem
-            located.place = text.shownPath
-            if let observers, problem.problem.key?.hasPrefix("observers") == true {
-                located.place = text.place(of: observers.lowerBound)
-            }
-            if problem.problem.index == nil,
-                let member = scheduleMembers.first(where: { $0.key == problem.problem.key })
-            {
-                located.place = text.place(of: member.offset)
-            }
-            if problem.problem.index == nil, let key = problem.problem.key, let offset = offset(ofDefault: key) {
-                located.place = text.place(of: offset)
-            }
-            if let index = problem.problem.index, flattened.indices.contains(index) {
-                let members = Self.members(bytes, flattened[index])
-                // A path such as `command[1]` begins with the key.
-                let key = problem.problem.key?.prefix { $0 != "[" && $0 != "." }
-                let offset = members.first { key == $0.key[...] }?.offset ?? flattened[index].lowerBound
-                located.place = text.place(of: offset)
-            }
-            return located
+        for index in failure.problems.indices {
+            let start = offset(of: failure.problems[index].problem, flattened)
+            failure.problems[index].place = start.map { text.place(of: $0) } ?? text.shownPath
         }
         return failure
+    }
+
+    /// Returns the offset of a problem; nil if it is not about a part of the file.
+    private func offset(of problem: Problem, _ flattened: [Range<Int>]) -> Int? {
+        let key = problem.key ?? ""
+        if let index = problem.index {
+            guard flattened.indices.contains(index) else { return nil }
+            return offset(of: key[...], in: flattened[index]) ?? flattened[index].lowerBound
+        }
+        if let observers, key.hasPrefix("observers") {
+            return offset(of: key.dropFirst("observers".count), in: observers) ?? observers.lowerBound
+        }
+        if let defaults, key.hasPrefix("defaults.") {
+            return offset(of: key.dropFirst("defaults".count), in: defaults)
+        }
+        return schedule.flatMap { offset(of: key[...], in: $0) }
+    }
+
+    /// Returns the offset of the part of a value that a path such as `after[2].when` names, or of the innermost part
+    /// around it; nil if that is the whole value.
+    private func offset(of path: Substring, in range: Range<Int>) -> Int? {
+        if path.hasPrefix("["), let end = path.firstIndex(of: "]"), let index = Int(path[..<end].dropFirst()) {
+            let elements = JSONView(bytes, range).elements
+            guard elements.indices.contains(index) else { return nil }
+            let element = elements[index].range
+            return offset(of: path[end...].dropFirst(), in: element) ?? element.lowerBound
+        }
+        let keys = path.hasPrefix(".") ? path.dropFirst() : path
+        // The second of two equal keys is the problem.
+        for member in Self.members(bytes, range).reversed() where keys.hasPrefix(member.key) {
+            let rest = keys.dropFirst(member.key.count)
+            guard rest.isEmpty || rest.hasPrefix(".") || rest.hasPrefix("[") else { continue }
+            return offset(of: rest, in: member.value) ?? member.offset
+        }
+        return nil
     }
 
     /// Ranges of all operations; a group comes before its children, and an operation before those that its conditions

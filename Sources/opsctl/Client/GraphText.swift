@@ -33,12 +33,18 @@ struct GraphText {
     private let pieces: [Piece]
     /// Marks in ascending order; empty if the text has the same lines as the file.
     let marks: [Mark]
+    /// Keys that occur twice in a mapping of the file. The text contains the first of each.
+    let repeatedKeys: [LocatedProblem]
 
     /// Path in messages: `-` is standard input.
     var shownPath: String { path == "-" ? "standard input" : path }
 
-    init(path: String, json bytes: [UInt8], marks: [Mark] = [], pieces: [Piece] = []) {
+    init(
+        path: String, json bytes: [UInt8], marks: [Mark] = [], pieces: [Piece] = [],
+        repeatedKeys: [LocatedProblem] = []
+    ) {
         (self.path, self.bytes, self.marks, self.pieces) = (path, bytes, marks, pieces)
+        self.repeatedKeys = repeatedKeys
     }
 
     /// Returns true if the text contains another one.
@@ -70,21 +76,22 @@ struct GraphText {
     }
 
     private static func yaml(_ path: String, _ bytes: [UInt8]) throws(Failure) -> GraphText {
+        let shown = path == "-" ? "standard input" : path
+        func located(_ problem: YAMLProblem) -> LocatedProblem {
+            LocatedProblem(
+                problem: .with { $0.message = problem.reason },
+                place: "\(shown):\(problem.position.line):\(problem.position.column)")
+        }
         do throws(YAMLProblems) {
             let document = try YAMLDocument(bytes)
             return GraphText(
                 path: path, json: document.json,
                 marks: document.marks.map {
                     Mark(offset: $0.offset, line: $0.position.line, column: $0.position.column)
-                })
+                }, repeatedKeys: document.repeatedKeys.map(located))
         } catch {
-            let shown = path == "-" ? "standard input" : path
             var failure = Failure(.refused, shown, "is not valid YAML")
-            failure.problems = error.all.map { problem in
-                LocatedProblem(
-                    problem: .with { $0.message = problem.reason },
-                    place: "\(shown):\(problem.position.line):\(problem.position.column)")
-            }
+            failure.problems = error.all.map(located)
             throw failure
         }
     }

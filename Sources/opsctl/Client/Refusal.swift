@@ -48,13 +48,17 @@ extension Failure {
             isBusy = true
         case .lagged(let resume):
             self.init(
-                .unsuccessful, "", "this reader was too slow for the event stream", "continue with --since \(resume)")
+                .unsuccessful, "", "the events up to \(resume) were pruned, or this reader was too slow",
+                "continue with --since \(resume)")
         case .timedOut(let remaining): self.init(.timedOut, "", "timed out with \(remaining) unfinished")
         }
     }
 
     private init(_ error: ServiceError) {
         switch error {
+        // The JSON of opsctl is valid, so the daemon can only find it nested too deeply.
+        case .invalidParameter(""):
+            self.init(.refused, "", "the daemon cannot read the call", "nest it at most \(Limits.depth) deep")
         case .invalidParameter(let name): self.init(.usage, "", "the daemon does not accept \(name)")
         case .methodNotFound, .methodNotImplemented, .interfaceNotFound:
             self.init(.refused, "", "the daemon does not know how to do this", "use opsctl and opsd of one version")

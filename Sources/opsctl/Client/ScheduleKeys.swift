@@ -4,85 +4,102 @@ internal import OpsWire
 /// The key `schedule` of a graph file.
 struct ScheduleKeys {
     private let file: GraphFile
+    /// Problems of values that do not fit into a request, and unknown keys. opsd finds the other problems.
+    private(set) var problems: [LocatedProblem] = []
 
     init(_ file: GraphFile) { self.file = file }
 
     /// Copies the keys of the file into a request.
-    func fill(_ request: inout AddScheduleRequest) throws(Failure) {
-        for (key, offset, value) in file.scheduleMembers {
-            if value.isNull { continue }
+    mutating func fill(_ request: inout AddScheduleRequest) {
+        for (key, offset, value) in file.scheduleMembers where !value.isNull {
             guard let name = ScheduleKey(rawValue: key) else {
                 let suggestion = Nearest.suggestion(for: key, among: ScheduleKey.allCases.map(\.rawValue))
-                throw failure(offset, "unknown key \"\(key)\" of a schedule" + suggestion)
+                report(nil, offset, "unknown key \"\(key)\" of a schedule" + suggestion)
+                continue
             }
             switch name {
-            case .at: request.at = try texts(key, value)
-            case .zone: request.zone = try text(key, value)
-            case .overlap: request.overlap = try text(key, value)
-            case .catchUp: request.catchUp = try text(key, value)
-            case .window: request.window = try duration(key, value)
-            case .spread: request.spread = try duration(key, value)
-            case .from: request.from = try instant(key, value)
-            case .until: request.until = try instant(key, value)
-            case .count: request.count = try integer(key, value)
-            case .keep: request.keep = try integer(key, value)
-            case .onPath: request.onPath = try text(key, value)
-            case .settle: request.settle = try duration(key, value)
-            case .batch: request.batch = try boolean(key, value)
-            case .poll: request.poll = try duration(key, value)
-            case .onExec: request.onExec = try text(key, value)
-            case .every: request.every = try duration(key, value)
+            case .at: request.at = value.isArray ? value.elements.map { text(key, $0) } : [text(key, value)]
+            case .zone: request.zone = text(key, value)
+            case .overlap: request.overlap = text(key, value)
+            case .catchUp: request.catchUp = text(key, value)
+            case .window: request.window = duration(key, value)
+            case .spread: request.spread = duration(key, value)
+            case .from: request.from = instant(key, value)
+            case .until: request.until = instant(key, value)
+            case .count: request.count = integer(key, value)
+            case .keep: request.keep = integer(key, value)
+            case .onPath: request.onPath = text(key, value)
+            case .settle: request.settle = duration(key, value)
+            case .batch: request.batch = boolean(key, value)
+            case .poll: request.poll = duration(key, value)
+            case .onExec: request.onExec = text(key, value)
+            case .every: request.every = duration(key, value)
             }
         }
     }
 
-    private func failure(_ offset: Int, _ why: String) -> Failure {
-        Failure(.refused, file.place(of: offset), why, "see the chapter Schedules of opsd-graph(5)")
+    /// The problems of the file as one failure; nil if there are none.
+    var failure: Failure? {
+        guard let first = problems.first else { return nil }
+        var failure = Failure(.refused, "", first.problem.message)
+        failure.problems = problems
+        return failure
     }
 
-    private func text(_ key: String, _ value: JSONView) throws(Failure) -> String {
-        guard let text = value.text else { throw failure(value.range.lowerBound, "\"\(key)\" is a text") }
-        return text
-    }
-
-    private func texts(_ key: String, _ value: JSONView) throws(Failure) -> [String] {
-        guard value.isArray else { return [try text(key, value)] }
-        var texts: [String] = []
-        for element in value.elements { texts.append(try text(key, element)) }
-        return texts
-    }
-
-    private func integer(_ key: String, _ value: JSONView) throws(Failure) -> Int {
-        guard let number = Int(value.source) else {
-            throw failure(value.range.lowerBound, "\"\(key)\" must be an integer")
+    /// Returns the failure of a call with file, line and column of each problem, and with the problems of the file.
+    func including(_ refusal: Failure) -> Failure {
+        let located = file.located(refusal)
+        guard var failure else { return located }
+        let known = Set(problems.compactMap(\.problem.key))
+        failure.problems += located.problems.filter { found in
+            found.problem.index != nil || !known.contains(found.problem.key ?? "")
         }
-        return number
+        return failure
     }
 
-    private func boolean(_ key: String, _ value: JSONView) throws(Failure) -> Bool {
-        guard ["true", "false"].contains(value.source) else {
-            throw failure(value.range.lowerBound, "\"\(key)\" must be true or false")
+    private mutating func report(_ key: String?, _ offset: Int, _ message: String) {
+        let problem = Problem.with {
+            $0.key = key
+            $0.message = message
         }
-        return value.source == "true"
+        problems.append(LocatedProblem(problem: problem, place: file.place(of: offset)))
+    }
+
+    private mutating func text(_ key: String, _ value: JSONView) -> String {
+        if let text = value.text { return text }
+        report(key, value.range.lowerBound, "must be a text")
+        return value.source
+    }
+
+    private mutating func integer(_ key: String, _ value: JSONView) -> Int? {
+        if let number = Int(value.source) { return number }
+        report(key, value.range.lowerBound, "must be an integer")
+        return nil
+    }
+
+    private mutating func boolean(_ key: String, _ value: JSONView) -> Bool? {
+        if ["true", "false"].contains(value.source) { return value.source == "true" }
+        report(key, value.range.lowerBound, "must be true or false")
+        return nil
     }
 
     /// Reads a duration; a number means seconds.
-    private func duration(_ key: String, _ value: JSONView) throws(Failure) -> String {
+    private mutating func duration(_ key: String, _ value: JSONView) -> String? {
         if let seconds = Int(value.source) { return "\(seconds)s" }
-        guard let text = value.text else {
-            throw failure(value.range.lowerBound, "\"\(key)\" must be a duration such as \"15m\"")
-        }
-        return text
+        if let text = value.text { return text }
+        report(key, value.range.lowerBound, "must be a duration such as \"15m\"")
+        return nil
     }
 
     /// Reads an instant. Durations are refused: they would mean another instant each time the file is applied.
-    private func instant(_ key: String, _ value: JSONView) throws(Failure) -> String {
-        guard let text = value.text, text.utf8.first.map({ 0x30...0x39 ~= $0 }) == true, text.contains("-"),
+    private mutating func instant(_ key: String, _ value: JSONView) -> String? {
+        if let text = value.text, text.utf8.first.map({ 0x30...0x39 ~= $0 }) == true, text.contains("-"),
             let instant = Instant.parse(text, now: .now)
-        else {
-            throw failure(
-                value.range.lowerBound, "\"\(key)\" must be an instant such as \"2027-01-31T06:00:00Z\"")
+        {
+            return instant.rfc3339
         }
-        return instant.rfc3339
+        report(
+            key, value.range.lowerBound, "must be an instant from 1970 to 2262 such as \"2027-01-31T06:00:00Z\"")
+        return nil
     }
 }

@@ -8,7 +8,8 @@ enum CategoryVerb {
         "rate", "N/TIME", .text, "at most N starts in any interval of this length, such as 60/1m; none: no limit")
 
     static let units = Option.value(
-        "units", "NAMES", .text, "names of its units, separated by commas; each holder learns which ones it has")
+        "units", "NAMES", .text,
+        "names of its units, separated by commas; each holder learns which ones it has; none: one unit without a name")
     static let share = Option.value("share", "N", .integer, "how many operations may hold one unit at once (1)")
     static let export = Option.value(
         "export", "VARIABLE", .text,
@@ -77,29 +78,26 @@ enum CategoryVerb {
     private static func set(_ session: Session) throws(Failure) -> ExitStatus {
         var request = SetCategoryRequest()
         request.name = session.arguments.operands[0]
-        switch session.arguments.text(capacity) {
+        let (size, names) = (session.arguments.text(capacity), session.arguments.text(units))
+        if size != nil, names != nil {
+            throw session.refuse(
+                "--capacity and --units cannot be used together", "the capacity of named units is their number")
+        }
+        // Without names, a category has the capacity of a new one.
+        switch names == "none" ? "1" : size {
         case "none": request.unlimited = true
         case let text?:
             guard let number = Int(text) else {
                 throw session.refuse("--capacity is a number or none, not \(text)", "see opsctl help category")
             }
             request.capacity = number
-        case nil: break
+        case nil: request.units = names?.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         }
         request.rate = session.arguments.text(rate).map { $0 == "none" ? "" : $0 }
-        request.units = session.arguments.text(units)?.split(separator: ",", omittingEmptySubsequences: false)
-            .map(String.init)
         request.share = session.arguments.integer(share)
         request.export = session.arguments.text(export).map { $0 == "none" ? "" : $0 }
-        let isEmpty =
-            session.arguments.text(capacity) == nil && request.units == nil && request.share == nil
-            && request.export == nil && request.rate == nil
-        if isEmpty {
+        if size == nil, names == nil, request.share == nil, request.export == nil, request.rate == nil {
             throw session.refuse("there is nothing to set", "give --capacity N, --units NAMES or --rate N/TIME")
-        }
-        if session.arguments.text(capacity) != nil, request.units != nil {
-            throw session.refuse(
-                "--capacity and --units cannot be used together", "the capacity of named units is their number")
         }
         let reply = try session.call(request)
         if session.wantsJSON {

@@ -91,20 +91,20 @@ extension OperationKeys {
         text.string(value)
     }
 
-    func writeCategories(to text: inout JSONWriter) {
+    func writeCategories(to text: inout JSONWriter) throws(Failure) {
         var uses = arguments.texts(.category)
         if arguments.verb.name == "set" {
             uses = Self.list(uses)
             if uses == ["none"] { uses = [] }
         }
         text.key("categories")
-        text.array { array in
-            for use in uses { Self.writeCategory(use, to: &array) }
-        }
+        text.beginArray()
+        for use in uses { try writeCategory(use, to: &text) }
+        text.endArray()
     }
 
     /// Writes a category: `db`, `disk:shared`, `disk:exclusive`, `gpu:2`.
-    private static func writeCategory(_ value: String, to array: inout JSONWriter) {
+    private func writeCategory(_ value: String, to array: inout JSONWriter) throws(Failure) {
         guard let colon = value.lastIndex(of: ":") else { return array.string(value) }
         let how = String(value[value.index(after: colon)...])
         let name = String(value[..<colon])
@@ -119,7 +119,10 @@ extension OperationKeys {
                 $0.member("units", units)
             }
         } else {
-            array.string(value)
+            throw .usage(
+                arguments.path,
+                "--category takes shared, exclusive or a number of units behind the colon, not \"\(how)\"",
+                "write \(value):1 if the colon is part of the name")
         }
     }
 

@@ -89,7 +89,7 @@ struct OperationKeys {
         case .command: writeCommand(option, to: &text)
         case .priority: try writePriority(to: &text)
         case .after: try writeEdges(to: &text)
-        case .categories: writeCategories(to: &text)
+        case .categories: try writeCategories(to: &text)
         case .conditions: try writeConditions(to: &text)
         case .observers: try writeObservers(to: &text)
         case .secrets: writeSecrets(to: &text)
@@ -160,8 +160,9 @@ struct OperationKeys {
     /// Returns an absolute path. For another host, it stays relative to the directory there.
     func located(_ path: String) -> String { HostList.isGiven(arguments) ? path : Self.absolute(path) }
 
+    /// An empty path stays empty: the daemon refuses it.
     static func absolute(_ path: String) -> String {
-        if path.hasPrefix("/") { return path }
+        if path.isEmpty || path.hasPrefix("/") { return path }
         let here = WorkingDirectory.path
         return path == "." ? here : (here == "/" ? "/" : here + "/") + path
     }

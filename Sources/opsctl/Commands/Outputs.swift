@@ -8,9 +8,10 @@ enum OutputsVerb {
         "outputs", .looking, "print the output directory of an operation",
         forms: ["OPERATION [--attempt N]"],
         about: [
-            "Each attempt has an empty directory of its own, with its path in $OPS_OUTPUT_DIR. If it leaves files there, the "
-                + "operations that depend on it find the path in $OPS_OUTPUTS_NAME, where NAME is the name of the "
-                + "operation. The directory is removed together with the log."
+            "Each attempt has an empty directory of its own, with its path in $OPS_OUTPUT_DIR. If it leaves files "
+                + "there, the operations of the same user (or of root) that depend on it find the path in "
+                + "$OPS_OUTPUTS_NAME, where NAME is the name of the operation. Otherwise this variable does not exist. "
+                + "The directory is removed together with the log."
         ],
         operands: .one(.operation, "OPERATION"),
         options: [OptionGroup("Choosing", [attempt])],
@@ -23,12 +24,12 @@ enum OutputsVerb {
     private static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let reply = try session.call(ShowRequest.with { $0.ref = session.arguments.operands.first ?? "" })
         let id = reply.operation.id
-        let number = session.arguments.integer(attempt) ?? reply.operation.attempt
+        let wanted = session.arguments.integer(attempt)
+        let number = wanted ?? reply.operation.attempt
         guard let row = reply.attempts.first(where: { $0.attempt == number }) else {
-            throw session.named(
-                Failure(
-                    .notFound, "\(id)", number == 0 ? "it has not started" : "it has no attempt \(number)",
-                    "see opsctl show \(id)"))
+            let isNamed = wanted != nil || number > 0
+            let why = isNamed ? "it has no attempt \(number)" : absence(of: reply.operation)
+            throw Failure(.notFound, "\(id)", why, "see opsctl show \(id)")
         }
         guard let path = row.outputs else {
             throw session.named(
@@ -42,6 +43,12 @@ enum OutputsVerb {
             try session.output.line(path)
         }
         return .done
+    }
+
+    /// Returns why an operation has no attempt.
+    private static func absence(of row: OperationRow) -> String {
+        if row.isGroup { return "it is a group, which has no outputs of its own" }
+        return row.state == .finished ? "it has finished without an attempt" : "it has not started"
     }
 }
 

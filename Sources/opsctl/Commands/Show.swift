@@ -16,12 +16,14 @@ enum ShowVerb {
         action: run)
 
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
-        for (index, ref) in session.arguments.operands.enumerated() {
+        var shown: Set<Int64> = []
+        for ref in session.arguments.operands {
             let reply = try session.call(ShowRequest.with { $0.ref = ref })
+            guard shown.insert(reply.operation.id).inserted else { continue }
             if session.wantsJSON {
                 try session.row(OneObject(reply: reply))
             } else {
-                if index > 0 { try session.output.line("") }
+                if shown.count > 1 { try session.output.line("") }
                 try write(reply.operation, reply.details, reply.attempts, session)
             }
         }

@@ -101,7 +101,8 @@ enum SubmitVerb {
             throw Failure(.refused, ref, "is a group, which has no command", "submit its graph again")
         }
         guard let environment = row.environment else {
-            throw Failure(.refused, ref, "only its owner can read its environment", "ask \(row.user), or root")
+            let owners = row.user == "root" ? "root" : "\(row.user), or root"
+            throw Failure(.refused, ref, "only its owner can read its environment", "ask \(owners)")
         }
         var keys = OperationKeys(arguments: arguments)
         try keys.resolve(session)
@@ -177,9 +178,9 @@ enum SubmitVerb {
 
     /// Returns the graph of a file with its `${NAME}` replaced.
     ///
-    /// - Parameter later: Names that opsd replaces.
+    /// - Parameter later: Returns the names that opsd replaces in a file.
     static func graph(
-        _ path: String, _ session: Session, later: Set<String> = []
+        _ path: String, _ session: Session, later: (GraphText) -> Set<String> = { _ in [] }
     ) throws(Failure) -> (Submission, GraphFile) {
         let arguments = session.arguments
         if let word = arguments.operands.first {
@@ -192,7 +193,7 @@ enum SubmitVerb {
         }
         let format = arguments.text(.format).flatMap(GraphText.Format.init(rawValue:))
         let text = try GraphText.read(path, format, for: arguments.path)
-        let substitution = Substitution(arguments.pairs(.set), later: later)
+        let substitution = Substitution(arguments.pairs(.set), later: later(text))
         let file = try GraphFile(try Inclusion.expand(try substitution.fill(text), substitution))
         var keys = OperationKeys(arguments: arguments)
         try keys.resolve(session)

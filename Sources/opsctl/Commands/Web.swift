@@ -40,15 +40,15 @@ enum WebVerb {
         }
         let found: String?
         do throws(SystemError) { found = try place() } catch {
-            throw Failure(.unreachable, "web", "\(error)")
+            throw Failure(.refused, "web", "\(error)")
         }
         guard let found else {
             throw Failure(
-                .unreachable, "web", "\(program) is neither beside opsctl nor in $PATH",
+                .notFound, "web", "\(program) is neither beside opsctl nor in $PATH",
                 "install the package \(program)")
         }
         let error = OpsSystem.Program.execute(found, arguments: words)
-        throw Failure(.unreachable, "web", "\(error)")
+        throw Failure(.refused, "web", "\(error)")
     }
 
     /// Returns the path of opsd-web, beside this program or in `$PATH`.

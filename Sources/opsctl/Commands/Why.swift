@@ -25,8 +25,10 @@ enum WhyVerb {
 
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let change = session.arguments.text(whatIf)
+        var explained: Set<Int64> = []
         for ref in try references(session) {
             let reply = try session.call(WhyRequest.with { ($0.ref, $0.whatIf) = (ref, change) })
+            guard explained.insert(reply.id).inserted else { continue }
             if session.wantsJSON {
                 try session.row(reply)
                 continue

@@ -61,17 +61,23 @@ struct OTLPTrace {
     }
 
     private mutating func addGraph() {
-        let failed = graph.operations.contains { $0.row.isUnsuccessful }
+        let failures = graph.operations.map(\.row).filter(\.isUnsuccessful).compactMap(\.outcome)
+        // An operation is skipped because of another one, whose outcome is the reason.
+        let failure = failures.first { $0 != .skipped } ?? failures.first
         var attributes: [(String, Value)] = [
             ("cicd.pipeline.name", .text(graph.title)), ("cicd.pipeline.run.id", .text(graph.id)),
         ]
-        attributes.append(
-            graph.isRunning
-                ? ("cicd.pipeline.run.state", .text("executing"))
-                : ("cicd.pipeline.result", .text(failed ? "failure" : "success")))
+        if graph.isRunning {
+            attributes.append(("cicd.pipeline.run.state", .text("executing")))
+        } else if let failure {
+            attributes.append(("cicd.pipeline.result", .text("failure")))
+            attributes.append(("error.type", .text(failure.rawValue)))
+        } else {
+            attributes.append(("cicd.pipeline.result", .text("success")))
+        }
         begin(root, parent: nil, "RUN \(graph.title)", .server, graph.start, graph.end)
         json.attributes(attributes)
-        end(isUnset: graph.isRunning, error: failed ? "an operation did not succeed" : nil)
+        end(isUnset: graph.isRunning, error: failure == nil ? nil : "an operation did not succeed")
     }
 
     private mutating func add(_ operation: TraceGraph.Operation) {
@@ -85,7 +91,7 @@ struct OTLPTrace {
             ("opsd.attempts", .integer(Int64(row.attempt))),
         ]
         if let result = Self.result(row.outcome) { attributes.append(("cicd.pipeline.task.run.result", .text(result))) }
-        if let outcome = row.outcome { attributes.append(("opsd.outcome", .text(outcome.rawValue))) }
+        if let outcome = row.outcome { attributes += Self.attributes(of: outcome, isError: row.isUnsuccessful) }
         if let command = row.command { attributes.append(("process.command_args", .list(command))) }
         for label in row.labels.entries { attributes.append(("opsd.label.\(label.name)", .text(label.value))) }
         json.attributes(attributes)
@@ -105,12 +111,16 @@ struct OTLPTrace {
             span(operation.row.id, attempt.number), parent: own, "attempt \(attempt.number)", .inner, attempt.start,
             attempt.end ?? operation.end)
         var attributes: [(String, Value)] = [("opsd.attempt", .integer(Int64(attempt.number)))]
-        if let outcome = attempt.outcome { attributes.append(("opsd.outcome", .text(outcome.rawValue))) }
-        if attempt.number == operation.row.attempt, let code = operation.row.exitCode {
-            attributes.append(("process.exit.code", .integer(Int64(code))))
-        }
+        if let outcome = attempt.outcome { attributes += Self.attributes(of: outcome, isError: outcome != .succeeded) }
+        if let code = attempt.exitCode { attributes.append(("process.exit.code", .integer(Int64(code)))) }
         json.attributes(attributes)
         end(isUnset: attempt.outcome == nil, error: attempt.outcome == .succeeded ? nil : attempt.cause)
+    }
+
+    /// Returns the outcome as attributes. A span with an error also has its type.
+    private static func attributes(of outcome: OutcomeName, isError: Bool) -> [(String, Value)] {
+        let name = Value.text(outcome.rawValue)
+        return isError ? [("opsd.outcome", name), ("error.type", name)] : [("opsd.outcome", name)]
     }
 
     private static func result(_ outcome: OutcomeName?) -> String? {

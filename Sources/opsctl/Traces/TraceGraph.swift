@@ -9,6 +9,7 @@ struct TraceGraph {
         var end: Int64?
         var outcome: OutcomeName?
         var cause: String?
+        var exitCode: Int?
     }
 
     struct Operation {
@@ -55,13 +56,16 @@ struct TraceGraph {
         var attempts: [Attempt] = []
         if row.attempt == 1, let start = nanoseconds(row.startedAt) {
             let end = nanoseconds(row.finishedAt)
-            attempts = [Attempt(number: 1, start: start, end: end, outcome: row.outcome, cause: row.cause)]
+            attempts = [
+                Attempt(
+                    number: 1, start: start, end: end, outcome: row.outcome, cause: row.cause, exitCode: row.exitCode)
+            ]
         } else if row.attempt > 1 {
             attempts = try session.call(ShowRequest.with { $0.ref = "\(row.id)" }).attempts.compactMap { attempt in
                 guard let start = nanoseconds(attempt.startedAt) else { return nil }
                 return Attempt(
                     number: attempt.attempt, start: start, end: nanoseconds(attempt.finishedAt),
-                    outcome: attempt.outcome, cause: attempt.cause)
+                    outcome: attempt.outcome, cause: attempt.cause, exitCode: attempt.exitCode)
             }
         }
         let submitted = nanoseconds(row.submittedAt) ?? attempts.first?.start ?? now

@@ -12,7 +12,8 @@ struct Instant: Comparable, Sendable {
     static func - (a: Instant, b: Instant) -> Span { Span(nanoseconds: a.nanoseconds - b.nanoseconds) }
     static func + (a: Instant, b: Span) -> Instant { Instant(nanoseconds: a.nanoseconds &+ b.nanoseconds) }
 
-    static let forms = "an instant such as 2027-01-31T22:00:00Z, \"2027-01-31 22:00\" or 22:00"
+    static let forms =
+        "an instant from 1970 to 2262 such as 2027-01-31T22:00:00Z, \"2027-01-31 22:00\" or 22:00"
 
     /// Parses a past instant: a duration before now, or an instant; a time of day means the last one.
     static func past(_ text: String, now: Instant) -> Instant? {
@@ -119,8 +120,8 @@ struct Instant: Comparable, Sendable {
         parts.tm_min = Int32(clock[1])
         parts.tm_sec = clock.count > 2 ? Int32(clock[2]) : 0
         parts.tm_isdst = -1
-        let seconds = mktime(&parts)
-        return seconds < 0 ? nil : Instant(nanoseconds: Int64(seconds) * 1_000_000_000)
+        let (nanoseconds, isTooLate) = Int64(mktime(&parts)).multipliedReportingOverflow(by: 1_000_000_000)
+        return isTooLate || nanoseconds < 0 ? nil : Instant(nanoseconds: nanoseconds)
     }
 
     private static func numbers(_ text: String, _ separator: Character) -> [Int]? {
