@@ -57,9 +57,7 @@ extension Daemon {
             try Service.notifyReloading()
             let (old, oldWorkers) = (configuration, configuration.workerCount)
             configuration = try Configuration.load(options)
-            if configuration.state != old.state || !isActivated && configuration.socket != old.socket {
-                log.warning("changes of state and socket take effect at the next start")
-            }
+            warnOfDelayedChanges(since: old)
             configuration.state = old.state
             configuration.socket = old.socket
             log.level = configuration.logLevel
@@ -78,6 +76,17 @@ extension Daemon {
             log.error("configuration not changed: \(error)")
         }
         notify("READY=1\nSTATUS=\(statusText)")
+    }
+
+    private func warnOfDelayedChanges(since old: Configuration) {
+        var names: [String] = []
+        if configuration.state != old.state { names.append("state") }
+        if configuration.runner != old.runner { names.append("runner") }
+        // Socket and group are those of the service manager if it passed the socket on.
+        if !isActivated, configuration.socket != old.socket { names.append("socket") }
+        if !isActivated, configuration.group != old.group { names.append("group") }
+        let list = names.joined(separator: ", ")
+        if !list.isEmpty { log.warning("changes of \(list) take effect at the next start") }
     }
 
     // MARK: The service manager

@@ -5,8 +5,9 @@
 extension Limits {
     /// Bytes of one message without its NUL.
     public static let frameBytes = 64 << 20
-    /// Depth of nested objects and arrays.
-    public static let depth = 64
+    /// Depth of nested objects and arrays. A group takes two levels, and a provided operation three. The rest is for
+    /// the call, and for the values of the innermost operation.
+    public static let depth = 2 * groupDepth + 3 * providedDepth + 16
     /// Problems that are reported for one submission; after that number the search ends.
     public static let problems = 100
     /// Bytes of all names, of all commands, and so on, of one submission, so that indices fit 32 bits.

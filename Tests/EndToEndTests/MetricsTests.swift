@@ -14,6 +14,7 @@ import Testing
         let first = try machine.submit("--", "true")
         let second = try machine.submit("--", "false")
         let held = try machine.submit("--hold", "--category", "gpu", "--", "true")
+        let later = try machine.submit("--delay", "1h", "--", "true")
         _ = try machine.ctl("wait", "\(first)", "\(second)")
         let metrics = try metrics(machine)
         #expect(metrics.samples[finished("succeeded")] == 1)
@@ -24,7 +25,8 @@ import Testing
         #expect(metrics.samples["opsd_category_capacity{category=\"gpu\"}"] == 2)
         #expect(metrics.samples["opsd_runner_connected"] == 1)
         #expect(metrics.samples["opsd_storage_available"] == 1)
-        #expect(metrics.samples["opsd_ready_age_seconds"] == 0, "operation \(held) is held")
+        #expect(metrics.samples["opsd_ready_age_seconds"] == 0, "\(held) is held, and \(later) has a start time")
+        #expect(metrics.samples["opsd_queue_operations{queue=\"default\",state=\"ready\"}"] == 0)
         #expect(try #require(metrics.samples["opsd_commit_duration_seconds_count"]) > 0)
     }
 

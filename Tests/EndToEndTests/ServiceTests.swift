@@ -124,4 +124,16 @@ import Testing
         let refused = try Command(Machine.programs + "/opsd", words, environment: Machine.environment, in: "/").wait()
         #expect(refused.status == 1 && refused.err.contains("opsd.conf:1"), "\(refused.err)")
     }
+
+    @Test func `a wrong value on the command line is a wrong option`() throws {
+        for (option, value, reason) in [
+            ("--workers", "many", "must be a number from 0 to 4096, not \"many\""),
+            ("--group", "no-such-group", "there is no group \"no-such-group\""),
+        ] {
+            let output = try Command(
+                Machine.programs + "/opsd", [option, value, "--check-config"], environment: Machine.environment, in: "/"
+            ).wait()
+            #expect(output.status == 2 && output.err == "opsd: \(option): \(reason)\n", "\(output.err)")
+        }
+    }
 }

@@ -36,14 +36,28 @@ import Testing
     }
 
     @Test(arguments: [
-        ("workers = many", "opsd.conf:1"), ("\nworkerz = 3", "opsd.conf:2"), ("[pool]\nworkers = 3", "opsd.conf:2"),
+        ("workers = many", "opsd.conf:1"), ("\nworkerz = 3", "opsd.conf:2"), ("[pool]\nworkers = 3", "opsd.conf:1"),
         ("[opsd\nworkers = 3", "opsd.conf:1"), ("nonsense", "opsd.conf:1"), ("state = here", "opsd.conf:1"),
         ("workers = 4097", "opsd.conf:1"), ("on-stop = explode", "opsd.conf:1"), ("log-limit = 1", "opsd.conf:1"),
+        ("group = no such group", "opsd.conf:1"), ("[executor A]", "opsd.conf:1"),
     ])
     func `a mistake in a configuration file is reported with its line`(text: String, place: String) throws {
         var configuration = configuration()
         let error = #expect(throws: ConfigurationError.self) { try configuration.apply(text, from: "opsd.conf") }
         #expect(error?.place == place)
+    }
+
+    @Test func `lines may end with a carriage return`() throws {
+        var configuration = configuration()
+        try configuration.apply("[opsd]\r\nworkers = 7\r\nlog-level = debug\r", from: "opsd.conf")
+        #expect(configuration.workers == 7 && configuration.logLevel == .debug)
+    }
+
+    @Test func `a section of an executor counts even if it sets nothing`() throws {
+        var configuration = configuration()
+        try configuration.apply("[executor far]\n[opsd]\nworkers = 7", from: "opsd.conf")
+        #expect(configuration.executors == [ExecutorConfiguration(name: "far")])
+        #expect(configuration.workers == 7)
     }
 
     @Test func `the command line takes values after a space and after an equals sign`() throws {

@@ -49,6 +49,10 @@ import Testing
         #expect(try client.receive()?.error == "org.varlink.service.MethodNotFound")
         try client.send(Array(#"{"method":"org.opsd.Control.Status","parameters":{"x":1}}"#.utf8) + [0])
         #expect(try client.receive()?.error == "org.varlink.service.InvalidParameter")
+        try client.send(Array(#"{"method":"org.varlink.service.GetInfo","parameters":{"x":1}}"#.utf8) + [0])
+        #expect(try client.receive()?.error == "org.varlink.service.InvalidParameter")
+        try client.send(Array(#"{"method":"org.varlink.service.GetInfo","upgrade":true}"#.utf8) + [0])
+        #expect(try client.receive()?.error == "org.varlink.service.InvalidParameter")
         try client.send(Array(#"{"method":"org.example.Do"}"#.utf8) + [0])
         #expect(try client.receive()?.error == "org.varlink.service.InterfaceNotFound")
         #expect(try client.call(StatusRequest()).workers == 2)
@@ -59,6 +63,14 @@ import Testing
         let client = try fixture.connect()
         try client.send(Client.submission(#"[{"command":["true"]}]"#), oneway: true)
         #expect(try client.call(StatusRequest()).counts.ready == 1)
+    }
+
+    @Test func `a oneway call has no reply even if it accepts several`() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        try client.send(StatusRequest(), more: true, oneway: true)
+        try client.send(.with { $0.since = 0 } as WatchRequest, more: true, oneway: true)
+        #expect(try client.call(ListQueuesRequest()).queues.isEmpty == false)
     }
 
     @Test func `a oneway call is carried out although its client has disconnected`() throws {

@@ -49,6 +49,14 @@ import Testing
         expect(object, "utilisation", "1.0")
     }
 
+    @Test func `held and scheduled operations are counted apart`() {
+        var nodes = (1...3 as ClosedRange<Int64>).map { node($0, from: nil, to: nil) }
+        nodes[1].isHeld = true
+        nodes[2].isScheduled = true
+        expect(
+            result(nodes), "states", #"{"pending":1,"ready":0,"executing":0,"finished":0,"scheduled":1,"held":1}"#)
+    }
+
     /// Like 100,000 operations that waited a day and ran for another: their sum in nanoseconds fits no integer.
     @Test func `times whose sum no number holds have a mean`() {
         let century: Int64 = 3_153_600_000

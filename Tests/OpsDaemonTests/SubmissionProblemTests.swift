@@ -24,6 +24,30 @@ import Testing
         #expect(found.map(\.index) == [0, 1, 2, 3])
     }
 
+    @Test func `a child of an operation that does not exist is refused as not found`() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        var request = Client.submission(#"[{"command":["true"]}]"#)
+        request.terms.inside = 99
+        request.terms.child = true
+        let error = ControlError.notFound(kind: "operation", name: "99", nearest: nil)
+        #expect(try client.refusal(request) == .control(error))
+    }
+
+    @Test(arguments: [("here", 0, "capture.directory"), ("/", -1, "capture.umask"), ("/", 0o1000, "capture.umask")])
+    func `a captured directory is absolute and a captured umask has three octal digits`(
+        directory: String, umask: Int, key: String
+    ) throws {
+        let fixture = try Fixture()
+        var request = Client.submission(#"[{"command":["true"]}]"#)
+        request.terms.capture = .with { ($0.directory, $0.umask) = (directory, umask) }
+        guard case .control(.invalidOperation(let problems)) = try fixture.connect().refusal(request) else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(problems.map(\.key) == [key])
+    }
+
     @Test(arguments: [#""queue":"q%""#, #""after":["x%"]"#, #""environment":{"OPS_%":"1"}"#])
     func `no more problems are looked for than are told`(key: String) throws {
         let count = Limits.problems + 50

@@ -12,12 +12,23 @@ import Testing
         return Counters()
     }
 
-    /// Submits an operation, lets it wait and run for these times, and reports its end.
-    private func run(_ world: World, waiting: Int64, running: Int64, code: Int32 = 0) {
+    /// Submits an operation that is ready, but may have a start time.
+    private func submit(_ world: World, notBefore: WallInstant? = nil) -> OperationID {
+        var policy = Policy()
+        policy.notBefore = notBefore
         var submission = Submission()
-        submission.operations = [Draft()]
+        submission.policies = [policy]
+        submission.operations = [Draft(policy: 0)]
         let id = world.submit(SubmissionTexts(submission, particulars: [.init(command: "[\"x\"]")]))
         world.change(.becameReady(id, at: world.now))
+        return id
+    }
+
+    /// Submits an operation, lets it wait and run for these times, and reports its end.
+    private func run(
+        _ world: World, waiting: Int64, running: Int64, code: Int32 = 0, notBefore: WallInstant? = nil
+    ) {
+        let id = submit(world, notBefore: notBefore)
         world.now += .nanoseconds(waiting)
         world.start(id)
         world.now += .nanoseconds(running)
@@ -44,6 +55,19 @@ import Testing
         #expect(queue.running.sum == 30 * second + second / 2)
         #expect(queue.running.counts[1] == 1)
         #expect(queue.running.counts[3] == 1)
+    }
+
+    @Test func `an operation with a start time waits from that time on`() throws {
+        let world = try World()
+        run(world, waiting: 62 * second, running: second, notBefore: world.now + .seconds(60))
+        try world.commit()
+        #expect(try counters(world).of(queue: 1).waiting.sum == 2 * second)
+        let start = world.now + .seconds(60)
+        _ = submit(world, notBefore: start)
+        try world.commit()
+        let history = try world.history()
+        #expect(try history.readySince(now: start - .seconds(1)) == [:])
+        #expect(try history.readySince(now: start) == [1: start])
     }
 
     @Test func `an event is counted once, however often somebody asks`() throws {

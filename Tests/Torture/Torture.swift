@@ -183,7 +183,7 @@ struct Torture {
     /// Records opsd's explanation why each unfinished operation waits, and why the operations wait that it waits for.
     private func explain() throws {
         var open: [Int] = []
-        for state in ["executing", "ready", "pending"] {
+        for state in ["executing", "waiting"] {
             let rows = try Wire.call(victims.socket, "List", ["selection": ["state": state], "limit": 5])
             open += (rows["operations"] as? [[String: Any]] ?? []).compactMap { $0["id"] as? Int }
         }

@@ -37,7 +37,7 @@ public struct MetricsText {
         addQueues(queues, now: now)
         addCategories(Self.bounded(metrics.categories))
         addSchedules(metrics.schedules)
-        addExecutors([Self.local(status, executors)] + Self.bounded(executors))
+        addExecutors([Self.local(status)] + Self.bounded(executors))
     }
 
     private mutating func addDaemon(_ status: StatusReply, _ metrics: MetricsReply) {
@@ -166,7 +166,7 @@ public struct MetricsText {
         let families: [(String, String, (ExecutorRow) -> Int)] = [
             ("opsd_executor_connected", "Whether an executor is connected.", { $0.state == .connected ? 1 : 0 }),
             ("opsd_executor_window", "Maximum number of attempts that an executor has at once.", { $0.window }),
-            ("opsd_executor_in_flight", "Operations that an executor executes.", { $0.inFlight }),
+            ("opsd_executor_in_flight", "Attempts that an executor has; for local, slots in use.", { $0.inFlight }),
         ]
         for (name, help, value) in families {
             writer.family(name, .gauge, help) {
@@ -175,15 +175,13 @@ public struct MetricsText {
         }
     }
 
-    /// Returns the row of this machine, which executes all operations that no other executor executes.
-    private static func local(_ status: StatusReply, _ others: [ExecutorRow]) -> ExecutorRow {
-        let elsewhere = others.reduce(0) { $0 + $1.inFlight }
-        return .with {
+    /// Returns the row of this machine.
+    private static func local(_ status: StatusReply) -> ExecutorRow {
+        .with {
             $0.name = "local"
             $0.state = status.runnerPid == nil ? .disconnected : .connected
             $0.window = status.workers
-            // Operations may start and finish between the two replies.
-            $0.inFlight = max(0, status.counts.executing - elsewhere)
+            $0.inFlight = status.slotsUsed
         }
     }
 

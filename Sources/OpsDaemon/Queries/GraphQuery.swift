@@ -79,6 +79,8 @@ struct GraphQuery: Query {
             $0.notNeeded = node.outcome == .notNeeded
             $0.group = node.group?.rawValue
             $0.isGroup = node.isGroup
+            $0.held = node.isHeld
+            $0.scheduled = node.isScheduled
             $0.startedAt = node.startedAt.map(InstantText.format)
             $0.finishedAt = node.finishedAt.map(InstantText.format)
             $0.slot = node.slot.map(Int.init)

@@ -4,7 +4,10 @@ internal import OpsWire
 
 /// Numbers about a set of operations.
 struct Statistics {
+    /// Operations by state, except those that are held or wait for an instant.
     private var states: [OperationState: Int] = [:]
+    private var scheduled = 0
+    private var held = 0
     private var outcomes: [Outcome: Int] = [:]
     /// Times from ready to the start, and from the start to the end.
     private var waits: [TimeSpan] = []
@@ -18,7 +21,13 @@ struct Statistics {
     var heldBytes: Int { count * 150 }
 
     mutating func add(_ node: GraphNode) {
-        states[node.state, default: 0] += 1
+        if node.isHeld {
+            held += 1
+        } else if node.isScheduled {
+            scheduled += 1
+        } else {
+            states[node.state, default: 0] += 1
+        }
         if let outcome = node.outcome { outcomes[outcome, default: 0] += 1 }
         count += 1
         path.add(node)
@@ -35,10 +44,7 @@ struct Statistics {
     func result(workers: Int) -> JSONObject {
         var members: [JSONValue.Member] = [
             .init("count", .integer(Int64(count))),
-            .init(
-                "states",
-                .object(OperationState.allCases.map { .init(StateName($0).rawValue, .integer(Int64(states[$0] ?? 0))) })
-            ),
+            .init("states", .object(stateCounts)),
             .init(
                 "outcomes",
                 .object(
@@ -58,6 +64,12 @@ struct Statistics {
         let utilisation = span > .zero && workers > 0 ? busy / (Double(span.nanoseconds) * Double(workers)) : 0
         members.append(.init("utilisation", .double(min(1, utilisation))))
         return JSONObject(members)
+    }
+
+    private var stateCounts: [JSONValue.Member] {
+        var counts = OperationState.allCases.map { (StateName($0).rawValue, states[$0] ?? 0) }
+        counts += [("scheduled", scheduled), ("held", held)]
+        return counts.map { JSONValue.Member($0.0, .integer(Int64($0.1))) }
     }
 
     private func percentiles(_ values: [TimeSpan]) -> JSONValue {

@@ -20,7 +20,12 @@ extension SubmissionOptions {
         }
         guard let capture else { return }
         try requireRoom(for: capture.directory, of: "the captured directory", atMost: Limits.pathBytes)
-        if capture.directory.utf8.contains(0) { throw Self.refusal("capture.directory", "must not contain a NUL") }
+        guard capture.directory.hasPrefix("/"), !capture.directory.utf8.contains(0) else {
+            throw Self.refusal("capture.directory", "must be an absolute path without NUL")
+        }
+        guard 0...0o777 ~= capture.umask else {
+            throw Self.refusal("capture.umask", "must be 0 to 511 (octal 777), not \(capture.umask)")
+        }
         let variables = capture.environment.entries
         for variable in variables {
             guard let complaint = NameSyntax.complaint(aboutVariable: variable.name, value: variable.value) else {

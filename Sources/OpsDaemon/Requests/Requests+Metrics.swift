@@ -25,13 +25,14 @@ extension Requests {
         }
     }
 
-    /// Maximum number of schedules in the answer, in the order of names.
-    private static let mostSchedules = 20
+    /// Maximum number of schedules in the answer, in the order of names. With more, `MetricsText` could have more than
+    /// 1,000 series.
+    private static let mostSchedules = 70
 
     private func storedMetrics(_ exchange: Exchange) {
         let now = Clock.read().wall
         let schedules = schedules.all.prefix(Self.mostSchedules).map(\.stored)
-        ask(exchange, SingleStep { try StoredMetrics($0, schedules, now: now) }) { [unowned self] stored in
+        ask(exchange, MetricsQuery(schedules: schedules, now: now)) { [unowned self] stored in
             self.schedulerQueries.ask(exchange) { [unowned self] in
                 let standings = turns.ask { $0.queueStandings } ?? []
                 let loads = turns.ask { $0.categoryLoads } ?? []
@@ -41,7 +42,28 @@ extension Requests {
     }
 }
 
-/// The part of the answer that is read from the database.
+/// Reads the part of the answer that is in the database, one schedule at a time.
+private struct MetricsQuery: Query {
+    let schedules: [StoredSchedule]
+    let now: WallInstant
+    var rows: [ScheduleMetricsRow] = []
+
+    mutating func proceed(_ history: History) throws -> StoredMetrics? {
+        guard rows.count < schedules.count else { return try StoredMetrics(history, rows, now: now) }
+        let schedule = schedules[rows.count]
+        let numbers = try history.numbers(of: schedule.id)
+        rows.append(
+            .with {
+                $0.name = schedule.name
+                $0.user = schedule.user
+                $0.lastSuccess = numbers.lastSuccess.map(InstantText.format)
+                $0.missed = numbers.missed
+            })
+        return nil
+    }
+}
+
+/// The part of the answer that is in the database.
 private struct StoredMetrics: Sendable {
     private let counters: Counters
     private let queues: [(row: Int64, name: String, isRemoved: Bool)]
@@ -49,16 +71,8 @@ private struct StoredMetrics: Sendable {
     private let size: Int64
     private let schedules: [ScheduleMetricsRow]
 
-    init(_ history: History, _ schedules: [StoredSchedule], now: WallInstant) throws {
-        self.schedules = try schedules.map { schedule in
-            let numbers = try history.numbers(of: schedule.id)
-            return .with {
-                $0.name = schedule.name
-                $0.user = schedule.user
-                $0.lastSuccess = numbers.lastSuccess.map(InstantText.format)
-                $0.missed = numbers.missed
-            }
-        }
+    init(_ history: History, _ schedules: [ScheduleMetricsRow], now: WallInstant) throws {
+        self.schedules = schedules
         counters = try history.counters()
         queues = try history.queuesEver()
         readySince = try history.readySince(now: now)
@@ -76,8 +90,8 @@ private struct StoredMetrics: Sendable {
                 row.removed = queue.isRemoved
                 row.limit = standing?.limit.map(Int.init)
                 row.suspended = standing?.isSuspended ?? false
-                row.pending = standing?.pending ?? 0
-                row.ready = standing?.ready ?? 0
+                row.pending = standing.map { $0.pending - $0.setApart.heldPending } ?? 0
+                row.ready = standing.map { $0.ready - $0.setApart.heldReady - $0.setApart.scheduled } ?? 0
                 row.executing = standing?.executing ?? 0
                 row.readySince = readySince[queue.row].map(InstantText.format)
                 row.finished = OutcomeCountsRow(counters)

@@ -13,7 +13,7 @@ extension Requests {
         var edit = QueueEdit()
         if let limit = request.limit {
             guard limit >= -1, limit <= Int(Int32.max) else {
-                throw invalid("limit", "must be a number of at least 0, or -1 for none, not \(limit)")
+                throw invalid("limit", "must be a number from 0 to \(Int32.max), or -1 for none, not \(limit)")
             }
             edit.limit = limit == -1 ? .clear : .set(Int32(limit))
         }
@@ -94,8 +94,8 @@ extension Requests {
     private func categoryEdit(_ request: SetCategoryRequest) throws(ControlError) -> CategoryEdit {
         var edit = CategoryEdit()
         if let capacity = request.capacity {
-            guard capacity >= 0, capacity <= Int(Int32.max) else {
-                throw invalid("capacity", "must be a number of at least 0, not \(capacity)")
+            guard capacity >= 0, capacity < Int(Limits.noCapacity) else {
+                throw invalid("capacity", "must be a number from 0 to \(Limits.noCapacity - 1), not \(capacity)")
             }
             if request.units != nil {
                 throw invalid("capacity", "the capacity of named units is their number: give only one of both")

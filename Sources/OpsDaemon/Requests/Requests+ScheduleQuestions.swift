@@ -11,6 +11,7 @@ extension Requests {
 
     func scheduleInstants(_ request: ScheduleInstantsRequest, _ exchange: Exchange) throws {
         let schedule = try schedules.find(request.name, for: exchange.caller.user)
+        try requireUsable(schedule)
         let limit = min(max(request.limit ?? 10, 0), Self.mostInstants)
         let after = try request.after.map { try instant($0, "after") }
         exchange.reply(
@@ -33,7 +34,8 @@ extension Requests {
 
     private func instant(_ text: String, _ key: String) throws(ControlError) -> UnixTime {
         guard let instant = InstantText.parse(text) else {
-            throw ScheduleDefinition.problem(key, "\"\(text)\" is not an instant such as 2027-01-31T06:00:00Z")
+            throw ScheduleDefinition.problem(
+                key, "\"\(text)\" is not an instant from 1970 to 2262 such as 2027-01-31T06:00:00Z")
         }
         return UnixTime(flooring: instant)
     }
@@ -46,9 +48,8 @@ extension Requests {
         }
         if schedule.isPaused {
             reasons.append(("paused", "it is paused; opsctl schedule resume \(schedule.name) continues it"))
-        } else {
-            reasons += schedule.obstacles
         }
+        if !schedule.isPaused || schedule.problem != nil { reasons += schedule.obstacles }
         let record = try history.instants(of: schedule.id, limit: 1).first
         if let record, record.result != .run { reasons.append(("\(record.result)", Self.text(record))) }
         exchange.reply(
@@ -80,6 +81,7 @@ extension Requests {
 
     func backfillSchedule(_ request: BackfillScheduleRequest, _ exchange: Exchange) throws {
         let schedule = try own(request.name, exchange)
+        try requireUsable(schedule)
         let (from, to) = (try instant(request.from, "from"), try instant(request.to, "to"))
         guard from <= to else { throw invalid("to", "is before from: write a later instant") }
         let isSerial = try isSerial(request.overlap)

@@ -47,7 +47,7 @@ extension Requests {
         try resolve(request.selection, exchange) { [unowned self] query in
             let audience = publisher.audience
             let filter = query.map { EventFilter($0, history) }
-            let stream = WatchStream(exchange, since: max(0, since), filter: filter, audience: audience)
+            let stream = WatchStream(exchange, since: since, filter: filter, audience: audience)
             audience.add(stream)
             exchange.goOn(with: stream)
         }

@@ -14,7 +14,11 @@ private struct Incoming: Sendable {
     init(_ frame: [UInt8]) throws(JSONError) {
         let call = try Call(frame: frame)
         self.call = call
-        request = Result { call.interface == ServiceInterface.name ? nil : try ControlRequest(call) }
+        request = Result {
+            // A result would mean that the connection speaks another protocol from now on.
+            if call.upgrade { throw ServiceError.invalidParameter("upgrade") }
+            return call.interface == ServiceInterface.name ? nil : try ControlRequest(call)
+        }
         // The request holds the parameters: a large message is not kept twice.
         if frame.count > DaemonLimits.bytesReadInTheLoop { self.call.parameters = [] }
     }
@@ -286,20 +290,20 @@ final class Requests {
     private func service(_ exchange: Exchange) throws {
         switch exchange.call.member {
         case GetInfoRequest.method:
+            let _: GetInfoRequest = try parameters(of: exchange.call)
             var info = GetInfoReply()
             info.version = Release.current.text
             info.url = "https://github.com/opsd/opsd"
             turns.afterCommit { exchange.reply(info) }
         case GetInterfaceDescriptionRequest.method:
-            let request: GetInterfaceDescriptionRequest
-            do throws(InvalidParameter) {
-                request = try GetInterfaceDescriptionRequest(exchange.call)
-            } catch {
-                throw ServiceError.invalidParameter(error.parameter)
-            }
+            let request: GetInterfaceDescriptionRequest = try parameters(of: exchange.call)
             let reply = try request.answer()
             turns.afterCommit { exchange.reply(reply) }
         default: throw ServiceError.methodNotFound(exchange.call.method)
         }
+    }
+
+    private func parameters<Request: WireRequest>(of call: Call) throws(ServiceError) -> Request {
+        do throws(InvalidParameter) { return try Request(call) } catch { throw .invalidParameter(error.parameter) }
     }
 }

@@ -2,14 +2,19 @@ internal import OpsSystem
 
 extension Configuration {
     /// Returns the settings of the machine, the files and the command line together; the later of these win.
-    static func load(_ options: CommandLineOptions) throws(ConfigurationError) -> Configuration {
+    static func load(_ options: CommandLineOptions) throws -> Configuration {
         var configuration = try defaults()
         let file = path(options)
         for path in try files(file, isRequired: options.file != nil) {
             try configuration.read(path)
         }
         for (key, value) in options.settings {
-            try configuration.set(key, to: absolute(key, value), at: "--\(key)")
+            do throws(ConfigurationError) {
+                try configuration.set(key, to: absolute(key, value), at: "command line")
+            } catch {
+                // The message begins with the key.
+                throw CommandLineOptions.Misuse(description: "--\(error.message)")
+            }
         }
         for executor in configuration.executors where executor.kind == nil {
             throw ConfigurationError(
@@ -85,18 +90,22 @@ extension Configuration {
         } catch {
             throw ConfigurationError(place: "\(path):\(error.line)", message: error.message)
         }
+        for section in parsed.sections where section.name != "opsd" {
+            let place = "\(path):\(section.line)"
+            guard let name = executorName(inSection: section.name) else {
+                throw ConfigurationError(
+                    place: place, message: "unknown section [\(section.name)]; known: [opsd] and [executor NAME]")
+            }
+            try addExecutor(name, at: place)
+        }
         for setting in parsed.settings {
             let place = "\(path):\(setting.line)"
-            if let name = executorName(inSection: setting.section) {
-                try set(executor: name, setting.key, to: setting.value, at: place)
-                continue
+            let name = executorName(inSection: setting.section)
+            if let executor = executors.firstIndex(where: { $0.name == name }) {
+                try executors[executor].set(setting.key, to: setting.value, at: place)
+            } else {
+                try set(setting.key, to: setting.value, at: place)
             }
-            guard setting.section == "opsd" else {
-                throw ConfigurationError(
-                    place: place,
-                    message: "unknown section [\(setting.section)]; known: [opsd] and [executor NAME]")
-            }
-            try set(setting.key, to: setting.value, at: place)
         }
     }
 

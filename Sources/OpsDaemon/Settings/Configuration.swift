@@ -1,5 +1,6 @@
 internal import OpsCore
 internal import OpsSystem
+internal import OpsSystemd
 internal import OpsWire
 
 /// Everything that an administrator can configure, with its default.
@@ -30,7 +31,9 @@ struct Configuration: Equatable, Sendable {
     var onStop = OnStop.keep
     var logLevel = LogLevel.notice
     /// The group that may open the socket of root's daemon.
-    var group = "ops"
+    var group = Self.usualGroup
+    /// The only group that need not exist. Without it, only the user of the daemon can open the socket.
+    static let usualGroup = "ops"
     /// Path of opsd-runner; empty: beside opsd, then in PATH.
     var runner = ""
     /// Time for which finished operations are kept; nil: without limit.
@@ -102,7 +105,7 @@ extension Configuration {
                 throw refuse("must be error, warning, notice, info or debug, not \"\(value)\"")
             }
             logLevel = choice
-        case "group": group = value
+        case "group": group = try Self.existingGroup(value, refuse)
         case "runner": runner = value
         case "keep-for": keepFor = value == "forever" ? nil : try Self.duration(value, refuse)
         case "keep-at-most": keepAtMost = value == "all" ? nil : try count(value, atLeast: 0, refuse)
@@ -150,6 +153,16 @@ extension Configuration {
             "record": "\(record)",
         ]
         return values.map { "\($0.key) = \($0.value)\n" }.joined() + executors.map(\.text).joined()
+    }
+
+    private static func existingGroup(
+        _ name: String, _ refuse: (String) -> ConfigurationError
+    ) throws(ConfigurationError) -> String {
+        if name == usualGroup { return name }
+        let id: UInt32?
+        do throws(SystemError) { id = try Account.group(named: name) } catch { throw refuse("\(error)") }
+        guard id != nil else { throw refuse("there is no group \"\(name)\"") }
+        return name
     }
 
     private func count(

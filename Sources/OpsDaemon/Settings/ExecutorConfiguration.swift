@@ -98,18 +98,14 @@ struct ExecutorConfiguration: Equatable, Sendable {
 }
 
 extension Configuration {
-    /// Applies one setting of a section `[executor NAME]`.
-    mutating func set(executor name: String, _ key: String, to value: String, at place: String)
-        throws(ConfigurationError)
-    {
+    /// Adds the executor of a section `[executor NAME]`, unless an earlier section has added it.
+    mutating func addExecutor(_ name: String, at place: String) throws(ConfigurationError) {
         guard ExecutorConfiguration.isName(name) else {
             throw ConfigurationError(
                 place: place,
                 message: "\"\(name)\" cannot name an executor: use up to 32 of a-z, 0-9 and -, but not local or none")
         }
-        let position = executors.firstIndex { $0.name == name } ?? executors.endIndex
-        if position == executors.endIndex { executors.append(ExecutorConfiguration(name: name)) }
-        try executors[position].set(key, to: value, at: place)
+        if executor(name) == nil { executors.append(ExecutorConfiguration(name: name)) }
     }
 
     func executor(_ name: String) -> ExecutorConfiguration? { executors.first { $0.name == name } }

@@ -25,7 +25,7 @@ final class ListStream: ReplyStream {
         self.exchange = exchange
         self.rows = rows
         self.requests = requests
-        left = max(0, limit ?? Int.max)
+        left = limit ?? .max
         wantsNewest = newest
         cursor = SelectionCursor(selection, order: newest ? .newestFirst : .oldestFirst)
     }

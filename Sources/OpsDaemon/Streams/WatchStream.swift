@@ -41,7 +41,7 @@ final class WatchStream: ReplyStream {
                 hasAll = true
                 return
             }
-            // The events in between were pruned.
+            // The events in between were pruned. Since 0 means since the first event that is stored.
             if sent > 0 && block.first > sent + 1 { return leave(with: ControlError.lagged(resume: block.first - 1)) }
             send(block)
         } catch {

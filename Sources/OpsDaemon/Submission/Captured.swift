@@ -19,8 +19,8 @@ struct Captured {
         }
         variables = capture.environment
         details = .with {
-            $0.directory = capture.directory.hasPrefix("/") ? capture.directory : "/"
-            $0.umask = capture.umask & 0o777
+            $0.directory = capture.directory
+            $0.umask = capture.umask
         }
     }
 

@@ -182,12 +182,13 @@ struct SubmissionBuilder: ~Copyable, Sendable {
             return
         }
         let id = OperationID(inside)
+        let owner = try turns.history.owners(of: [id])[id]
         // An operation that has finished or never existed produces nothing; as a parent it would be refused.
         guard turns.core?.state(of: id) == .executing else {
-            if options.asChild { throw Rejection.producerClosed(id) }
+            if options.asChild { throw owner == nil ? Rejection.unknownOperation(id) : .producerClosed(id) }
             return
         }
-        if let owner = try turns.history.owners(of: [id])[id], !authorization.mayChange(caller, ownedBy: owner) {
+        if let owner, !authorization.mayChange(caller, ownedBy: owner) {
             if options.asChild { try authorization.requireChange(caller, of: id, ownedBy: owner) }
             return
         }

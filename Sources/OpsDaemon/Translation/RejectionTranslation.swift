@@ -11,8 +11,9 @@ extension Turns {
             return .notFound(kind: "queue", name: name, nearest: nearestQueue(to: name))
         case .queueExists(let name): return .wrongState(id: nil, message: "queue \(name) exists already")
         case .queueNotEmpty(let name, let unfinished):
-            return .wrongState(
-                id: nil, message: "queue \(name) has \(unfinished) unfinished operations; cancel or move them first")
+            let operations = unfinished == 1 ? "1 unfinished operation" : "\(unfinished) unfinished operations"
+            let them = unfinished == 1 ? "it" : "them"
+            return .wrongState(id: nil, message: "queue \(name) has \(operations); cancel or move \(them) first")
         case .builtInQueue("main"):
             return .wrongState(
                 id: nil,

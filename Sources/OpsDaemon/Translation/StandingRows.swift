@@ -95,6 +95,7 @@ extension Daemon {
             ?? (runner.isConnected ? nil : "waiting for opsd-runner")
         reply.suspended = turns.core?.isSuspended ?? false
         reply.workers = Int(turns.core?.workers ?? 0)
+        reply.slotsUsed = Int(turns.core?.slotsUsed ?? 0)
         if let counts = turns.core?.counts { reply.counts = CountsRow(counts) }
         reply.counts.finished = try turns.finished.value(history)
         reply.queues = turns.queueRows()

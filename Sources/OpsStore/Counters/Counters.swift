@@ -6,7 +6,8 @@ public struct Counters: Equatable, Sendable {
     public struct OfQueue: Equatable, Sendable {
         /// Finished operations by the stored number of their outcome.
         var finished = [Int64](repeating: 0, count: Outcome.allCases.count)
-        /// Times from the instant at which an operation became ready to the start of its last attempt.
+        /// Times from the instant at which an operation became ready, but not before its start time, to the start of its
+        /// last attempt.
         public internal(set) var waiting = Histogram.ofOperations
         /// Running times of last attempts.
         public internal(set) var running = Histogram.ofOperations

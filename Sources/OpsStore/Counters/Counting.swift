@@ -44,7 +44,7 @@ public final class Counting {
         // The last attempt that had started when the operation finished: it may have been retried since.
         let rows = try store.kept(
             """
-            SELECT o.queue, e.outcome, o.readyAt, a.startedAt, ifnull(a.finishedAt, e.at)
+            SELECT o.queue, e.outcome, \(Standing.waitsSince), a.startedAt, ifnull(a.finishedAt, e.at)
             FROM event e JOIN operation o ON o.id = e.operation
             LEFT JOIN attempt a ON a.operation = o.id AND a.number = (
                 SELECT max(number) FROM attempt WHERE operation = o.id AND startedAt <= e.at)
@@ -132,10 +132,13 @@ extension History {
     /// Returns for each queue, by its row, the earliest instant since which an operation is ready. Operations that are
     /// held or wait for an instant after `now` do not count.
     public func readySince(now: WallInstant) throws(StoreError) -> [Int64: WallInstant] {
+        // The condition on the state is written as in the partial index, so that finished operations are not read.
         let rows = try statement(
             """
-            SELECT queue, min(readyAt) FROM operation
-            WHERE state = 1 AND readyAt IS NOT NULL AND NOT flags & 4 AND ifnull(notBefore, 0) <= ?1 GROUP BY queue
+            SELECT queue, min(since) FROM (
+                SELECT o.queue, \(Standing.waitsSince) AS since FROM operation AS o INDEXED BY operationUnfinished
+                WHERE o.state = 1 AND o.state < 3 AND NOT o.flags & 4)
+            WHERE since <= ?1 GROUP BY queue
             """)
         rows.bind(1, now)
         var instants: [Int64: WallInstant] = [:]

@@ -10,19 +10,19 @@ struct BackupDestination {
     let path: String
     private let database: String
 
-    /// `replacesAnything`: any present file but a device may be replaced, and not only an earlier copy.
+    /// `replacesAnything`: any present file but a device or a directory may be replaced, and not only an earlier copy.
     init(_ wanted: String, of database: String, replacesAnything: Bool) throws(BackupRefusal) {
         let slash = wanted.lastIndex(of: "/") ?? wanted.startIndex
         let name = wanted[slash...].drop { $0 == "/" }
-        guard !name.isEmpty, name != ".", name != ".." else {
-            throw BackupRefusal(description: "\(wanted) is a directory; name a file in it")
-        }
+        guard !name.isEmpty, name != ".", name != ".." else { throw Self.directoryRefusal(wanted) }
         let directory = try Self.resolved(String(wanted[..<slash]) + "/", for: wanted)
         self.database = database
         path = (directory == "/" ? "" : directory) + "/" + name
         try refuseStateDirectory(around: directory)
         try refuseUse()
-        if FileIdentity(path, followsLink: false)?.isDevice == true {
+        let present = FileIdentity(path, followsLink: false)
+        if present?.isDirectory == true { throw Self.directoryRefusal(path) }
+        if present?.isDevice == true {
             throw BackupRefusal(description: "\(path) is a device, which no copy replaces; name a file")
         }
         if !replacesAnything { try refuseOthers() }
@@ -41,6 +41,10 @@ struct BackupDestination {
         }
         close(made)
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    private static func directoryRefusal(_ path: String) -> BackupRefusal {
+        BackupRefusal(description: "\(path) is a directory; name a file in it")
     }
 
     private static func resolved(_ directory: String, for wanted: String) throws(BackupRefusal) -> String {
@@ -107,6 +111,7 @@ private struct FileIdentity: Equatable {
     private let inode: ino_t
     let size: Int64
     let isRegular: Bool
+    let isDirectory: Bool
     let isDevice: Bool
 
     /// Nil if there is no file.
@@ -117,6 +122,7 @@ private struct FileIdentity: Equatable {
         inode = status.st_ino
         size = Int64(status.st_size)
         isRegular = status.st_mode & S_IFMT == S_IFREG
+        isDirectory = status.st_mode & S_IFMT == S_IFDIR
         isDevice = [S_IFCHR, S_IFBLK].contains(status.st_mode & S_IFMT)
     }
 

@@ -11,9 +11,12 @@ public struct GraphNode: Sendable {
     public var slot: Int32?
     public var cause: String?
     public var submittedAt: WallInstant
+    /// Instant from which its waiting time counts; nil if it was never ready.
     public var readyAt: WallInstant?
     public var startedAt: WallInstant?
     public var finishedAt: WallInstant?
+    public var isHeld = false
+    public var isScheduled = false
 }
 
 extension History {
@@ -35,8 +38,8 @@ extension History {
     }
 
     private static let nodeColumns = """
-        o.id, o.name, o.state, o.outcome, o.parent, o.flags & 1, a.slot, o.cause, s.at, o.readyAt, o.startedAt,
-        o.finishedAt
+        o.id, o.name, o.state, o.outcome, o.parent, o.flags & 1, a.slot, o.cause, s.at, \(Standing.waitsSince),
+        o.startedAt, o.finishedAt, \(Standing.held.sql), \(Standing.scheduled.sql)
         """
 
     private func nodes(_ rows: Statement) throws(StoreError) -> [GraphNode] {
@@ -49,8 +52,8 @@ extension History {
                     outcome: Outcome(stored: rows.optionalInt(3)),
                     group: rows.optionalInt(4).map { OperationID($0) }, isGroup: rows.bool(5),
                     slot: rows.optionalInt32(6).flatMap { AttemptWrite.slot(stored: $0) }, cause: rows.optionalText(7),
-                    submittedAt: rows.time(8),
-                    readyAt: rows.optionalTime(9), startedAt: rows.optionalTime(10), finishedAt: rows.optionalTime(11)))
+                    submittedAt: rows.time(8), readyAt: rows.optionalTime(9), startedAt: rows.optionalTime(10),
+                    finishedAt: rows.optionalTime(11), isHeld: rows.bool(12), isScheduled: rows.bool(13)))
         }
         return nodes
     }

@@ -75,6 +75,19 @@ extension History {
         return try instants(row)
     }
 
+    /// Returns the record of instants that did not run, if one contains this instant of the calendar.
+    public func stretch(containing nominal: Int64, of schedule: Int64) throws(StoreError) -> ScheduleInstant? {
+        // Records do not overlap, so only the last one that begins before the instant, or at it, can contain it.
+        let row = try statement(
+            """
+            SELECT \(Self.instantColumns) FROM scheduleInstant
+            WHERE schedule = ?1 AND origin = 0 AND nominal <= ?2 ORDER BY nominal DESC LIMIT 1
+            """)
+        row.bind(1, schedule)
+        row.bind(2, nominal)
+        return try instants(row).first { $0.result != .run && $0.through >= nominal }
+    }
+
     /// Returns the records of runs of all schedules whose outcome is not stored. Few of them have finished.
     public func runsWithoutOutcome() throws(StoreError) -> [ScheduleInstant] {
         try instants(

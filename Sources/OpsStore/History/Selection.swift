@@ -46,14 +46,21 @@ public enum Standing: Hashable, Sendable {
         case .held: "(o.state < 2 AND o.flags & 4)"
         case .scheduled:
             """
-            (o.state = 1 AND NOT o.flags & 4 AND max(
-                ifnull(o.notBefore, 0), ifnull((SELECT p.notBefore FROM policy p WHERE p.id = o.policy), 0)
-            ) > CAST(strftime('%s', 'now') AS INTEGER) * 1000000000)
+            (o.state = 1 AND NOT o.flags & 4
+                AND \(Self.earliestStart) > CAST(strftime('%s', 'now') AS INTEGER) * 1000000000)
             """
         case .cancelling: "(o.state = 2 AND EXISTS (SELECT 1 FROM ending e WHERE e.operation = o.id))"
         case .frozen: "(o.state = 2 AND o.frozen <> 0)"
         }
     }
+
+    /// SQL for the instant before which the row `o` does not start: its start time or the end of its back-off; 0: none.
+    static let earliestStart = """
+        max(ifnull(o.notBefore, 0), ifnull((SELECT p.notBefore FROM policy p WHERE p.id = o.policy), 0))
+        """
+
+    /// SQL for the instant from which the waiting time of the row `o` counts; null if it was never ready.
+    static let waitsSince = "max(o.readyAt, \(earliestStart))"
 }
 
 extension History {

@@ -8,7 +8,8 @@ enum Schema {
         let newest = migrations.last?.version ?? 0
         let version = try database.integer("PRAGMA user_version")
         let application = try database.integer("PRAGMA application_id")
-        if version > 0 { try refuse(version: version, application: application, database.path) }
+        // The first migration is one transaction: even a crash leaves no objects without the id of opsd.
+        if try !database.isEmpty() { try refuse(version: version, application: application, database.path) }
         if version == newest { return }
         if version > 0 { try keepCopy(of: database, version: version) }
         try database.transaction { () throws(StoreError) in

@@ -114,7 +114,10 @@ final class Database {
         let message = said.isEmpty || said == "not an error" ? ResultCode.text(code) : "\(said) (SQLite \(code))"
         let kind = ResultCode.kind(code)
         // The statement does not help if the disk is full.
-        return StoreError(kind, kind == .other ? "\(message) in: \(sql)" : message, file: path)
+        guard kind == .other else { return StoreError(kind, message, file: path) }
+        // A migration has hundreds of lines; the message is one.
+        let beginning = sql.prefix(200).split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        return StoreError(kind, "\(message) in: \(beginning)", file: path)
     }
 
     /// True if the system has failed to read the file. SQLite reports this as damage, but the file may be sound when

@@ -190,10 +190,17 @@ extension JSONScanner {
         return .double(value)
     }
 
+    /// Reads an integer. As in JSON Schema, `5.0` and `1e1` are integers too.
     public mutating func integer() throws(JSONError) -> Int64 {
         guard try peek() == .number else { throw error(.expected("an integer")) }
         let (range, isInteger) = try numberRange()
-        guard isInteger else { throw error(.expected("an integer"), at: range.lowerBound) }
+        guard isInteger else {
+            // Up to 2^53 each integer has a double of its own.
+            guard let value = Double(String(decoding: slice(range), as: UTF8.self)), value.magnitude <= 0x1p53,
+                let integer = Int64(exactly: value)
+            else { throw error(.expected("an integer"), at: range.lowerBound) }
+            return integer
+        }
         guard let value = integer(range) else { throw error(.numberOutOfRange, at: range.lowerBound) }
         return value
     }

@@ -55,8 +55,22 @@ public enum ControlRequest: Equatable, Sendable {
             request = try Self.byName[call.member]?.read(call)
         } catch { throw .invalidParameter(error.parameter) }
         guard let request else { throw .methodNotFound(call.method) }
+        if let parameter = request.negativeCount { throw .invalidParameter(parameter) }
         if case .watch = request, !call.more { throw .expectedMore }
         self = request
+    }
+
+    /// Name of a parameter that counts from 0 but is negative.
+    private var negativeCount: String? {
+        let counts: KeyValuePairs<String, Int64?> =
+            switch self {
+            case .list(let request): ["limit": request.limit.map { Int64($0) }]
+            case .listGraphs(let request): ["limit": request.limit.map { Int64($0) }]
+            case .log(let request): ["offset": request.offset, "lines": request.lines.map { Int64($0) }]
+            case .watch(let request): ["since": request.since]
+            default: [:]
+            }
+        return counts.first { ($0.value ?? 0) < 0 }?.key
     }
 }
 

@@ -84,6 +84,7 @@ public struct StatusReply: WireRecord {
     public var detail: String?
     public var suspended = false
     public var workers = 0
+    public var slotsUsed = 0
     public var counts = CountsRow()
     public var queues: [QueueRow] = []
     public var lastSeq: Int64 = 0
@@ -98,6 +99,7 @@ public struct StatusReply: WireRecord {
         try visitor.field("detail", &detail)
         try visitor.field("suspended", &suspended)
         try visitor.field("workers", &workers)
+        try visitor.field("slotsUsed", &slotsUsed)
         try visitor.field("counts", &counts)
         try visitor.field("queues", &queues)
         try visitor.field("lastSeq", &lastSeq)

@@ -170,6 +170,8 @@ public struct NodeRow: WireRecord {
     public var notNeeded = false
     public var group: Int64?
     public var isGroup = false
+    public var held = false
+    public var scheduled = false
     public var startedAt: String?
     public var finishedAt: String?
     public var slot: Int?
@@ -183,6 +185,8 @@ public struct NodeRow: WireRecord {
         try visitor.field("notNeeded", &notNeeded)
         try visitor.field("group", &group)
         try visitor.field("isGroup", &isGroup)
+        try visitor.field("held", &held)
+        try visitor.field("scheduled", &scheduled)
         try visitor.field("startedAt", &startedAt)
         try visitor.field("finishedAt", &finishedAt)
         try visitor.field("slot", &slot)

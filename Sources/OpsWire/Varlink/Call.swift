@@ -4,10 +4,12 @@ public struct Call: Equatable, Sendable {
     public var method: String
     /// JSON object with the parameters of the method.
     public var parameters: [UInt8] = Array("{}".utf8)
-    /// True if the client accepts several replies.
+    /// True if the client accepts several replies; false for a call without any.
     public var more = false
     /// True if the client expects no reply.
     public var oneway = false
+    /// True if the client wants to speak another protocol on this connection after the reply.
+    public var upgrade = false
 
     /// Reads a message. A `frame` that is not an object with a method is refused.
     public init(frame: [UInt8]) throws(JSONError) {
@@ -29,12 +31,14 @@ public struct Call: Equatable, Sendable {
                 parameters = Array(scanner.slice(try scanner.skip()))
             case "more": more = try scanner.bool()
             case "oneway": oneway = try scanner.bool()
+            case "upgrade": upgrade = try scanner.bool()
             // A later version may add members to the message; parameters of methods are checked strictly.
             default: try scanner.skip()
             }
         }
         try scanner.end()
         if method.isEmpty { throw scanner.error(.expected("a method")) }
+        if oneway { more = false }
     }
 
     public var interface: String { lastDot.map { String(method[..<$0]) } ?? "" }

@@ -1,5 +1,6 @@
 extension Checker {
-    /// Checks that the page's stream has each event once, in order, with the operations and graphs that changed.
+    /// Checks that the page's stream has each event once, in order, with the operations and graphs that changed. A message
+    /// without events tells the page that opsd is reachable again.
     mutating func pageStream() -> Int {
         guard let page = evidence.page else { return 0 }
         var last = 0
@@ -8,12 +9,14 @@ extension Checker {
                 find("the page did not receive the events \(last + 1) to \(message.from - 1)")
             }
             if message.from <= last { find("the page received event \(message.from) after event \(last)") }
-            if message.to < message.from {
-                find("the page received an empty range of events, from \(message.from) to \(message.to)")
+            if message.to < message.from - 1 {
+                find("the page received a reversed range of events, from \(message.from) to \(message.to)")
             }
             last = max(last, message.to)
-            guard message.from >= 1, message.to <= evidence.events.count, message.from <= message.to else { continue }
-            let events = evidence.events[(message.from - 1)...(message.to - 1)]
+            guard message.from >= 1, message.to <= evidence.events.count, message.from <= message.to + 1 else {
+                continue
+            }
+            let events = evidence.events[(message.from - 1)..<message.to]
             let told = "the events \(message.from) to \(message.to)"
             if let operations = message.operations, Set(operations) != Set(events.compactMap(\.id)) {
                 find("the page received other operations than those of \(told)")

@@ -1,0 +1,42 @@
+import OpsWire
+import Testing
+
+@testable import OpsDaemon
+
+/// Requests about queues and categories.
+@Suite struct QueueRequestTests {
+    @Test func `a number that is too large is refused with the largest one`() throws {
+        let client = try Fixture().connect()
+        let capacity = SetCategoryRequest.with {
+            $0.name = "x"
+            $0.capacity = 99_999_999_999
+        }
+        let limit = SetQueueRequest.with {
+            $0.name = "x"
+            $0.limit = 99_999_999_999
+        }
+        for (failure, key, range) in [
+            (try client.refusal(capacity), "capacity", "from 0 to 2147483646, "),
+            (try client.refusal(limit), "limit", "from 0 to 2147483647, or -1 for none, "),
+        ] {
+            guard case .control(.invalidOperation(let problems)) = failure else {
+                Issue.record("\(key) is not refused")
+                continue
+            }
+            #expect(problems.map(\.key) == [key])
+            #expect(problems.first?.message == "must be a number \(range)not 99999999999")
+        }
+    }
+
+    @Test(arguments: [
+        (1, "1 unfinished operation; cancel or move it first"),
+        (2, "2 unfinished operations; cancel or move them first"),
+    ])
+    func `a queue that is not empty is not removed`(count: Int, text: String) throws {
+        let client = try Fixture().connect()
+        _ = try client.call(SetQueueRequest.with { $0.name = "q" })
+        for _ in 0..<count { _ = try client.submit(#"[{"command":["true"],"queue":"q","held":true}]"#) }
+        let failure = try client.refusal(RemoveQueueRequest.with { $0.name = "q" })
+        #expect(failure == .control(.wrongState(id: nil, message: "queue q has \(text)")))
+    }
+}
