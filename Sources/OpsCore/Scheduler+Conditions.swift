@@ -113,7 +113,8 @@ extension Scheduler {
         }
         if inquiry.expiresAt != nil { noteStaleTimer(.recheck) }
         guard inquiry.isEvaluating else { return }
-        emit(.stopEvaluating(table[operation].operationID))
+        let id = table[operation].operationID
+        if !output.withdraw(.evaluate(id, token: inquiry.token)) { emit(.stopEvaluating(id)) }
         wake(.evaluations)
     }
 

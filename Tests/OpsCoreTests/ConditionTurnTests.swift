@@ -121,4 +121,24 @@ import Testing
             #expect(evaluated(world).isEmpty)
         }
     }
+
+    @Test func `conditions are not evaluated again for an operation whose deadline passes at the same time`() {
+        var world = World(workers: 1)
+        for _ in 0..<3 { world.add() }
+        world.turn()
+        let deadline = world.now.wall + .seconds(11)
+        let asked = world.add(priority: 4) {
+            $0.conditions = [ConditionPolicy()]
+            $0.deadline = deadline
+        }
+        world.turn()
+        world.after(world.exit(1))
+        let question = evaluated(world)
+        #expect(question.map(\.id) == [asked])
+        world.after(.conditionsAnswered(OperationID(asked), token: question[0].token, .allTrue))
+        world.pass(seconds: 11)
+        world.after(.tick)
+        #expect(world.scheduler.state(of: OperationID(asked)) == nil)
+        #expect(world.last.effects.isEmpty)
+    }
 }

@@ -25,9 +25,11 @@ struct Output: Codable {
         transition.reports.reserveCapacity(transition.reports.count + more)
     }
 
-    /// Removes the last such effect of this turn, if there is one.
-    mutating func withdraw(_ effect: Effect) {
-        if let index = transition.effects.lastIndex(of: effect) { transition.effects.remove(at: index) }
+    /// Removes the last such effect of this turn. Returns false if there is none.
+    @discardableResult mutating func withdraw(_ effect: Effect) -> Bool {
+        guard let index = transition.effects.lastIndex(of: effect) else { return false }
+        transition.effects.remove(at: index)
+        return true
     }
 
     /// Removes every effect of this turn that `matches`.
