@@ -184,7 +184,7 @@ def test_a_damaged_file_spoils_at_most_its_call(opsd: PrivateDaemon, state_home:
     lost, other = run()
     assert (str(lost), other) == ("operation 1 succeeded: the function left no result", 4)
     next(directory.glob("*-00000000.calls")).write_bytes(content)
-    with pytest.raises(ops.ProtocolError, match="00000000.calls is damaged .*; OpsExecutor.forget removes"):
+    with pytest.raises(ops.ProtocolError, match=r"00000000.calls is damaged .*; OpsExecutor.forget removes"):
         run()
     ops.OpsExecutor.forget("k")
     assert run() == [2, 4]

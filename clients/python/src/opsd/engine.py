@@ -132,7 +132,7 @@ class Engine:
             return self._is_cancelled(future)
         try:
             refs = [str(future.operation)]
-            touched = self.client.cancel(Selection(refs=refs, state="waiting")).touched
+            touched = self.client.cancel(Selection(refs=refs, state="waiting")).touched > 0
         except OpsError:
             return False  # the daemon did not cancel it, as far as is known here
         if touched:
