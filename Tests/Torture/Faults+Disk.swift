@@ -15,7 +15,10 @@ extension Faults {
     private mutating func mountAgainIfNecessary(after fault: Fault) throws -> Fault {
         if victims.disk.image == nil || isDiskWritable { return fault }
         let isKilled = victims.daemonDeath == 128 + SIGBUS
-        return try cutPower(fault.kind + (isKilled ? ", SIGBUS in opsd" : "") + ", mounted again")
+        var both = try cutPower(fault.kind + (isKilled ? ", SIGBUS in opsd" : "") + ", mounted again")
+        both.harm.formUnion(fault.harm)
+        (both.after, both.began) = (fault.after, fault.began)
+        return both
     }
 
     /// Fills the file system that contains the image. The file system in the image then accepts data and fails to write
