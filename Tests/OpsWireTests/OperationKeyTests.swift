@@ -362,6 +362,13 @@ import Testing
         }
     }
 
+    @Test func `a stored transfer that a submission would refuse today can be read`() throws {
+        let text = Array(#"{"http":{"url":"http://u:p@h:99999","to":"d/"}}"#.utf8)
+        var again = JSONWriter()
+        try OperationDetails(json: text).write(to: &again)
+        #expect(again.bytes == text)
+    }
+
     @Test func `values of a key are found in groups, and in operations that conditions provide`() throws {
         let graph = Array(
             #"""

@@ -90,7 +90,8 @@ extension SlurmOptions {
 }
 
 extension HTTPOptions {
-    init(from scanner: inout JSONScanner) throws(JSONError) {
+    /// `isStored`: true if a submission, perhaps to an opsd with fewer checks, has accepted the values.
+    init(from scanner: inout JSONScanner, isStored: Bool) throws(JSONError) {
         self.init()
         let object = scanner.position
         try scanner.members(of: ["url", "to", "sha256", "headersFile", "limitRate"]) {
@@ -99,10 +100,14 @@ extension HTTPOptions {
             switch key {
             case "url":
                 url = try scanner.plainString(atMost: 8192)
-                if let complaint = Self.complaint(about: url) { throw scanner.error(.refused(complaint), at: start) }
+                if !isStored, let complaint = Self.complaint(about: url) {
+                    throw scanner.error(.refused(complaint), at: start)
+                }
             case "to":
                 to = try scanner.path()
-                if to.hasSuffix("/") { throw scanner.error(.refused("is not the path of a file"), at: start) }
+                if !isStored, to.hasSuffix("/") {
+                    throw scanner.error(.refused("is not the path of a file"), at: start)
+                }
             case "sha256":
                 let text = try scanner.plainString(atMost: 64).lowercased()
                 guard text.utf8.count == 64, text.allSatisfy(\.isHexDigit) else {

@@ -141,6 +141,10 @@ extension GraphDecoder {
         case .conditions: try readConditions(&draft, &scanner)
         case .labels: draft.labels = try scanner.labels()
         case .key: try readKey(draft, &scanner)
+        case .http:
+            var details = draft.details ?? defaults.details
+            details.http = try HTTPOptions(from: &scanner, isStored: false)
+            draft.details = details
         case _ where Policy.isKey(key):
             var policy = draft.policy ?? defaults.policy
             let isRead = try policy.read(key, from: &scanner, now: now)

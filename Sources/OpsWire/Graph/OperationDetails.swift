@@ -81,7 +81,8 @@ public struct OperationDetails: Equatable, Sendable {
         self = details
     }
 
-    /// Reads the value of `key`; returns false if it is not one of these keys.
+    /// Reads the value of `key`; returns false if it is not one of these keys. A submission reads `http` itself: it has
+    /// more checks.
     mutating func read(_ key: OperationKey, from scanner: inout JSONScanner) throws(JSONError) -> Bool {
         switch key {
         case .qos: qos = try scanner.choice()
@@ -95,7 +96,7 @@ public struct OperationDetails: Equatable, Sendable {
         case .environment: environment = try scanner.environment()
         case .secrets: secrets = try Secret.list(from: &scanner)
         case .slurm: slurm = try SlurmOptions(from: &scanner)
-        case .http: http = try HTTPOptions(from: &scanner)
+        case .http: http = try HTTPOptions(from: &scanner, isStored: true)
         case .conditions:
             conditions = []
             try scanner.elements(atMost: Limits.conditionsPerOperation) { (scanner) throws(JSONError) in
