@@ -197,4 +197,11 @@ import Testing
         ledger.noteLateRun(of: at(90))
         #expect(ledger.position.last == nil)
     }
+
+    @Test func `a very long record is split in proportion, without enumerating its instants`() throws {
+        let record = InstantRecord(.missed, from: at(0), through: at(9_999_990), count: 1_000_000)
+        let (before, after) = try ledger().split(record, at: at(500_000))
+        #expect(before == InstantRecord(.missed, from: at(0), through: at(499_999), count: 50_000))
+        #expect(after == InstantRecord(.missed, from: at(500_010), through: at(9_999_990), count: 949_999))
+    }
 }

@@ -18,8 +18,8 @@ import Testing
         return path
     }
 
-    private func canRead(_ path: String, _ user: UInt32, _ group: UInt32) -> Bool {
-        ReadableDirectory.open(path, readableBy: user, group: group)?.withPath { _ in true } ?? false
+    private func canRead(_ path: String, _ user: UInt32, _ groups: UInt32...) -> Bool {
+        ReadableDirectory.open(path, readableBy: user, groups: { groups })?.withPath { _ in true } ?? false
     }
 
     @Test(
@@ -39,6 +39,7 @@ import Testing
     @Test func `the mode for the group counts for its members, and may count for others`() throws {
         let path = try makeInner(outer: 0o755, inner: 0o750)
         #expect(canRead(path, user, getgid()) && !canRead(path, user, group))
+        #expect(canRead(path, user, group, getgid()))
         chmod(path, 0o705)
         #expect(!canRead(path, user, getgid()) && !canRead(path, user, group))
     }
@@ -49,7 +50,7 @@ import Testing
         #expect(symlink(path, link) == 0)
         #expect(!canRead(link, user, group) && canRead(link, getuid(), getgid()))
         try Files.replaceWithoutSync(path + "/file", with: [1], mode: 0o600)
-        let names = ReadableDirectory.open(link, readableBy: getuid(), group: getgid())?.withPath {
+        let names = ReadableDirectory.open(link, readableBy: getuid(), groups: { [getgid()] })?.withPath {
             try? Files.list($0)
         }
         #expect(names == ["file"])

@@ -124,7 +124,11 @@ import Testing
                 == .invalidParameter("selection.refs"))
         #expect(
             try answer(#"{"method":"\#(name).Log","parameters":{"ref":"1","lines":-1}}"#) == .invalidParameter("lines"))
-        #expect(try answer(#"{"method":"\#(name).List","parameters":{"limit":-1}}"#) == .invalidParameter("limit"))
+        for method in ["List", "ListGraphs", "ScheduleRuns", "ScheduleInstants"] {
+            let parameters = method.hasPrefix("Schedule") ? #""name":"x","limit":-1"# : #""limit":-1"#
+            let call = #"{"method":"\#(name).\#(method)","parameters":{\#(parameters)}}"#
+            #expect(try answer(call) == .invalidParameter("limit"))
+        }
         #expect(
             try answer(#"{"method":"\#(name).Watch","more":true,"parameters":{"since":-1}}"#)
                 == .invalidParameter("since"))

@@ -201,13 +201,16 @@ public struct InstantLedger: Sendable {
     }
 
     /// Returns a record of instants that did not run, without those after `end`; nil if none is left. If the record is
-    /// of an earlier calendar, whose instants are no longer known, it ends with `end` and keeps a proportional count.
+    /// of an earlier calendar, whose instants are no longer known, or of more instants than one decision has, whose
+    /// enumeration would take too long, it ends with `end` and keeps a proportional count.
     public func shortened(_ record: InstantRecord, to end: UnixTime) -> InstantRecord? {
         guard record.through > end else { return record }
         guard record.nominal <= end else { return nil }
         var (last, count, total) = (record.nominal, 0, 0)
         var next = UnixTime?.some(record.nominal)
-        while let instant = next, instant <= record.through, total <= record.count {
+        while record.count <= Self.instantsPerDecision, let instant = next, instant <= record.through,
+            total <= record.count
+        {
             if instant <= end { (last, count) = (instant, count + 1) }
             total += 1
             next = instant == record.through ? nil : recurrences.next(after: instant)

@@ -12,7 +12,7 @@ extension Requests {
     func scheduleInstants(_ request: ScheduleInstantsRequest, _ exchange: Exchange) throws {
         let schedule = try schedules.find(request.name, for: exchange.caller.user)
         try requireUsable(schedule)
-        let limit = min(max(request.limit ?? 10, 0), Self.mostInstants)
+        let limit = min(request.limit ?? 10, Self.mostInstants)
         let after = try request.after.map { try instant($0, "after") }
         exchange.reply(
             ScheduleInstantsReply.with {

@@ -90,7 +90,7 @@ extension Schedules {
         scheduleRepair()
     }
 
-    private func scheduleRepair() {
+    func scheduleRepair() {
         if all.contains(where: { $0.problem != nil }) { repairs.set(after: Self.absence) }
     }
 

@@ -56,7 +56,11 @@ final class Schedules {
     /// Zones whose rules stay the former ones, because their files are missing or damaged.
     var unreadableZones: Set<String> = []
     /// Makes the next attempt to load schedules with problems.
-    private(set) lazy var repairs = Alarm(loop, log) { [unowned self] in self.startDue() }
+    private(set) lazy var repairs = Alarm(loop, log) { [unowned self] in
+        // This reads the schedules again, unless the store is unavailable.
+        self.startDue()
+        self.scheduleRepair()
+    }
     /// Difference of the two clocks.
     private var clockDifference: TimeSpan
     /// True if the store was unavailable for a while: instants of that time are due, not missed.

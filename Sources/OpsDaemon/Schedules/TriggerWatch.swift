@@ -75,9 +75,16 @@ final class TriggerWatch {
 
     /// Returns nil if there is no directory that may be watched. Then only the regular checks find files.
     private func watch(_ path: String) -> FileWatch.Token? {
-        let owner = schedule.stored
         guard triggers.schedules.authorization.daemonUser == 0 else { return watchFiles(of: path) }
-        return ReadableDirectory.open(path, readableBy: owner.uid, group: owner.gid)?.withPath(watchFiles)
+        let user = schedule.stored.uid
+        return ReadableDirectory.open(path, readableBy: user, groups: groupsOfOwner)?.withPath(watchFiles)
+    }
+
+    private func groupsOfOwner() -> [UInt32] {
+        // Without an account the owner is in no group.
+        guard let owner = try? triggers.schedules.owner(of: schedule) else { return [] }
+        // The list of groups may be impossible to read.
+        return (try? owner.account?.groups()) ?? [owner.group]
     }
 
     private func watchFiles(of path: String) -> FileWatch.Token? {

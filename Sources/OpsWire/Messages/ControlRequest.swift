@@ -68,6 +68,8 @@ public enum ControlRequest: Equatable, Sendable {
             case .listGraphs(let request): ["limit": request.limit.map { Int64($0) }]
             case .log(let request): ["offset": request.offset, "lines": request.lines.map { Int64($0) }]
             case .watch(let request): ["since": request.since]
+            case .scheduleRuns(let request): ["limit": request.limit.map { Int64($0) }]
+            case .scheduleInstants(let request): ["limit": request.limit.map { Int64($0) }]
             default: [:]
             }
         return counts.first { ($0.value ?? 0) < 0 }?.key

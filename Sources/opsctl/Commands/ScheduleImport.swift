@@ -70,7 +70,8 @@ enum ScheduleImport {
         request.overlap = "allow"
         request.catchUp = "none"
         request.capture = .with {
-            $0.directory = home
+            // opsd refuses a relative directory.
+            $0.directory = home.hasPrefix("/") ? home : "/"
             $0.umask = 0o022
             $0.environment = StringMap(environment)
         }
