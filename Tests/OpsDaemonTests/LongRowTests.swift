@@ -20,6 +20,15 @@ import Testing
         #expect(shown.operation.command == ["true", argument, "last"])
     }
 
+    @Test func `a list has the first of very many words`() throws {
+        let client = try Fixture().connect()
+        let words = String(repeating: ",\"\"", count: 100_000)
+        _ = try client.submit(#"[{"command":["true"\#(words)],"held":true}]"#)
+        let command = try #require(try client.call(ListRequest()).operations.first?.command)
+        #expect(command.first == "true" && command.last == "…")
+        #expect(command.count > 1000 && command.count < 10_000)
+    }
+
     @Test func `a list that is too large for a message has no long texts`() throws {
         let row = OperationRow.with {
             ($0.id, $0.name, $0.command, $0.note) = (7, "build", ["make", "all"], "see the log")

@@ -26,7 +26,7 @@ struct ListQuery: Query {
     var heldBytes: Int {
         made.reduce(ids.count * 8) {
             $0 + MemoryLayout<OperationRow>.stride + $1.dependencies.count * 2 * MemoryLayout<DependencyRow>.stride
-                + ($1.command ?? []).reduce(0) { $0 + $1.utf8.count }
+                + $1.bytesOfCommand
         }
     }
 

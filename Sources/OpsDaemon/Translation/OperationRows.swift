@@ -11,10 +11,11 @@ struct OperationRows: Sendable {
     /// Directory of all output directories.
     let outputs: String
 
-    /// `details`: those of the record.
-    func row(_ record: OperationRecord, _ details: Details) -> OperationRow {
+    /// `details`: those of the record. `isListed`: the row has only the beginning of a long command.
+    func row(_ record: OperationRecord, _ details: Details, isListed: Bool = false) -> OperationRow {
         .with { row in
             identify(record, &row)
+            row.command = record.command.flatMap { command($0, isListed: isListed) }
             setState(record, &row)
             setRelations(record, &row)
             row.labels = details.labels
@@ -32,6 +33,11 @@ struct OperationRows: Sendable {
         }
     }
 
+    private func command(_ text: String, isListed: Bool) -> [String]? {
+        // The stored text was an array of strings when it was written.
+        isListed ? try? OperationRow.beginning(ofCommand: text) : try? stringArray(text)
+    }
+
     private func identify(_ record: OperationRecord, _ row: inout OperationRow) {
         row.id = record.id.rawValue
         row.name = record.name
@@ -43,8 +49,6 @@ struct OperationRows: Sendable {
         row.note = record.note
         row.barrier = record.isBarrier
         row.isGroup = record.isGroup
-        // The stored text was an array of strings when it was written.
-        row.command = record.command.flatMap { try? stringArray($0) }
     }
 
     private func setState(_ record: OperationRecord, _ row: inout OperationRow) {
@@ -107,7 +111,7 @@ struct OperationRows: Sendable {
         var latest = (text: "{}", details: try Details("{}"))
         return try history.records(of: ids).map { record in
             if record.details != latest.text { latest = (record.details, try Details(record.details)) }
-            return row(record, latest.details).listed
+            return row(record, latest.details, isListed: true)
         }
     }
 
