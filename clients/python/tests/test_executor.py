@@ -261,7 +261,9 @@ def test_secrets_and_umask_are_keys_of_a_function(opsd: PrivateDaemon, tmp_path:
 def test_a_module_path_in_the_environment_comes_before_that_of_the_caller(opsd: PrivateDaemon, tmp_path: Path) -> None:
     with ops.OpsExecutor(environment={"PYTHONPATH": tmp_path}) as executor:
         _, path, pythonpath, _ = executor.submit(functions.where).result(60)
+        empty = executor.options(environment={"PYTHONPATH": ""}).submit(functions.where).result(60)
     assert (path, pythonpath) == ([str(tmp_path), *sys.path], str(tmp_path))
+    assert (empty[1], empty[2]) == (sys.path, "")
 
 
 class Int64:
@@ -422,6 +424,17 @@ def test_a_call_waits_for_the_futures_in_after(opsd: PrivateDaemon, tmp_path: Pa
         error = failed.exception(60)
         assert isinstance(error, ops.OperationFailed)
         assert error.outcome == "skipped"
+
+
+def test_a_future_of_asyncio_in_after_is_refused(opsd: PrivateDaemon) -> None:
+    async def main() -> None:
+        with ops.OpsExecutor() as executor:
+            future: Any = asyncio.get_running_loop().create_future()
+            for after in (future, b"12"):
+                with pytest.raises(TypeError, match="is not an operation, future, id or name"):
+                    executor.options(after=after)
+
+    asyncio.run(main())
 
 
 def test_a_future_of_another_daemon_is_refused(opsd: PrivateDaemon) -> None:

@@ -186,7 +186,12 @@ def test_a_damaged_file_spoils_at_most_its_call(opsd: PrivateDaemon, state_home:
     next(directory.glob("*-00000000.calls")).write_bytes(content)
     with pytest.raises(ops.ProtocolError, match=r"00000000.calls is damaged .*; OpsExecutor.forget removes"):
         run()
+    with pytest.raises(ops.ProtocolError, match=r"00000000.calls is damaged") as kept:
+        ops.OpsExecutor.attach("k")
     ops.OpsExecutor.forget("k")
+    assert kept.traceback  # the error and its frames exist, but do not use the key any more
+    assert run() == [2, 4]
+    (directory / "generation").write_bytes(content)
     assert run() == [2, 4]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, Protocol, TypedDict
@@ -133,8 +133,9 @@ def instant(value: Instant) -> str | float:
 def edges(value: Dependencies) -> list[After]:
     """Returns the dependencies in `after`."""
     targets: list[Any] = [value]
-    # A group can be iterated over, but is one target.
-    if isinstance(value, Iterable) and not isinstance(value, str | Mapping) and not hasattr(value, "name"):
+    # A group can be iterated over, but is one target. Bytes and futures of asyncio can be, too, but are no targets.
+    is_one = isinstance(value, str | bytes | Mapping | Awaitable) or hasattr(value, "name")
+    if isinstance(value, Iterable) and not is_one:
         targets = list(value)
     return [one if isinstance(one, After) else After(one) for one in targets]
 

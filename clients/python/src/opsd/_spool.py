@@ -98,7 +98,7 @@ class Spool:
             if key is not None:
                 self._share_generation()
             os.utime(self.path)
-        except OSError:
+        except BaseException:
             self.close(remove=False)
             raise
 
@@ -110,8 +110,9 @@ class Spool:
     def _share_generation(self) -> None:
         """Reads the generation that an earlier executor with this key has stored, or stores the new one."""
         path = self.path / "generation"
-        stored = path.read_text() if path.exists() else ""
-        if stored:
+        stored = path.read_text("ascii", "replace") if path.exists() else ""
+        # A damaged file counts as absent.
+        if stored.isalnum():
             self.generation = stored
         else:
             self._replace(path, self.generation.encode(), is_durable=True)

@@ -106,11 +106,15 @@ class OpsExecutor(Executor):
         """
         executor = cls(key=key, socket=socket, patience=patience)
         futures: list[OpsFuture[Any]] = []
-        for number in executor._engine.spool.numbers():
-            calls = executor._engine.spool.read(number)
-            if calls is not None:
-                futures += executor._core.resume(number, calls)
-        executor.shutdown(wait=False)
+        try:
+            spool = executor._engine.spool
+            # A damaged file raises an error before any call is continued, so that the key can be forgotten then.
+            stored = [(number, spool.read(number)) for number in spool.numbers()]
+            for number, calls in stored:
+                if calls is not None:
+                    futures += executor._core.resume(number, calls)
+        finally:
+            executor.shutdown(wait=False)
         return futures
 
     @staticmethod
@@ -239,8 +243,8 @@ class _Core:
     def _write(self, number: int, keys: dict[str, Any], calls: list[bytes], function: str) -> Calls:
         spool = self._engine.spool
         environment = keys.get("environment", {})
-        own_path = environment.get("PYTHONPATH", "")
-        pythonpath = own_path or os.environ.get("PYTHONPATH")
+        own_path = environment.get("PYTHONPATH")
+        pythonpath = os.environ.get("PYTHONPATH") if own_path is None else own_path
         search = [*own_path.split(os.pathsep), *sys.path] if own_path else sys.path
         main = main_module() if any(b"__main__" in call for call in (*calls, self._initializer or b"")) else None
         header = {
