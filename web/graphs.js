@@ -25,6 +25,7 @@ export function open(main, _, parameters) {
 
   function counts(graph) {
     return [["●", graph.executing, "running", "executing"], ["○", graph.ready, "ready", "ready"], ["·", graph.pending, "waiting", "pending"],
+      ["◷", graph.scheduled, "scheduled", "scheduled"], ["⏸\ufe0e", graph.held, "held", "held"],
       ["✗", graph.unsuccessful, "unsuccessful", "failed"], ["✓", graph.finished - graph.unsuccessful, "finished", "succeeded"]]
       .filter(([, number]) => number)
       .map(([symbol, number, word, tone]) => h("span.state", { class: `tone-${tone}` }, ` ${symbol} ${number.toLocaleString()} ${word} `));
@@ -37,8 +38,8 @@ export function open(main, _, parameters) {
   }
 
   function draw() {
-    const size = (graph) => graph.pending + graph.ready + graph.executing + graph.finished;
-    update(main, h("div.title", {}, h("h1", {}, "Graphs"), h("span.crumb.wide", {}, command("opsctl graphs"))),
+    const size = (graph) => graph.pending + graph.ready + graph.scheduled + graph.held + graph.executing + graph.finished;
+    update(main, h("div.title", {}, h("h1", {}, "Graphs"), h("span.crumb.wide", {}, command("opsctl graph"))),
       failure ? h("p.banner", { role: "alert" }, failure.message) : null,
       names.length ? h("p.sentence.muted", {}, "History of ", names.slice(0, 40).map((name, index) => [index ? ", " : "", h("a.link", { href: `/history/${encodeURIComponent(name)}` }, name)])) : null,
       !graphs ? null : graphs.length ? table("Graphs", [["Graph", "c-small"], ["Name"], ["Operations", "c-graph"], ["User", "c-user wide"], ["Submitted", "c-time number"]],

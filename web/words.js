@@ -18,7 +18,7 @@ export function standing(row) {
     return { symbol: "●", word: "running", tone: "executing" };
   }
   if (row.held) return { symbol: "⏸\ufe0e", word: "held", tone: "held" };
-  if (row.notBefore && Date.parse(row.notBefore) > Date.now()) return { symbol: "◷", word: "scheduled", tone: "scheduled" };
+  if (row.scheduled || Date.parse(row.notBefore) > Date.now()) return { symbol: "◷", word: "scheduled", tone: "scheduled" };
   if (row.state === "ready") return { symbol: "○", word: "ready", tone: "ready" };
   return { symbol: "·", word: row.state ?? "pending", tone: "pending" };
 }

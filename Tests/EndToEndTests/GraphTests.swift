@@ -16,7 +16,7 @@ import Testing
         try machine.ok("wait", "left", "right")
         let drawing = try machine.ok("graph", "diamond").out
         #expect(drawing.hasPrefix("\(graph) diamond\n"))
-        for mark in ["✓ top", "✓ left", "✓ right", "bottom"] { #expect(drawing.contains(mark), "\(drawing)") }
+        for mark in ["✓ top", "✓ left", "✓ right", "⏸ bottom"] { #expect(drawing.contains(mark), "\(drawing)") }
         #expect(try machine.ok("graph", graph).out == drawing)
         let dot = try machine.ok("graph", graph, "--dot").out
         #expect(dot.hasPrefix("digraph ") && dot.contains("n1 -> n2") && dot.contains("n3 -> n4"))

@@ -408,10 +408,19 @@ class Actions(unittest.TestCase):
         until(lambda: not machine.operation("focused")["held"], "it is resumed")
 
     def test_a_held_operation_of_a_graph_is_shown_and_resumed_by_a_key(self):
-        machine.graph({"name": "paused", "operations": [{"name": "still", "command": ["true"], "held": True}]})
+        machine.graph({"name": "paused", "operations": [
+            {"name": "still", "command": ["true"], "held": True},
+            {"name": "later", "command": ["true"], "notBefore": "2099-01-01T00:00:00Z"}]})
+        self.addCleanup(machine.opsctl, "cancel", "later")
+        go("/graphs")
+        sees("1 scheduled")
+        sees("1 held")
         go("/graph/paused")
-        row = until(lambda: tab.find_element(By.CSS_SELECTOR, ".grid .body .row"), "the operation is listed")
+        row, other = until(lambda: tab.find_elements(By.CSS_SELECTOR, ".grid .body .row"), "the operations are listed")
         self.assertIn("held", row.text)
+        self.assertIn("scheduled", other.text)
+        sees("⏸ held 1")
+        sees("◷ scheduled 1")
         tab.execute_script("arguments[0].focus()", row)
         press("h")
         until(lambda: not machine.operation("still")["held"], "it is resumed")

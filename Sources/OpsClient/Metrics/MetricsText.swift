@@ -83,8 +83,8 @@ public struct MetricsText {
         let counts = status.counts
         writer.family("opsd_operations", .gauge, "Stored operations by state.") {
             let states = [
-                ("pending", counts.pending), ("ready", counts.ready), ("executing", counts.executing),
-                ("finished", counts.finished),
+                ("pending", counts.pending), ("ready", counts.ready), ("scheduled", counts.scheduled),
+                ("held", counts.held), ("executing", counts.executing), ("finished", counts.finished),
             ]
             for (state, count) in states { $0.sample(Double(count), ["state": state]) }
         }

@@ -30,7 +30,7 @@ extension DrawnGraph {
             operations: reply.nodes.map { node in
                 DrawnOperation(
                     id: Int(node.id), title: node.name ?? "\(node.id)",
-                    status: DrawnStatus(state: node.state, outcome: node.outcome),
+                    status: DrawnStatus(node),
                     group: node.group.flatMap { indices[$0] }, isGroup: node.isGroup, cause: node.cause,
                     startedAt: node.startedAt.flatMap(InstantText.parse)?.nanoseconds,
                     finishedAt: node.finishedAt.flatMap(InstantText.parse)?.nanoseconds)
@@ -43,9 +43,9 @@ extension DrawnGraph {
 }
 
 extension DrawnStatus {
-    init(state: StateName, outcome: OutcomeName?) {
+    init(_ node: NodeRow) {
         let (symbol, tone): (String, Tone) =
-            switch (state, outcome) {
+            switch (node.state, node.outcome) {
             case (_, OutcomeName.succeeded?): ("✓", .succeeded)
             case (_, OutcomeName.failed?): ("✗", .failed)
             case (_, OutcomeName.timedOut?): ("✗", .timedOut)
@@ -53,9 +53,12 @@ extension DrawnStatus {
             case (_, OutcomeName.interrupted?): ("‼", .interrupted)
             case (_, OutcomeName.skipped?): ("↷", .waiting)
             case (.executing, _): ("●", .executing)
+            case _ where node.held: ("⏸", .held)
+            case _ where node.scheduled: ("◷", .waiting)
             case (.ready, _): ("○", .ready)
             default: ("·", .waiting)
             }
-        self.init(word: outcome?.rawValue ?? state.rawValue, symbol: symbol, tone: tone)
+        let state = node.held ? "held" : node.scheduled ? "scheduled" : node.state.rawValue
+        self.init(word: node.outcome?.rawValue ?? state, symbol: symbol, tone: tone)
     }
 }

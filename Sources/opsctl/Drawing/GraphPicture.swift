@@ -35,7 +35,9 @@ struct GraphPicture {
         nodes = reply.nodes.map { node in
             Node(
                 id: node.id, title: (node.name ?? "\(node.id)").printable,
-                standing: Standing(state: node.state, outcome: node.outcome, notNeeded: node.notNeeded),
+                standing: Standing(
+                    state: node.state, outcome: node.outcome, notNeeded: node.notNeeded, isHeld: node.held,
+                    isScheduled: node.scheduled),
                 group: node.group,
                 isGroup: node.isGroup, startedAt: node.startedAt.instant, finishedAt: node.finishedAt.instant,
                 cause: node.cause)
