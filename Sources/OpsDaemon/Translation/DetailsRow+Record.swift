@@ -33,7 +33,6 @@ extension DetailsRow {
             if member.key == "stdout" { stdout = path } else { stderr = path }
         }
         stdin = text("stdin")
-        umask = text("umask")
         observers = try object("observers")
         executor = policy.executor
         job = record.job
