@@ -69,7 +69,7 @@ extension Canaries {
         (
             "the page received an event twice",
             {
-                guard let last = $0.page?.messages.last else { return false }
+                guard let last = $0.page?.messages.last(where: \.hasEvents) else { return false }
                 $0.page?.messages.append(last)
                 return true
             }
@@ -77,8 +77,10 @@ extension Canaries {
         (
             "the page missed an event",
             {
-                guard let count = $0.page?.messages.count, count > 2 else { return false }
-                $0.page?.messages.remove(at: count / 2)
+                guard let messages = $0.page?.messages, messages.count > 2,
+                    let place = messages.dropLast().lastIndex(where: \.hasEvents)
+                else { return false }
+                $0.page?.messages.remove(at: place)
                 return true
             }
         ),

@@ -12,6 +12,8 @@ final class Page: Sendable {
         /// Operations and graphs that may have changed; nil: any of them.
         var operations: [Int]?
         var graphs: [String]?
+        /// False for a message that only tells that opsd is reachable again.
+        var hasEvents: Bool { from <= to }
     }
     struct Seen: Sendable {
         var messages: [Message] = []
