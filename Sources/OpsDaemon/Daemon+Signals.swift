@@ -60,6 +60,8 @@ extension Daemon {
             warnOfDelayedChanges(since: old)
             configuration.state = old.state
             configuration.socket = old.socket
+            configuration.runner = old.runner
+            configuration.group = old.group
             log.level = configuration.logLevel
             composer.logCap = configuration.logLimit
             retention.schedule()
