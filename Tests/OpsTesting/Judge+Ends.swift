@@ -27,6 +27,12 @@ extension Judge {
                 rules.store[root].outcome == how && isRoot, .oneOutcome,
                 "\(id) skipped because of \(root), said to be \(how)")
         }
+        // A dependent that was reopened since is not checked.
+        if case .providedFor(let dependent, let how)? = cause, rules.store[dependent].run == 1 {
+            try require(
+                rules.store[dependent].outcome == how, .oneOutcome,
+                "\(id) provided for \(dependent), said to be \(how)")
+        }
         try judgeRetryOwed(record, outcome, cause, rules)
     }
 

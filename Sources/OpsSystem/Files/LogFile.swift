@@ -170,10 +170,9 @@ extension LogFile {
     public func remove() throws(SystemError) {
         // A file that cannot be opened still belongs to its user.
         let number = try? number()
+        // The content is removed first: to remove the name would lock the directory while a process is writing, so that
+        // no other log could be created there.
+        if let number { try retrying("truncate \(path)") { ftruncate(number, 0) } }
         try Files.remove(path)
-        guard let number else { return }
-        var status = stat()
-        try retrying("examine \(path)") { unsafe fstat(number, &status) }
-        if status.st_nlink > 0 { try retrying("truncate \(path)") { ftruncate(number, 0) } }
     }
 }
