@@ -49,6 +49,11 @@ import Testing
         effects.compactMap { if case .report(let report) = $0 { report } else { nil } }
     }
 
+    /// Returns the end that the first report tells; nil if it tells no end.
+    private static func end(_ reports: [ExecutorReport]) -> ExternalEnd? {
+        if case .ended(_, let end)? = reports.first { end } else { nil }
+    }
+
     /// Closes the fence of an attempt that has not started, and returns the reports that follow.
     private static func closed(
         _ tracker: inout JobTracker, _ effects: [JobTracker.Effect], at seconds: Int64
@@ -177,12 +182,9 @@ import Testing
         var tracker = Self.tracker(job: "4711")
         #expect(tracker.launch(now: Self.at(0)) == [.list])
         let effects = Self.list(&tracker, [], at: 1)
-        guard case .ended(_, let end)? = Self.closed(&tracker, effects, at: 1).first else {
-            Issue.record("the attempt has not ended")
-            return
-        }
-        #expect(end.outcome == .interrupted)
-        #expect(end.cause == "Slurm has no record of job 4711")
+        let end = Self.end(Self.closed(&tracker, effects, at: 1))
+        #expect(end?.outcome == .interrupted)
+        #expect(end?.cause == "Slurm has no record of job 4711")
     }
 
     @Test func `a crash at any step causes no second submission and no release without a check`() {
@@ -233,13 +235,8 @@ import Testing
         #expect(tracker.found(start: nil, exit: end, isCopied: false, now: Self.at(7)).isEmpty)
         #expect(Self.list(&tracker, [Self.row("4711", "TIMEOUT")], at: 30).isEmpty)
         #expect(tracker.found(start: nil, exit: end, now: Self.at(100)) == [.list])
-        guard
-            case .ended(_, let found)? = Self.reports(Self.list(&tracker, [Self.row("4711", "TIMEOUT")], at: 101)).first
-        else {
-            Issue.record("the attempt has not ended")
-            return
-        }
-        #expect(found.outcome == .timedOut)
+        let found = Self.end(Self.reports(Self.list(&tracker, [Self.row("4711", "TIMEOUT")], at: 101)))
+        #expect(found?.outcome == .timedOut)
     }
 
     @Test func `a cancelled attempt waits for its log only until lost-after`() {
@@ -294,13 +291,9 @@ import Testing
         let end = ExitRecord(status: .signal(15), at: Self.at(6).wall)
         #expect(tracker.found(start: nil, exit: end, now: Self.at(7)) == [.list])
         #expect(Self.list(&tracker, [Self.row("4711", "COMPLETING")], at: 8).filter { $0 != .list }.count <= 1)
-        guard case .ended(_, let found)? = Self.reports(Self.list(&tracker, [Self.row("4711", state)], at: 9)).first
-        else {
-            Issue.record("the attempt has not ended")
-            return
-        }
-        #expect(found.outcome == outcome)
-        #expect(found.exit?.status == .signal(15))
+        let found = Self.end(Self.reports(Self.list(&tracker, [Self.row("4711", state)], at: 9)))
+        #expect(found?.outcome == outcome)
+        #expect(found?.exit?.status == .signal(15))
     }
 
     @Test func `the outcome of a command that was killed by a signal waits for a listing of Slurm`() {
@@ -308,27 +301,16 @@ import Testing
         let end = ExitRecord(status: .signal(15), at: Self.at(6).wall)
         #expect(tracker.found(start: nil, exit: end, now: Self.at(7)) == [.list])
         #expect(tracker.found(start: nil, exit: end, now: Self.at(300)).isEmpty)
-        guard
-            case .ended(_, let found)? = Self.reports(Self.list(&tracker, [Self.row("4711", "NODE_FAIL")], at: 301))
-                .first
-        else {
-            Issue.record("the attempt has not ended")
-            return
-        }
-        #expect(found.outcome == .interrupted)
+        let found = Self.end(Self.reports(Self.list(&tracker, [Self.row("4711", "NODE_FAIL")], at: 301)))
+        #expect(found?.outcome == .interrupted)
     }
 
     @Test func `a failed node does not end an attempt before lost-after`() {
         var tracker = Self.started()
         #expect(Self.list(&tracker, [Self.row("4711", "NODE_FAIL")], at: 10).isEmpty)
         #expect(Self.list(&tracker, [], at: 600).isEmpty)
-        guard
-            case .ended(_, let end)? = Self.reports(Self.list(&tracker, [Self.row("4711", "NODE_FAIL")], at: 610)).first
-        else {
-            Issue.record("the attempt has not ended")
-            return
-        }
-        #expect(end.cause == "node n1 failed during Slurm job 4711")
+        let end = Self.end(Self.reports(Self.list(&tracker, [Self.row("4711", "NODE_FAIL")], at: 610)))
+        #expect(end?.cause == "node n1 failed during Slurm job 4711")
     }
 
     @Test func `a second start that the fence refuses does not end the attempt`() {
