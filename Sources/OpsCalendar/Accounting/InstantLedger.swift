@@ -207,10 +207,8 @@ public struct InstantLedger: Sendable {
         guard record.through > end else { return record }
         guard record.nominal <= end else { return nil }
         var (last, count, total) = (record.nominal, 0, 0)
-        var next = UnixTime?.some(record.nominal)
-        while record.count <= Self.instantsPerDecision, let instant = next, instant <= record.through,
-            total <= record.count
-        {
+        var next = record.count <= Self.instantsPerDecision ? record.nominal : nil
+        while let instant = next, instant <= record.through, total <= record.count {
             if instant <= end { (last, count) = (instant, count + 1) }
             total += 1
             next = instant == record.through ? nil : recurrences.next(after: instant)

@@ -1,9 +1,9 @@
 /// Evaluations of conditions: those that run, results that are valid, and lanes that wait for a free evaluation.
 ///
-/// Evaluations may be slow, so users share them. An ordinary user who has some gets another only while more than as many are
-/// free, even if no others wait: an evaluation cannot be interrupted for another user. A free one is for the waiting user who
-/// has the fewest, and among equals for the one who has waited longest. Privileged users count as one and may have all; the
-/// last one is for them alone.
+/// Evaluations may be slow, so users share them. A free one is for the waiting user who has the fewest, and among equals for
+/// the one who has waited longest. Privileged users count as one and may have all, and the last free one is for them alone.
+/// An ordinary user gets one only while more of the others are free than this user has, even if nobody else waits: an
+/// evaluation cannot be interrupted for another user.
 struct ConditionQueue: Codable {
     /// Nil: a privileged user.
     typealias User = UInt32?

@@ -1,5 +1,5 @@
-/// Work of several users for a few slots. A slot goes to the waiting user who has the fewest, and one who has some gets
-/// another only while more than as many are free: even if elements take long, others find a free slot.
+/// Work of several users for a few slots. A slot goes to the waiting user who has the fewest, and only while more slots
+/// are free than that user has: even if elements take long, others find a free slot.
 struct FairBacklog<Element> {
     private struct Line {
         var waiting = Backlog<Element>()

@@ -56,8 +56,7 @@ extension Requests {
             let details = try Details(record.details)
             var reply = ShowReply()
             reply.operation = rows.row(record, details)
-            reply.details = try DetailsRow(record)
-            if !record.isGroup { reply.details.umask = "0" + String(details.umask, radix: 8) }
+            reply.details = try DetailsRow(record, details)
             reply.details.pid = try history.pid(of: record).flatMap { $0 > 0 ? Int($0) : nil }
             if rows.authorization.mayRead(rows.reader, ownedBy: record.uid) {
                 var environment = try history.environment(of: record.id).map { try stringMap($0) } ?? StringMap()

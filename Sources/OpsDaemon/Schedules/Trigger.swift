@@ -51,8 +51,7 @@ enum Trigger: Equatable {
     /// Arguments of the process that lists the files, or prints the lines.
     var arguments: [String] {
         switch self {
-        case .path(let glob, _, _, _):
-            ["/bin/sh", "-c", Self.listing(Self.shellText(glob))]
+        case .path(let glob, _, _, _): ["/bin/sh", "-c", Self.listing(Self.shellText(glob))]
         case .exec(let command, _): ["/bin/sh", "-c", command]
         }
     }

@@ -66,7 +66,6 @@ final class TriggerWatch {
     /// because events would tell the owner about it.
     func renewWatch() {
         let former = token
-        token = nil
         token = trigger.directory.flatMap(watch)
         if let former { triggers.fileWatch.cancel(former) }
         // Another check finds the files that came before the watch.

@@ -4,8 +4,10 @@ internal import OpsWire
 
 extension DetailsRow {
     /// Creates the keys that were given with an operation and that its row lacks.
-    init(_ record: OperationRecord) throws {
+    /// - Parameter details: Those of the record, with the recorded umask.
+    init(_ record: OperationRecord, _ details: Details) throws {
         self.init()
+        if !record.isGroup { umask = "0" + String(details.umask, radix: 8) }
         let details = try scan(Array(record.details.utf8)) { (scanner) throws(InvalidParameter) in
             try JSONObject(from: &scanner)
         }
