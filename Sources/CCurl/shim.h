@@ -36,13 +36,6 @@ static inline CURLcode opsd_curl_set_receiver(CURL *easy, CURLoption option, ops
     return curl_easy_setopt(easy, option, receiver);
 }
 
-/* The context of a handle; NULL: it has none. */
-static inline void *opsd_curl_context(CURL *easy)
-{
-    char *context = 0;
-    return curl_easy_getinfo(easy, CURLINFO_PRIVATE, &context) == CURLE_OK ? context : 0;
-}
-
 static inline CURLMcode opsd_curl_multi_set_long(CURLM *multi, CURLMoption option, long value)
 {
     return curl_multi_setopt(multi, option, value);

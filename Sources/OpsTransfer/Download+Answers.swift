@@ -5,9 +5,9 @@ extension Download: ExchangeReceiver {
         case .content(let content): return begin(content)
         case .redirect(let location): next = .follow(location)
         case .startAgain(let reason): next = .startAgain(reason)
-        case .failure(var failure):
-            failure.message = "\(address): \(failure.message)"
-            next = .fail(failure)
+        case .failure(let failure):
+            next = .fail(
+                Failure(failure.kind, "\(address): \(failure.message)", retryAfter: failure.retryAfter))
         }
         return false
     }
@@ -15,7 +15,7 @@ extension Download: ExchangeReceiver {
     private func begin(_ content: Answer.Content) -> Bool {
         self.content = content
         if resume != nil && content.start == nil {
-            report(.notice("\(address): the server does not continue the file; starting again"))
+            notify("\(address): the server does not continue the file; starting again")
         }
         if let start = content.start {
             begin(.lastByte, at: start)

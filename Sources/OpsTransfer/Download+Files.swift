@@ -96,7 +96,7 @@ extension Download {
     func close(keeping: Bool, then done: @escaping () -> Void) {
         isEnding = true
         let end = { [self] (failure: Failure?) in
-            if let failure { report(.notice(failure.message)) }
+            if let failure { notify(failure.message) }
             done()
         }
         // A job that has not begun to open the file is not needed any more.

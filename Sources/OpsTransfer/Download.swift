@@ -49,9 +49,9 @@ public final class Download {
     var isOpen = false
     /// Number of bytes on disk.
     var written: Int64 = 0
-    /// Number of bytes on disk and in memory.
+    /// Position in the file of the next byte of the body.
     var position: Int64 = 0
-    /// The version that these bytes belong to; nil: they cannot be resumed.
+    /// The version that the bytes on disk and in memory belong to; nil: they cannot be resumed.
     var record: ResumeRecord?
     /// Changes of the file that no job has taken.
     var writes = FileWrites()
@@ -94,7 +94,7 @@ public final class Download {
             case .success((let headers, let state)):
                 if let headers { self.headers = headers.lines }
                 isOpen = true
-                (written, position, record) = (state.size, state.size, state.record)
+                (written, record) = (state.size, state.record)
                 if !handleEnd() { ask() }
             case .failure(let failure):
                 if !handleEnd() { report(.ended(.failure(failure))) }
@@ -120,6 +120,9 @@ public final class Download {
             if case .failure(let failure) = result { done(failure) } else { done(nil) }
         }
     }
+
+    /// Reports a message, parts of which can come from the server.
+    func notify(_ text: String) { report(.notice(text.printable)) }
 
     func stopExchange() {
         if let exchange { engine.cancel(exchange) }
@@ -175,10 +178,10 @@ public final class Download {
 
     /// A partial file can be resumed if the same address, after the same redirects, has the rest of it.
     var resumePoint: ResumePoint? {
-        guard let record, position > 0, !hasStartedAgain, record.address == request.address.text,
+        guard let record, written > 0, !hasStartedAgain, record.address == request.address.text,
             record.resource == address.resource
         else { return nil }
-        return ResumePoint(offset: position - 1, validator: record.validator, length: record.length)
+        return ResumePoint(offset: written - 1, validator: record.validator, length: record.length)
     }
 
     func follow(_ location: String) {
@@ -199,7 +202,7 @@ public final class Download {
     /// Requests the whole file; at most once.
     func startAgain(because reason: String) {
         guard !hasStartedAgain else { return finish(.failure(Failure(.wrongContent, "\(address): \(reason)"))) }
-        report(.notice("\(address): \(reason); starting again"))
+        notify("\(address): \(reason); starting again")
         hasStartedAgain = true
         begin(.firstByte(nil), at: 0)
         write()

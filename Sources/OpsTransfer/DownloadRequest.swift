@@ -13,15 +13,15 @@ public struct DownloadRequest: Sendable {
     public var headersPath: String?
     /// Bytes per second; 0: no limit.
     public var rateLimit: Int64 = 0
-    /// Seconds without a byte after which the attempt fails.
+    /// Seconds without a byte after which the attempt fails. Pauses for the limited rate do not count.
     public var stallLimit = 60
     /// Rights with which the file and its partial file are opened; nil: those of the process.
     public var rights: FileRights?
     /// Permissions that a new file does not get.
-    public var umask: UInt32
+    public var umask: UInt32 = 0o022
 
     /// Mask of the process. It can only be read by setting it, and threads must not make files meanwhile.
-    private static let processMask: UInt32 = {
+    public static let processMask: UInt32 = {
         let mask = Glibc.umask(0o777)
         _ = Glibc.umask(mask)
         return UInt32(mask)
@@ -30,6 +30,5 @@ public struct DownloadRequest: Sendable {
     public init(address: WebAddress, target: String) {
         self.address = address
         self.target = target
-        umask = Self.processMask
     }
 }

@@ -15,13 +15,14 @@ public struct Failure: Error, Hashable, Sendable {
     }
 
     public var kind: Kind
-    public var message: String
+    /// Text without control characters.
+    public let message: String
     /// Seconds to wait before the next attempt, where the server said so.
     public var retryAfter: Int64?
 
     public init(_ kind: Kind, _ message: String, retryAfter: Int64? = nil) {
         self.kind = kind
-        self.message = message
+        self.message = message.printable
         self.retryAfter = retryAfter
     }
 
@@ -33,6 +34,13 @@ public struct Failure: Error, Hashable, Sendable {
         default:
             self.init(.retryable, "\(error)")
         }
+    }
+}
+
+extension String {
+    /// The text with a question mark for each control character, with which a server could control a terminal.
+    var printable: String {
+        String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }))
     }
 }
 

@@ -49,6 +49,7 @@ struct FetchOptions {
             request.rateLimit = rate
         }
         request.headersPath = values["--headers-file"]
+        request.umask = DownloadRequest.processMask
         return FetchOptions(request: request)
     }
 

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import OpsExecutor
 internal import OpsExecutorServer
 internal import OpsSystem
@@ -32,6 +33,8 @@ internal import OpsTransfer
     private static let progressReports = 200
 
     static func start(_ server: ExecutorServer) throws(SystemError) -> TransferExecutor {
+        // Files of users get the permissions that the umask of the operation allows; all others have explicit ones.
+        _ = umask(0)
         try OpenFiles.raiseLimit()
         let executor = try TransferExecutor(server)
         try executor.watch()

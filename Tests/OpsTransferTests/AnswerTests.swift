@@ -77,6 +77,15 @@ import Testing
         #expect(Validator(head(200, old, date, "ETag: W/\"a\"")) == nil, "a weak tag rules out Last-Modified as well")
     }
 
+    @Test func `an error shows no control characters of a server`() {
+        let said = head(200, "Content-Length: 1", "Content-Encoding: \u{1B}[31mgz\u{9B}\u{7F}")
+        guard case .failure(let failure) = said.answer(to: nil, checksumIsKnown: false) else {
+            Issue.record("an encoding is a failure")
+            return
+        }
+        #expect(failure.message.hasSuffix(": ?[31mgz??"))
+    }
+
     @Test func `the headers of an interim response are discarded`() {
         let lines = ["HTTP/1.1 103 Early", "ETag: \"x\"", "", "HTTP/1.1 200 OK", "Content-Length: 3", ""]
         let head = ResponseHead(lines: lines)

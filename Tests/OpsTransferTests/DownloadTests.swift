@@ -45,6 +45,38 @@ import Testing
         #expect(try fetch.ranges == [nil, "bytes=49999-"])
     }
 
+    @Test func `a paused download resumes from the bytes on disk after a response without a body`() throws {
+        // The first half ends with two equal bytes: their comparison does not detect a position that is wrong by one.
+        let bytes = Array(serverContent(size: 40_000))
+        let half = try #require((30_000..<40_000).first { bytes[$0 - 1] == bytes[$0 - 2] })
+        let size = 2 * half
+        let fetch = try Fetch()
+        #expect(try fetch.run("cuts-after-head", "size=\(size)").kind == .retryable)
+        let engine = try Engine(.init())
+        var result: Result<Int64, Failure>?
+        let request = DownloadRequest(
+            address: try WebAddress(fetch.address("cuts-after-head", "size=\(size)")), target: fetch.target)
+        let download = try Download(request, on: engine) { event in
+            if case .ended(let end) = event { result = end }
+        }
+        download.start()
+        while try fetch.ranges.count < 2 {
+            try engine.wait(milliseconds: 50)
+            try engine.step()
+        }
+        download.setPaused(true)
+        download.setPaused(false)
+        try fetch.letServerContinue()
+        while result == nil {
+            try engine.wait(milliseconds: 1000)
+            try engine.step()
+        }
+        #expect(result?.size == Int64(size))
+        #expect(fetch.file == serverContent(size: size))
+        let range = "bytes=\(half - 1)-"
+        #expect(try fetch.ranges == [nil, range, range])
+    }
+
     @Test func `a truncated download never appears at the target`() throws {
         let fetch = try Fetch()
         for _ in 0..<3 {
@@ -97,6 +129,14 @@ import Testing
         #expect(try fetch.run(scenario).size == 100_000)
         #expect(fetch.file == body)
         #expect(try fetch.ranges == [nil, "bytes=49999-", nil])
+    }
+
+    @Test func `messages replace the control characters of a server`() throws {
+        let fetch = try Fetch()
+        #expect(try fetch.run("lies-with-control-characters").kind == .retryable)
+        #expect(try fetch.run("lies-with-control-characters").size == 100_000)
+        #expect(fetch.notices.count == 1)
+        #expect(try #require(fetch.notices.first).contains("an invalid Content-Range: ?[31mlines? "))
     }
 
     @Test func `a complete response to a range request restarts the file without another request`() throws {
@@ -183,11 +223,20 @@ import Testing
         #expect(try fetch.names == [])
     }
 
-    @Test(arguments: ["stalls", "stalls-before-head"])
-    func `a stalled connection is closed after the limit`(scenario: String) throws {
+    @Test(arguments: ["stalls", "stalls-before-head"], [0, 200_000] as [Int64])
+    func `a stalled connection is closed after the limit`(scenario: String, rateLimit: Int64) throws {
         let fetch = try Fetch()
         fetch.stallLimit = 1
+        fetch.rateLimit = rateLimit
         #expect(try fetch.run(scenario).kind == .retryable)
+    }
+
+    /// At this rate, libcurl pauses for ten seconds after the first bytes.
+    @Test func `a pause for the limited rate does not count as a stalled connection`() throws {
+        let fetch = try Fetch()
+        fetch.stallLimit = 1
+        fetch.rateLimit = 20_000
+        #expect(try fetch.run("file", "size=220000").size == 220_000)
     }
 
     @Test(arguments: [

@@ -91,6 +91,22 @@ import Testing
         #expect(mode == 0o640)
     }
 
+    @Test func `output files of the user get the permissions that the umask of the operation allows`() throws {
+        let fetch = try Fetch()
+        let executor = try RunningExecutor()
+        try executor.connect()
+        let paths = ["stdout", "stderr"].map { "\(fetch.folder)/\($0)" }
+        try executor.launch(1, fetch.address("file"), to: fetch.target) {
+            $0.umask = 0o002
+            $0.output = .paths(stdout: paths[0], stderr: paths[1])
+        }
+        #expect(try executor.ends(of: 1).exits == [1: .code(0)])
+        for path in paths + [fetch.target] {
+            let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+            #expect(mode == 0o664, "\(path)")
+        }
+    }
+
     @Test func `a terminated attempt keeps its partial file for the next attempt`() throws {
         let fetch = try Fetch()
         let executor = try RunningExecutor()
@@ -173,7 +189,7 @@ import Testing
         try executor.launch(1, fetch.address("waits", "size=3000000&\(query)=1"), to: fetch.target)
         try executor.progress(of: 1, atLeast: 1)
         try executor.send(.freeze(attempt(1)))
-        _ = FileManager.default.createFile(atPath: "\(fetch.server.folder)/\(fetch.id).go", contents: nil)
+        try fetch.letServerContinue()
         // Other transfers continue meanwhile.
         try executor.launch(2, other.address("file"), to: other.target)
         let reports = try executor.ends(of: 2).reports

@@ -96,6 +96,16 @@ struct ExecutorRightsTests {
         #expect(FileManager.default.contents(atPath: fetch.folder + "/.file.part") == Data("planted".utf8))
     }
 
+    @Test func `a read-only partial file of the user is replaced`() throws {
+        let fetch = try Fetch()
+        try give(fetch.folder)
+        let part = fetch.folder + "/.file.part"
+        try Data("old".utf8).write(to: URL(fileURLWithPath: part))
+        try give(part, mode: 0o444)
+        #expect(try run(fetch, fetch.target).status == .code(0))
+        #expect(fetch.file == serverContent(size: 100_000))
+    }
+
     @Test func `headers are read with the rights of the user`() throws {
         let fetch = try Fetch()
         try give(fetch.folder)

@@ -22,6 +22,7 @@ final class Fetch {
     var checksum: String?
     var headers: HeadersFile = .none
     var stallLimit = 60
+    var rateLimit: Int64 = 0
     var options = Engine.Options()
 
     init(_ server: Result<LyingServer, any Error> = LyingServer.plain) throws {
@@ -55,6 +56,7 @@ final class Fetch {
             request.checksum = checksum.flatMap { Checksum($0) }
             request.headers = headers
             request.stallLimit = stallLimit
+            request.rateLimit = rateLimit
             return try run(request)
         } catch {
             return .failure(error)
@@ -89,6 +91,11 @@ final class Fetch {
     /// Names of all files in the target's folder.
     var names: [String] {
         get throws { try FileManager.default.contentsOfDirectory(atPath: folder).sorted() }
+    }
+
+    /// Lets a response continue that waits for a file ID.go.
+    func letServerContinue() throws {
+        try Data().write(to: URL(fileURLWithPath: "\(server.folder)/\(id).go"))
     }
 
     /// Range header of each request; nil for a request for the whole file.

@@ -67,6 +67,16 @@ import Testing
         #expect(fetch.file == serverContent(size: 100_000))
     }
 
+    @Test func `a new file gets the permissions that the umask allows`() throws {
+        let fetch = try Fetch()
+        let script = "umask 027; exec \"$1\" \"$2\" -o \"$3\""
+        #expect(
+            try Program.run("/bin/sh", "-c", script, "sh", Program.fetch, fetch.address("file"), fetch.target).status
+                == 0)
+        let mode = try FileManager.default.attributesOfItem(atPath: fetch.target)[.posixPermissions] as? Int
+        #expect(mode == 0o640)
+    }
+
     @Test func `progress goes to the notify socket`() throws {
         let fetch = try Fetch()
         let path = fetch.folder + "/notify"

@@ -43,6 +43,12 @@ import Testing
         try FileManager.default.removeItem(atPath: (path as NSString).deletingLastPathComponent)
     }
 
+    @Test func `an error of the system while the file is read is retryable`() throws {
+        // The first page of a process is not mapped.
+        let failure = try #require(throws: Failure.self) { try HeadersFile(path: "/proc/self/mem") }
+        #expect(failure.kind == .retryable, "\(failure.message)")
+    }
+
     @Test func `a file that is missing or too large is refused`() throws {
         #expect(throws: Failure.self) { try HeadersFile(path: "/nowhere/headers") }
         let path = try file(String(repeating: "X: a\n", count: 20_000), mode: 0o600)

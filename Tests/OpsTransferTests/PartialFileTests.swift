@@ -157,10 +157,30 @@ import Testing
         #expect(try files.contentsOfDirectory(atPath: folder).sorted() == ["dangling", "directory", "link", "own"])
     }
 
-    @Test func `a partial file that is not private is refused`() throws {
-        write([1], to: part, mode: 0o666)
-        #expect(throws: Failure.self) { try PartialFile(target: target) }
-        try FileManager.default.removeItem(atPath: part)
+    /// A process that is killed just before its last rename leaves a partial file with the permissions of the target.
+    @Test(arguments: [(0o600, 150), (0o644, 150), (0o664, 0), (0o666, 0), (0o444, 0)] as [(Int, Int64)])
+    func `a partial file that others may write to, or that is read-only, is replaced`(mode: Int, kept: Int64) throws {
+        write(serverContent(size: 150), to: part, mode: mode)
+        write(record(synced: 100, boot: ResumeRecord.currentBoot()).bytes, to: state)
+        let file = try PartialFile(target: target)
+        #expect(file.size == kept)
+        #expect((file.record != nil) == (kept > 0))
+        let found = try FileManager.default.attributesOfItem(atPath: part)[.posixPermissions] as? Int
+        #expect(found == (kept > 0 ? mode : 0o600))
+        try file.startAgain(nil)
+        try append(10, to: file)
+        try finish(file)
+        #expect(FileManager.default.contents(atPath: target) == serverContent(size: 10))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["file"])
+    }
+
+    @Test func `a record that others may write to is not used`() throws {
+        write(serverContent(size: 150), to: part)
+        write(record(synced: 100, boot: ResumeRecord.currentBoot()).bytes, to: state, mode: 0o666)
+        #expect(try PartialFile(target: target).record == nil)
+    }
+
+    @Test func `a partial file that is a link is refused`() throws {
         write([1], to: folder + "/other")
         try FileManager.default.linkItem(atPath: folder + "/other", toPath: part)
         #expect(throws: Failure.self) { try PartialFile(target: target) }

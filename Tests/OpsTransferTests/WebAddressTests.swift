@@ -43,6 +43,26 @@ import Testing
         #expect(try address.following("/with space").text.contains("with%20space"))
     }
 
+    @Test func `an error shows no secrets of an invalid URL`() throws {
+        for text in ["http://[bad/?token=secret", "http://[bad/#secret", "foo://user:secret@host/"] {
+            let failure = try #require(throws: Failure.self) { try WebAddress(text) }
+            #expect(failure.message.hasPrefix("not a URL: "))
+            #expect(!failure.message.contains("secret"))
+        }
+    }
+
+    @Test(arguments: [
+        ("http://u:secret@host/", "a URL must not contain a user name or password"),
+        ("http://[bad/?token=secret", "not a URL: http://[bad/: "), ("ftp://host/", "not an http or https URL: ftp"),
+        ("http://\u{1B}[31mX/", "not a URL: http://?[31mX/: "),
+    ])
+    func `the error of a redirect begins with the address that redirects`(location: String, reason: String) throws {
+        let address = try WebAddress("http://host/a?token=secret")
+        let failure = try #require(throws: Failure.self) { try address.following(location) }
+        #expect(failure.message.hasPrefix("\(address) redirects to an address that cannot be used: \(reason)"))
+        #expect(!failure.message.contains("secret"))
+    }
+
     @Test(arguments: ["http://host/a", "//u:p@host/", "file:///etc/passwd", "ftp://host/", "javascript:1"])
     func `a redirect from https to anything else is refused`(location: String) throws {
         let address = try WebAddress("https://host/a")

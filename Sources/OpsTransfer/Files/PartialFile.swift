@@ -79,6 +79,9 @@ final class PartialFile {
     }
 
     /// Opens the file and locks it. Nil: another process has locked it.
+    ///
+    /// Replaces a file that others may write to or that is read-only: a process that was killed just before the rename
+    /// has given it the permissions of the target.
     private static func openLocked(
         _ name: String, in directory: TargetDirectory
     ) throws(SystemError) -> (number: Int32, isNew: Bool)? {
@@ -87,7 +90,7 @@ final class PartialFile {
             var opened = try directory.create(name)
             if opened == nil {
                 isNew = false
-                opened = try directory.open(name, O_RDWR)
+                opened = try openExisting(name, in: directory)
             }
             // It was removed between the two calls.
             guard let file = opened.take() else { continue }
@@ -100,9 +103,23 @@ final class PartialFile {
             }
             // The process that had the lock before may have finished: then this is its target by now.
             let held = try directory.status(file, name)
-            if let named = try directory.status(of: name), named.st_ino == held.st_ino, named.st_dev == held.st_dev {
-                return (file.release(), isNew)
-            }
+            guard let named = try directory.status(of: name), named.st_ino == held.st_ino, named.st_dev == held.st_dev
+            else { continue }
+            let isUsable = held.st_mode & 0o022 == 0 && held.st_mode & 0o200 != 0
+            if isNew || isUsable { return (file.release(), isNew) }
+            try directory.remove(name)
+        }
+    }
+
+    /// Opens the file of an earlier process: for reading only, which is enough for its lock, if it is read-only.
+    private static func openExisting(
+        _ name: String, in directory: TargetDirectory
+    ) throws(SystemError) -> Descriptor? {
+        do throws(SystemError) {
+            return try directory.open(name, O_RDWR)
+        } catch {
+            guard error.errno == EACCES else { throw error }
+            return try directory.open(name, O_RDONLY)
         }
     }
 
@@ -111,6 +128,8 @@ final class PartialFile {
         // A process that was killed while it stored a record has left this.
         try directory.remove(freshRecordName)
         guard let stored = try directory.open(recordName, O_RDONLY) else { return }
+        // Other users could have changed such a record.
+        guard try directory.status(stored, recordName).st_mode & 0o022 == 0 else { return }
         var bytes: [UInt8] = []
         while bytes.count <= ResumeRecord.sizeLimit, case .moved = try stored.read(atMost: 65_536, onto: &bytes) {}
         guard let record = ResumeRecord(bytes: bytes) else { return }
@@ -243,12 +262,13 @@ final class PartialFile {
     /// Syncs the file and renames it to the target. It gets the permissions of the file that it replaces; a new file gets
     /// those that `umask` allows.
     func replaceTarget(umask: UInt32) throws(SystemError) {
+        try sync(fsync)
         let found = try directory.status(of: name)
         try PartialFile.checkTarget(found, name, in: directory)
         let number = file.rawValue
         let mode = found.map { $0.st_mode & 0o777 } ?? 0o666 & ~umask
+        // After the long sync: a partial file with these permissions may be replaced. `syncName` syncs them too.
         try retrying("chmod \(directory.shown(partName))") { fchmod(number, mode) }
-        try sync(fsync)
         try directory.rename(partName, to: name)
         change = directory.noteChange()
     }

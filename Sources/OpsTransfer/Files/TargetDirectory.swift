@@ -81,7 +81,7 @@ final class TargetDirectory: Sendable {
         return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Opens a regular file that belongs to this user and that no other user can write to. Nil: there is none.
+    /// Opens a regular file that belongs to this user and has no other name. Nil: there is none.
     func open(_ name: String, _ flags: Int32) throws(SystemError) -> Descriptor? {
         let file: Descriptor
         do throws(SystemError) {
@@ -93,9 +93,7 @@ final class TargetDirectory: Sendable {
             throw error
         }
         let found = try status(file, name)
-        guard found.st_mode & S_IFMT == S_IFREG, found.st_uid == geteuid(), found.st_nlink <= 1,
-            found.st_mode & 0o022 == 0
-        else {
+        guard found.st_mode & S_IFMT == S_IFREG, found.st_uid == geteuid(), found.st_nlink <= 1 else {
             throw SystemError("use \(shown(name)), which is not a private file of this user", errno: EPERM)
         }
         return file

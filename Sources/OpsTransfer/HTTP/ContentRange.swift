@@ -5,12 +5,6 @@ struct ContentRange: Hashable, Sendable {
     /// Nil where the server does not know (`*`).
     var total: Int64?
 
-    init(first: Int64, last: Int64, total: Int64?) {
-        self.first = first
-        self.last = last
-        self.total = total
-    }
-
     /// Nil for any other unit than bytes, and for a range that is none or whose length is not an Int64.
     init?(_ text: String) {
         let words = text.split(separator: " ", omittingEmptySubsequences: true)

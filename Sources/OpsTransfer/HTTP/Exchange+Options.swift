@@ -18,7 +18,7 @@ extension Exchange {
             codes.append(unsafe opsd_curl_set_text(easy, option, text))
         }
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
-        for option in [CURLOPT_PRIVATE, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA] {
+        for option in [CURLOPT_WRITEDATA, CURLOPT_HEADERDATA] {
             codes.append(unsafe opsd_curl_set_pointer(easy, option, context))
         }
         codes.append(unsafe opsd_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText))
@@ -36,8 +36,10 @@ extension Exchange {
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(CURLOPT_BUFFERSIZE, options.receiveBuffer)
         set(CURLOPT_CONNECTTIMEOUT, request.connectLimit)
+        // libcurl reads up to 101 buffers at once, and then nothing until the rate is right.
+        let pause = request.rateLimit > 0 ? 101 * options.receiveBuffer / Int(request.rateLimit) : 0
         set(CURLOPT_LOW_SPEED_LIMIT, 1)
-        set(CURLOPT_LOW_SPEED_TIME, request.stallLimit)
+        set(CURLOPT_LOW_SPEED_TIME, request.stallLimit + pause)
         // TLS 1.2 or later.
         set(CURLOPT_SSLVERSION, 6)
         // libcurl reads a file of authorities once for all connections, but only where no directory of them is set.

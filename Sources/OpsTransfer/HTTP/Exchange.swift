@@ -8,7 +8,7 @@ struct ExchangeRequest {
     var headers: [String]
     /// Bytes per second; 0: no limit.
     var rateLimit: Int64 = 0
-    /// Seconds without a byte after which the exchange fails.
+    /// Seconds without a byte after which the exchange fails. Pauses for the limited rate do not count.
     var stallLimit = 60
     /// Time limit in seconds for making a connection.
     var connectLimit = 30

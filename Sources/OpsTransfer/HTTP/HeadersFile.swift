@@ -40,7 +40,7 @@ public struct HeadersFile: Hashable, Sendable {
             }
             bytes = try HeadersFile.read(file, path)
         } catch {
-            throw Failure(.usage, "\(error)")
+            throw Failure(error)
         }
         try self.init(text: String(decoding: bytes, as: UTF8.self), path: path)
     }

@@ -20,7 +20,12 @@ public struct WebAddress: Hashable, Sendable {
 
     /// Returns the address that a redirect from this one leads to.
     func following(_ location: String) throws(Failure) -> WebAddress {
-        let next = try WebAddress([text, location], kind: .refused)
+        let next: WebAddress
+        do throws(Failure) {
+            next = try WebAddress([text, location], kind: .refused)
+        } catch {
+            throw Failure(error.kind, "\(resource) redirects to an address that cannot be used: \(error.message)")
+        }
         guard origin.scheme == "http" || next.origin.scheme == "https" else {
             throw Failure(.refused, "\(resource) redirects from https to http, to \(next.resource)")
         }
@@ -41,7 +46,8 @@ public struct WebAddress: Hashable, Sendable {
                 throw Failure(kind, "a URL must not contain a user name or password\(cure)")
             }
             guard code == CURLUE_OK else {
-                throw Failure(kind, "not a URL: \(reference): \(unsafe String(cString: curl_url_strerror(code)))")
+                let reason = unsafe String(cString: curl_url_strerror(code))
+                throw Failure(kind, "not a URL: \(WebAddress.withoutSecrets(reference)): \(reason)")
             }
         }
         unsafe curl_url_set(url, CURLUPART_FRAGMENT, nil, 0)
@@ -55,6 +61,13 @@ public struct WebAddress: Hashable, Sendable {
         text = unsafe WebAddress.part(CURLUPART_URL, of: url)
         unsafe curl_url_set(url, CURLUPART_QUERY, nil, 0)
         resource = unsafe WebAddress.part(CURLUPART_URL, of: url)
+    }
+
+    /// Returns an invalid reference without its query and fragment, and without what can be a user name and password.
+    private static func withoutSecrets(_ reference: String) -> String {
+        let visible = Array(reference.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
+        let parts = visible.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+        return String(decoding: parts.last ?? [], as: UTF8.self)
     }
 
     private static func part(_ part: CURLUPart, of url: OpaquePointer) -> String {

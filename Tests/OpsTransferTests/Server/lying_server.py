@@ -98,6 +98,9 @@ class Lies(BaseHTTPRequestHandler):
         self.close_connection = True
         self.connection.close()
 
+    def wait_for_go(self):
+        while not os.path.exists(os.path.join(directory, self.id + ".go")): time.sleep(0.005)
+
     def here(self, path, scheme=None, host=None):
         scheme = scheme or ("https" if is_tls else "http")
         return f"{scheme}://{host or self.headers['Host']}{path}"
@@ -176,6 +179,7 @@ class Lies(BaseHTTPRequestHandler):
     def lies_about_end(self): self.lies(ending=-1)
     def lies_about_total(self): self.lies(total=1)
     def lies_about_unit(self): self.lies(unit="lines")
+    def lies_with_control_characters(self): self.lies(unit="\x1b[31mlines\xc2\x9b")
 
     def lies_always(self):
         """Sends a partial response with an invalid range to every request after the first."""
@@ -262,9 +266,18 @@ class Lies(BaseHTTPRequestHandler):
         self.head(200, Content_Length=self.size, ETag='"v1"')
         self.wfile.write(self.body[: self.size // 2])
         self.wfile.flush()
-        while not os.path.exists(os.path.join(directory, self.id + ".go")): time.sleep(0.005)
+        self.wait_for_go()
         if "cut" in self.query: return self.reset()
         self.wfile.write(self.body[self.size // 2 :])
+
+    def cuts_after_head(self):
+        """Sends half of the file first. The next response ends after its headers, which wait for a file ID.go."""
+        if self.count == 1: return self.first_half()
+        if self.count > 2: return self.honest()
+        self.wait_for_go()
+        start = self.asked()
+        self.head(206, Content_Length=self.size - start, ETag='"v1"', Content_Range=f"bytes {start}-{self.size - 1}/{self.size}")
+        self.close_connection = True
 
     def crowd(self):
         """Sends the file after a short pause. The file ID.most contains the greatest number of simultaneous requests."""
