@@ -2,7 +2,7 @@
 //
 //     load|ZONE                                  ok
 //     offset|ZONE|INSTANT...                     OFFSET...
-//     local|ZONE|LOCAL...                        once:INSTANT, twice:FIRST:LAST or gap:END:BEFORE:AFTER ...
+//     local|ZONE|LOCAL...                        INSTANT...: the first one of a time, or the end of its gap
 //     changes|ZONE|FROM|TO                       INSTANT:BEFORE:AFTER ...
 //     next|ZONE|EXPRESSION|AFTER|COUNT           INSTANT...
 //     previous|ZONE|EXPRESSION|BEFORE|COUNT      INSTANT...
@@ -45,7 +45,8 @@ struct Probe {
             return try numbers(words[2]).map { "\(rules.offset(at: UnixTime(seconds: $0)))" }.joined(separator: " ")
         case "local":
             let rules = try zone(words[1])
-            return try numbers(words[2]).map { text(rules.match(local($0))) }.joined(separator: " ")
+            return try numbers(words[2]).map { "\(rules.firstInstant(reaching: local($0)).seconds)" }
+                .joined(separator: " ")
         case "changes":
             return try changes(zone(words[1]), from: number(words[2]), to: number(words[3]))
         case "next":
@@ -78,14 +79,6 @@ struct Probe {
             instant = change.instant
         }
         return found.joined(separator: " ")
-    }
-
-    private func text(_ match: LocalTimeMatch) -> String {
-        switch match {
-        case .once(let instant): "once:\(instant.seconds)"
-        case .twice(let first, let last): "twice:\(first.seconds):\(last.seconds)"
-        case .gap(let end, let before, let after): "gap:\(end.seconds):\(before):\(after)"
-        }
     }
 
     private func local(_ seconds: Int64) -> LocalTime {

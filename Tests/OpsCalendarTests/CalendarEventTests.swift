@@ -118,7 +118,7 @@ import Testing
 
     @Test(arguments: [
         ("*:0/7", "\"0/7\": 7 does not divide 60; the minute after 56 is 0"),
-        ("0..10/3:00", "\"0..10/3\": 3 does not divide the range; the last hour is 9"),
+        ("0..10/3:00", "\"0..10/3\": 3 does not divide the range; the last value is 9"),
     ])
     func `a repetition that does not divide its range is taken with a warning`(text: String, warning: String) throws {
         #expect(try expression(text).warnings.map(\.description) == [warning])

@@ -52,9 +52,9 @@ import Testing
             ("0 0 0 * *", 5, "day of the month 0 is out of range", "write 1 to 31"),
             ("0 0 * 13 *", 7, "month 13 is out of range", "write 1 to 12"),
             ("0 0 * * 8", 9, "day of the week 8 is out of range", "write 0 to 7"),
-            ("0 0 * foo *", 7, "\"foo\" is not a value here", "write 1 to 12 or jan to dec"),
+            ("0 0 * Foo *", 7, "\"Foo\" is not a value here", "write 1 to 12 or jan to dec"),
             (
-                "0 0 L * *", 5, "\"l\" is not a value here",
+                "0 0 L * *", 5, "\"L\" is not a value here",
                 "write the last day of the month as a calendar event: \"*-*~1\""
             ),
             ("0 0 ? * *", 5, "\"?\" is not a value", "write 1 to 31, or * for all"),
@@ -106,8 +106,10 @@ import Testing
         ("0 */5 * * *", "\"*/5\": 5 does not divide 24; the hour after 20 is 0"),
         ("0 0 * * */2", "\"*/2\": 2 does not divide 7; the day of the week after 6 is 0"),
         ("0 0 */2 * *", "\"*/2\": 2 does not divide each month; the day of the month after 31 is 1"),
-        ("*/90 * * * *", "\"*/90\": 90 is beyond 59; the minute is always 0"),
-        ("0 9-17/3 * * *", "\"9-17/3\": 3 does not divide the range; the last hour is 15"),
+        ("*/90 * * * *", "\"*/90\": a step of 90 goes beyond 59; the minute is always 0"),
+        ("0 0 */31 * *", "\"*/31\": a step of 31 goes beyond 31; the day of the month is always 1"),
+        ("0 9-17/3 * * *", "\"9-17/3\": 3 does not divide the range; the last value is 15"),
+        ("0 0 1-5/10 * *", "\"1-5/10\": 10 does not divide the range; the last value is 1"),
     ])
     func `a step that does not divide its range is taken with a warning`(line: String, warning: String) throws {
         #expect(try expression(line).warnings.map(\.description) == [warning])

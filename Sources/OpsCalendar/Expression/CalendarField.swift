@@ -76,13 +76,14 @@ public struct StepWarning: Hashable, Sendable, CustomStringConvertible {
         let last = values.last ?? item.first
         guard isWhole else {
             guard let end = item.last, last != end else { return nil }
-            description = "\"\(spelled)\": \(step) does not divide the range; the last \(field.rawValue) is \(last)"
+            description = "\"\(spelled)\": \(step) does not divide the range; the last value is \(last)"
             return
         }
         if let cycle = field.cycle, cycle % step == 0 { return nil }
         guard values.count > 1 else {
             let top = field.range.upperBound
-            description = "\"\(spelled)\": \(step) is beyond \(top); the \(field.rawValue) is always \(item.first)"
+            description =
+                "\"\(spelled)\": a step of \(step) goes beyond \(top); the \(field.rawValue) is always \(item.first)"
             return
         }
         let whole = field.cycle.map(String.init) ?? "each month"

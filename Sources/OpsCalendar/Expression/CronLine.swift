@@ -105,7 +105,7 @@ private struct CronField {
     }
 
     private static func complaint(about start: ExpressionText, _ name: String) -> String {
-        if !name.isEmpty { return "\"\(name)\" is not a value here" }
+        if !name.isEmpty { return "\"\(start.rest.prefix(name.count))\" is not a value here" }
         return start.isAtEnd ? "a value is missing" : "\(start.nextShown) is not a value"
     }
 

@@ -22,14 +22,6 @@ public struct ClockChange: Hashable, Sendable {
     public var localAfter: LocalTime { LocalTime(seconds: instant.seconds + Int64(after)) }
 }
 
-/// The instants at which the clocks of a zone show a local time.
-public enum LocalTimeMatch: Hashable, Sendable {
-    case once(UnixTime)
-    /// The clocks skip the time. `end` is the first instant after the skipped times.
-    case gap(end: UnixTime, before: Int, after: Int)
-    case twice(first: UnixTime, last: UnixTime)
-}
-
 /// Offset of a zone from UTC at all times: a table of changes, and a rule for the time after the table.
 public struct ZoneRules: Hashable, Sendable {
     struct Change: Hashable, Sendable {
@@ -101,27 +93,6 @@ public struct ZoneRules: Hashable, Sendable {
             current = next
         }
         return nil
-    }
-
-    /// Returns the instants at which the clocks show a local time.
-    public func match(_ local: LocalTime) -> LocalTimeMatch {
-        var found: [UnixTime] = []
-        var current = period(containing: Self.before(local))
-        let limit = UnixTime(seconds: local.seconds - Int64(Self.offsets.lowerBound))
-        var previous = current
-        var gap: LocalTimeMatch?
-        while true {
-            let candidate = UnixTime(seconds: local.seconds - Int64(current.offset))
-            if current.contains(candidate) { found.append(candidate) }
-            if gap == nil, candidate < current.start {
-                gap = .gap(end: current.start, before: previous.offset, after: current.offset)
-            }
-            guard current.end <= limit, current.end < .latest else { break }
-            previous = current
-            current = period(containing: current.end)
-        }
-        guard let first = found.first, let last = found.last else { return gap ?? .once(limit) }
-        return first == last ? .once(first) : .twice(first: first, last: last)
     }
 
     /// Returns the first instant at which the clocks show `local` or a later time. Of two instants it is the first, and
