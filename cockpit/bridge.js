@@ -98,7 +98,7 @@ export async function about() {
 
 /** Opens the stream of changes after the event that `seen` returns. `report` gets `{state}` and `{from, to, operations, graphs}`. */
 export async function watch(seen, report) {
-  let change = null, timer = null;
+  let change = null, timer = null, isPruned = false;
   const flush = () => {
     timer = null;
     report({ state: "live", from: change.from, to: change.to, operations: change.operations.size > most ? null : [...change.operations], graphs: change.operations.size > most ? null : [...change.graphs] });
@@ -106,10 +106,17 @@ export async function watch(seen, report) {
   };
   for (;;) {
     try {
-      const since = seen() ?? (await request("Status", {})).parameters.lastSeq;
-      report({ state: "live", from: since + 1, to: since, operations: [], graphs: [] });
+      const last = isPruned ? null : seen();
+      const since = last ?? (await request("Status", {})).parameters.lastSeq;
+      // Missed events may have changed anything.
+      const named = last === null ? null : [];
+      report({ state: "live", from: since + 1, to: since, operations: named, graphs: named });
+      isPruned = false;
       await exchange("Watch", { since }, true, null, (reply) => {
-        if (reply.error) throw new Failure(reply.error);
+        if (reply.error) {
+          isPruned = true;
+          throw new Failure(reply.error);
+        }
         const { seq, id, graph } = reply.parameters.event;
         change ??= { from: seq, operations: new Set(), graphs: new Set() };
         change.to = seq;

@@ -10,10 +10,10 @@ const views = {
   graph: () => import("./graph.js"), history: () => import("./history.js"), operation: () => import("./operation.js"),
   schedules: () => import("./schedules.js"), schedule: () => import("./schedules.js"),
 };
-const places = [["Now", "/"], ["List", "/list"], ["Graphs", "/graphs"], ["Schedules", "/schedules"]];
+const navigation = [["Now", "/"], ["List", "/list"], ["Graphs", "/graphs"], ["Schedules", "/schedules"]];
 
 /** State that views share. `isReturn` is true if the reader returns to the view, after a reload or from another view. */
-export const app = { readOnly: false, host: "", socket: "", isReturn: false };
+export const app = { readOnly: false, host: "", isReturn: false };
 
 let connection = "opening";
 let view = null;
@@ -23,9 +23,9 @@ let menuIsOpen = false;
 const here = () => new URL(address(), "http://page");
 
 /** Opens the view of an address. */
-export function go(place) {
+export function go(path) {
   history.replaceState({ scroll: scrollY }, "");
-  history.pushState({}, "", linkTo(place));
+  history.pushState({}, "", linkTo(path));
   moved();
   show();
 }
@@ -70,6 +70,7 @@ async function show() {
     main.replaceChildren(root);
     main.removeAttribute("data-ready");
     view = module.open(root, rest, searchParams);
+    if (turn > 1 && document.activeElement === document.body) main.focus({ preventScroll: true });
     document.title = `${view.title ?? "opsd"} · opsd${app.host ? ` on ${app.host}` : ""}`;
     await view.ready?.catch(() => {});
     if (turn !== showing) return;
@@ -84,12 +85,12 @@ const stateWords = { opening: "connecting", live: "live", lost: "opsd is not run
 
 function frame() {
   const path = here().pathname;
-  const isHere = (place) => place === "/" ? path === "/" || path === "/now" : place === "/graphs" ? /^\/(graph|history)/.test(path) : path.startsWith(place.slice(0, 9));
+  const isHere = (href) => href === "/" ? path === "/" || path === "/now" : href === "/graphs" ? /^\/(graph|history)/.test(path) : path.startsWith(href.slice(0, 9));
   update(document.getElementById("bar"),
     h("button.toggle", { type: "button", "aria-expanded": menuIsOpen, "aria-label": "Menu", onclick: () => { menuIsOpen = !menuIsOpen; frame(); } }, "☰"),
     h("a.brand", { href: "/" }, "opsd", h("span", {}, app.host ? ` on ${app.host}` : "")),
     h("nav", { "aria-label": "Views", class: menuIsOpen ? "open" : "" },
-      places.map(([word, place]) => h("a", { href: place, "aria-current": isHere(place) ? "page" : null }, word))),
+      navigation.map(([word, href]) => h("a", { href, "aria-current": isHere(href) ? "page" : null }, word))),
     h("span.connection", { "data-state": connection, title: stateWords[connection] },
       stateWords[connection] + (app.readOnly ? ", read-only" : "")),
     h("form", { role: "search", onsubmit: search },
@@ -178,9 +179,11 @@ async function search(event, form) {
 document.addEventListener("click", (event) => {
   const link = event.target.closest?.("a[href]");
   if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
-  if (link.origin !== location.origin || link.hasAttribute("download") || link.getAttribute("href").startsWith("#")) return;
+  if (link.origin !== location.origin || link.hasAttribute("download")) return;
   event.preventDefault();
-  go(link.getAttribute("href"));
+  const href = link.getAttribute("href");
+  if (href.startsWith("#")) document.querySelector(href).focus();
+  else go(href);
 });
 addEventListener("popstate", show);
 addEventListener("pagehide", () => sessionStorage.setItem("left", JSON.stringify({ address: address(), scroll: scrollY })));
@@ -189,15 +192,15 @@ history.scrollRestoration = "manual";
 let prefix = null;
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const isTyping = event.target.closest?.("input:not([type=checkbox]), textarea, select");
+  const isTyping = event.target.closest?.("input:not([type=checkbox]), select");
   if (event.key === "Escape" && isTyping) return event.target.blur();
   if (isTyping || document.querySelector("dialog[open]")) return;
   if (prefix === "g") {
     prefix = null;
-    const place = { n: "/", l: "/list", g: "/graphs", s: "/schedules" }[event.key];
-    if (place) {
+    const path = { n: "/", l: "/list", g: "/graphs", s: "/schedules" }[event.key];
+    if (path) {
       event.preventDefault();
-      return go(place);
+      return go(path);
     }
   }
   if (event.key === "g") {

@@ -119,7 +119,6 @@ export async function act(verb, rows, selection = { refs: references(rows.map((r
 
 /** Asks for a text, and passes it to an action. */
 async function askText(heading, label, value, word, send) {
-  if (app.readOnly) return toast("This page is read-only.");
   const input = h("input", { type: "text", value, maxlength: 4096, "aria-label": label });
   input.addEventListener("keydown", (event) => {
     if (event.key === "Enter") input.closest("dialog").querySelector(".first").click();

@@ -29,23 +29,23 @@ export function update(parent, ...next) {
   const wanted = present(next).map((child) => (child instanceof Node ? child : document.createTextNode(String(child))));
   const keyed = new Map();
   for (const child of parent.childNodes) if (keyOf(child)) keyed.set(keyOf(child), child);
-  let place = parent.firstChild;
+  let current = parent.firstChild;
   for (const child of wanted) {
     const key = keyOf(child);
-    let old = key ? keyed.get(key) : place;
+    let old = key ? keyed.get(key) : current;
     if (old && !key && keyOf(old)) old = null;
     if (old && isSame(old, child)) {
-      if (old !== place) parent.insertBefore(old, place);
-      else place = place.nextSibling;
+      if (old !== current) parent.insertBefore(old, current);
+      else current = current.nextSibling;
       adopt(old, child);
     } else {
-      parent.insertBefore(child, place);
+      parent.insertBefore(child, current);
     }
   }
-  while (place) {
-    const after = place.nextSibling;
-    place.remove();
-    place = after;
+  while (current) {
+    const after = current.nextSibling;
+    current.remove();
+    current = after;
   }
 }
 
@@ -73,7 +73,10 @@ function adopt(old, fresh) {
     else if (old !== document.activeElement) old.value = fresh.getAttribute("value") ?? old.value;
     return;
   }
+  const { value } = fresh;
   update(old, ...fresh.childNodes);
+  // Attributes do not change what the reader chose.
+  if (old.nodeName === "SELECT" && old.value !== value) old.value = value;
 }
 
 for (const type of ["click", "input", "change", "submit", "focusin", "pointerover"]) {

@@ -33,7 +33,7 @@ if (token) {
   }).catch(() => null);
   if (response?.ok) load();
   else if (!response) say("opsd-web does not answer. Start it again with", "opsctl web --open");
-  else say((await response.json()).message + ". Start a new one with", "opsctl web --open");
+  else say((await response.json()).message + ".");
 } else {
   load();
 }

@@ -3,12 +3,12 @@
 import { call, drawing } from "./api.js";
 import { command, h, update } from "./dom.js";
 import { act, verbOf } from "./dialogs.js";
-import { refresher, state, virtualRows } from "./parts.js";
+import { problem, refresher, state, virtualRows } from "./parts.js";
 import { absolute, count, duration, runTime, standing, title } from "./words.js";
 import { app, go, setParameters } from "./app.js";
 
 export function open(main, [ref], parameters) {
-  let graph = null, failure = null, shown = [], filter = parameters.get("filter") ?? "", only = null, box = null, full = null, svg = null, note = null;
+  let graph = null, failure = null, shown = [], filter = parameters.get("filter") ?? "", only = null, box = null, full = null, svg = null;
   const head = h("div"), tools = h("div.tools"), picture = h("div.drawing", { "data-own": true }), body = h("div.body", { role: "rowgroup" });
   const scroller = h("div.scrolling", { tabindex: -1 });
   const grid = h("div.grid", { role: "grid", "aria-label": "Operations of the graph" },
@@ -32,7 +32,7 @@ export function open(main, [ref], parameters) {
   function drawRow(index) {
     const row = shown[index];
     const took = runTime(row);
-    return h("div.row", { role: "row", "data-row": row.id, tabindex: 0, "aria-rowindex": index + 2, onfocusin: () => mark([row.id]), onpointerover: () => mark([row.id]) },
+    return h("div.row", { role: "row", "data-row": row.id, tabindex: 0, "aria-rowindex": index + 2, onfocusin: () => mark(row.id), onpointerover: () => mark(row.id) },
       h("div", { role: "gridcell" }, state(row)), h("div", { role: "gridcell", class: "number muted wide" }, row.id),
       h("div", { role: "gridcell" }, h("a.name", { href: `/operation/${row.id}` }, title(row))),
       h("div", { role: "gridcell", class: "number" }, took === null ? "" : duration(took)),
@@ -40,7 +40,7 @@ export function open(main, [ref], parameters) {
   }
 
   function drawAll() {
-    if (!graph) return update(head, failure ? h("p.banner", { role: "alert" }, failure.message) : null);
+    if (!graph) return update(head, problem(failure));
     const rows = graph.nodes.filter((node) => !node.isGroup);
     const over = rows.filter((row) => row.state === "finished").length;
     const starts = graph.nodes.map((node) => Date.parse(node.startedAt)).filter(Boolean);
@@ -48,15 +48,14 @@ export function open(main, [ref], parameters) {
     const bad = rows.filter((row) => row.outcome && row.outcome !== "succeeded" && !row.notNeeded);
     const retryable = bad.filter((row) => row.outcome !== "skipped");
     const length = starts.length ? (over === rows.length ? Math.max(...ends) : Date.now()) - Math.min(...starts) : 0;
-    const refresher = () => refresh.again();
     update(head,
-      failure ? h("p.banner", { role: "alert" }, failure.message) : null,
+      problem(failure),
       h("div.title", {}, h("h1", {}, graph.name ?? `Graph ${graph.graph}`), h("span.crumb", {}, graph.graph),
         graph.name ? h("a.link", { href: `/history/${encodeURIComponent(graph.name)}` }, "History") : null,
         app.readOnly ? null : h("div.actions", {},
-          retryable.length ? h("button", { type: "button", onclick: () => act("retry", retryable.map((row) => ({ ...row, graph: graph.graph }))).then(refresher) }, `Retry ${count(retryable.length, "failure")}`) : null,
-          over < rows.length ? h("button.danger", { type: "button", onclick: () => act("cancel", rows.filter((row) => row.state !== "finished").map((row) => ({ ...row, graph: graph.graph })), { graph: graph.graph }).then(refresher) }, "Cancel the graph") : null,
-          over < rows.length ? h("button", { type: "button", onclick: () => act(graph.suspended ? "resume" : "hold", [{ id: 0 }], { graph: graph.graph }).then(refresher) }, graph.suspended ? "Resume" : "Hold") : null)),
+          retryable.length ? h("button", { type: "button", onclick: () => act("retry", retryable).then(refresh.again) }, `Retry ${count(retryable.length, "failure")}`) : null,
+          over < rows.length ? h("button.danger", { type: "button", onclick: () => act("cancel", rows, { graph: graph.graph }).then(refresh.again) }, "Cancel the graph") : null,
+          over < rows.length ? h("button", { type: "button", onclick: () => act(graph.suspended ? "resume" : "hold", [{ id: 0 }], { graph: graph.graph }).then(refresh.again) }, graph.suspended ? "Resume" : "Hold") : null)),
       h("p.sentence", {}, over === rows.length ? `All ${count(rows.length, "operation")} have ended` : `${over} of ${count(rows.length, "operation")} have ended`,
         length ? (over === rows.length ? `, in ${duration(length)}` : `; running for ${duration(length)}`) : "",
         bad.length ? `; ${bad.length} did not succeed.` : ".", " ", graph.suspended ? h("b", {}, "The graph is suspended: none of its operations starts. ") : null,
@@ -64,11 +63,12 @@ export function open(main, [ref], parameters) {
     const words = filter.toLowerCase();
     shown = graph.nodes.filter((node) => (!only || only.has(node.id)) && (!words || `${title(node)} ${standing(node).word} ${node.id}`.toLowerCase().includes(words)));
     update(tools,
-      h("input", { type: "search", value: filter, placeholder: "filter by name or state", "aria-label": "Filter the operations", oninput: (event) => { filter = event.target.value; setParameters({ filter }); drawAll(); fade(); } }),
-      only ? h("span.chip", {}, `${only.size} folded together`, h("button", { type: "button", "aria-label": "Show all again", onclick: () => { only = null; drawAll(); fade(); } }, "×")) : null,
+      h("input", { type: "search", value: filter, placeholder: "filter by name or state", "aria-label": "Filter the operations", oninput: (event) => { filter = event.target.value; setParameters({ filter }); drawAll(); } }),
+      only ? h("span.chip", {}, `${only.size} folded together`, h("button", { type: "button", "aria-label": "Show all again", onclick: () => { only = null; drawAll(); } }, "×")) : null,
       h("span.muted", {}, count(shown.length, "operation")));
     grid.setAttribute("aria-rowcount", shown.length + 1);
     list.render();
+    fade();
   }
 
   // The drawing
@@ -76,7 +76,6 @@ export function open(main, [ref], parameters) {
   async function drawPicture() {
     try {
       const fresh = await drawing(ref);
-      note = null;
       const [, , width, height] = fresh.getAttribute("viewBox").split(" ").map(Number);
       // The page shows the title itself, so the title of the drawing is cut off.
       const size = { x: 0, y: 34, width, height: height - 34 };
@@ -93,9 +92,8 @@ export function open(main, [ref], parameters) {
         node.setAttribute("aria-label", node.querySelector("title")?.textContent ?? "");
         describe(node);
       }
-      svg?.remove();
       svg = fresh;
-      picture.prepend(svg);
+      picture.replaceChildren(svg, buttons);
       // A wide and flat drawing takes less height of the page.
       const height2 = Math.min(560, Math.max(200, size.height * Math.min(1.25, picture.clientWidth / size.width)));
       picture.style.setProperty("--height", `${Math.round(height2)}px`);
@@ -103,20 +101,14 @@ export function open(main, [ref], parameters) {
       fade();
       if (focused) svg.querySelector(`g[data-ids="${focused}"]`)?.focus();
     } catch (error) {
-      svg?.remove();
       svg = null;
-      note = error.message;
+      picture.replaceChildren(h("p.note", {}, error.message));
+      picture.style.setProperty("--height", "auto");
     }
-    buttons();
   }
 
-  function buttons() {
-    picture.querySelector(".buttons")?.remove();
-    picture.querySelector(".note")?.remove();
-    if (note) { picture.append(h("p.note", {}, note)); picture.style.setProperty("--height", "auto"); return; }
-    picture.append(h("div.buttons", {}, [["+", "Zoom in", 0.8], ["−", "Zoom out", 1.25], ["Fit", "Show all", 0]].map(([word, label, factor]) =>
-      h("button", { type: "button", "aria-label": label, onclick: () => zoom(factor) }, word))));
-  }
+  const buttons = h("div.buttons", {}, [["+", "Zoom in", 0.8], ["−", "Zoom out", 1.25], ["Fit", "Show all", 0]].map(([word, label, factor]) =>
+    h("button", { type: "button", "aria-label": label, onclick: () => zoom(factor) }, word)));
 
   function describe(node) {
     const ids = node.dataset.ids.split(",");
@@ -149,9 +141,8 @@ export function open(main, [ref], parameters) {
     }
   }
 
-  function mark(ids) {
-    const wanted = new Set(ids.map(String));
-    for (const node of svg?.querySelectorAll("g[data-ids]") ?? []) node.classList.toggle("chosen", node.dataset.ids.split(",").some((id) => wanted.has(id)));
+  function mark(id) {
+    for (const node of svg?.querySelectorAll("g[data-ids]") ?? []) node.classList.toggle("chosen", node.dataset.ids.split(",").includes(String(id)));
   }
 
   function openNode(node) {
@@ -159,7 +150,6 @@ export function open(main, [ref], parameters) {
     if (ids.length === 1) return go(`/operation/${ids[0]}`);
     only = new Set(ids.map(Number));
     drawAll();
-    fade();
     tools.scrollIntoView({ block: "nearest" });
   }
 
@@ -183,9 +173,8 @@ export function open(main, [ref], parameters) {
   picture.addEventListener("click", (event) => { const node = event.target.closest("g[data-ids]"); if (node && moved <= 4) openNode(node); });
 
   function key(event) {
-    if (event.key === "+" || event.key === "=") { zoom(0.8); return true; }
-    if (event.key === "-") { zoom(1.25); return true; }
-    if (event.key === "0") { zoom(0); return true; }
+    const factor = { "+": 0.8, "=": 0.8, "-": 1.25, 0: 0 }[event.key];
+    if (factor !== undefined) { zoom(factor); return true; }
     const active = document.activeElement;
     if (event.key === "Enter") {
       if (active?.matches?.("g[data-ids]")) { openNode(active); return true; }
@@ -194,7 +183,7 @@ export function open(main, [ref], parameters) {
     const row = graph?.nodes.find((node) => String(node.id) === (active?.dataset?.row ?? active?.getAttribute?.("data-ids")));
     const verb = row && verbOf(event.key, row);
     if (!verb) return false;
-    act(verb, [{ ...row, graph: graph.graph }]).then(() => refresh.again());
+    act(verb, [row]).then(refresh.again);
     return true;
   }
 

@@ -2,7 +2,7 @@
 
 import { call } from "./api.js";
 import { command, empty, h, update } from "./dom.js";
-import { refresher, table, time } from "./parts.js";
+import { problem, refresher, table, time } from "./parts.js";
 import { count } from "./words.js";
 import { setParameters } from "./app.js";
 
@@ -40,7 +40,7 @@ export function open(main, _, parameters) {
   function draw() {
     const size = (graph) => graph.pending + graph.ready + graph.scheduled + graph.held + graph.executing + graph.finished;
     update(main, h("div.title", {}, h("h1", {}, "Graphs"), h("span.crumb.wide", {}, command("opsctl graph"))),
-      failure ? h("p.banner", { role: "alert" }, failure.message) : null,
+      problem(failure),
       names.length ? h("p.sentence.muted", {}, "History of ", names.slice(0, 40).map((name, index) => [index ? ", " : "", h("a.link", { href: `/history/${encodeURIComponent(name)}` }, name)])) : null,
       !graphs ? null : graphs.length ? table("Graphs", [["Graph", "c-small"], ["Name"], ["Operations", "c-graph"], ["User", "c-user wide"], ["Submitted", "c-time number"]],
         graphs.map((graph) => ({ key: graph.graph, cells: [
@@ -51,5 +51,5 @@ export function open(main, _, parameters) {
       graphs && graphs.length >= limit && limit < most ? h("p.tools", {}, h("button", { type: "button", onclick: older }, "Older graphs")) : null);
   }
 
-  return { title: "Graphs", ready: refresh.run(), changed: () => refresh.again(), leave: () => refresh.end() };
+  return { title: "Graphs", ready: refresh.run(), changed: refresh.again, leave: refresh.end };
 }

@@ -2,7 +2,7 @@
 
 import { call } from "./api.js";
 import { command, empty, h, update } from "./dom.js";
-import { refresher } from "./parts.js";
+import { problem, refresher } from "./parts.js";
 import { absolute, count, duration, median, quoted, runTime, standing, title } from "./words.js";
 import { setParameters } from "./app.js";
 
@@ -62,16 +62,12 @@ export function open(main, [name], parameters) {
   }, 2000);
 
   function choose(graph, event) {
-    if (event.shiftKey || (chosen && chosen !== graph && event.altKey)) other = other === graph ? null : graph;
-    else if (chosen === graph) [chosen, other] = [other, null];
-    else if (chosen && other === null && event.ctrlKey) other = graph;
-    else [chosen, other] = [graph, null];
-    setParameters({ run: chosen, compare: other });
-    draw();
+    if (event.shiftKey || event.ctrlKey || event.altKey) compare(chosen, other === graph ? null : graph);
+    else compare(chosen === graph ? other : graph, null);
   }
 
   function compare(graph, second) {
-    [chosen, other] = [graph, second || null];
+    [chosen, other] = [graph, second];
     setParameters({ run: chosen, compare: other });
     draw();
   }
@@ -95,11 +91,21 @@ export function open(main, [name], parameters) {
     return { start, length: Math.max(1, end - start) };
   }
 
+  /** Returns the operations of a run by title. Equal titles are numbered. */
+  function rowsByName(run) {
+    const counts = new Map(), named = new Map();
+    for (const row of [...run.rows.values()].sort((a, b) => a.id - b.id)) {
+      const name = title(row), number = (counts.get(name) ?? 0) + 1;
+      counts.set(name, number);
+      named.set(number > 1 ? `${name} #${number}` : name, row);
+    }
+    return named;
+  }
+
   function draw() {
     const shown = [...runs.values()].sort((a, b) => Number(a.graph.slice(1)) - Number(b.graph.slice(1))).slice(-mostRuns);
-    const names = [];
-    for (const run of [...shown].reverse()) for (const row of [...run.rows.values()].sort((a, b) => a.id - b.id)) if (!names.includes(title(row))) names.push(title(row));
-    const cells = new Map(shown.map((run) => [run.graph, new Map([...run.rows.values()].map((row) => [title(row), row]))]));
+    const cells = new Map(shown.map((run) => [run.graph, rowsByName(run)]));
+    const names = new Set([...shown].reverse().flatMap((run) => [...cells.get(run.graph).keys()]));
     const selected = shown.find((run) => run.graph === chosen)
       ?? shown.findLast((run) => [...run.rows.values()].some((row) => row.startedAt)) ?? shown.at(-1);
     const compared = shown.find((run) => run.graph === other && run !== selected);
@@ -110,17 +116,17 @@ export function open(main, [name], parameters) {
       h("div.title", {}, h("h1", {}, name), h("span.crumb", {}, `${count(shown.length, "run")}${isSearching ? ", searching" : ""}`),
         selected ? h("a.link.crumb", { href: `/graph/${selected.graph}` }, `Graph of ${selected.graph}`) : null,
         selected ? h("span.crumb.wide", {}, command(`opsctl stats --graph ${selected.graph}`)) : null),
-      failure ? h("p.banner", { role: "alert" }, failure.message) : null,
+      problem(failure),
       shown.length ? [
         h("p.sentence.muted", {}, selected ? `Times of ${selected.graph}, submitted ${absolute(selected.at)}${hasTimes ? `, in ${duration(scaleOf(selected).length)}` : "; none of its operations has started"}.` : "",
           compared ? ` Below, thinner: ${compared.graph}, in ${duration(scaleOf(compared).length)}.` : " ",
-          shown.length > 1 ? h("select", { "aria-label": "Compare with", onchange: (event) => compare(selected.graph, event.target.value) },
+          shown.length > 1 ? h("select", { "aria-label": "Compare with", onchange: (event) => compare(selected.graph, event.target.value || null) },
             h("option", { value: "" }, "compare with …"), [...shown].reverse().filter((run) => run !== selected).map((run) => h("option", { value: run.graph, selected: run === compared }, `${run.graph}, ${absolute(run.at)}`))) : null),
         h("div.history", { tabindex: 0, role: "region", "aria-label": "Runs and operations" }, h("table", { "aria-label": `Runs of ${name}` },
           h("thead", {}, h("tr", {}, h("th.c-name", { scope: "col" }, "Operation"),
             shown.map((run) => h("th.run", { scope: "col", "data-key": run.graph }, h("button", { type: "button", "aria-pressed": run === selected || run === compared ? "true" : "false", title: `${run.graph}, ${absolute(run.at)}`, "aria-label": `Run ${run.graph} of ${absolute(run.at)}`, onclick: (event) => choose(run.graph, event) }, run.graph.slice(1).slice(-3)))),
             h("th.c-median.number", { scope: "col" }, "Median"), h("th.c-gantt", { scope: "col" }, hasTimes ? h("div.axis", {}, h("span", {}, "0"), h("span", {}, duration(scale.length / 2)), h("span", {}, duration(scale.length))) : "Times"))),
-          h("tbody", {}, names.map((operation) => {
+          h("tbody", {}, [...names].map((operation) => {
             const all = shown.map((run) => cells.get(run.graph).get(operation));
             const times = all.filter((row) => row?.outcome === "succeeded").map(runTime);
             const middle = median(times), longest = Math.max(1, ...all.map((row) => (row && runTime(row)) ?? 0));
@@ -143,5 +149,5 @@ export function open(main, [name], parameters) {
     }, symbol));
   }
 
-  return { title: name, ready: search(), changed: () => refresh.again(), leave: () => refresh.end() };
+  return { title: name, ready: search(), changed: refresh.again, leave: refresh.end };
 }

@@ -3,7 +3,7 @@
 import { call } from "./api.js";
 import { announce, command, empty, h, update } from "./dom.js";
 import { act, verbOf } from "./dialogs.js";
-import { graphLink, link, refresher, state, time, virtualRows } from "./parts.js";
+import { graphLink, link, problem, refresher, state, time, virtualRows } from "./parts.js";
 import { count, duration, quoted, references, runTime, title } from "./words.js";
 import { app, go } from "./app.js";
 
@@ -103,8 +103,8 @@ export function open(main, _, parameters) {
       const first = rows[0]?.id ?? 0;
       const found = newest.filter((row) => row.id > first && isWanted(row));
       const isAtTop = scrollY < 8 && !grid.matches(":hover, :focus-within");
-      if (!rows.length || (found.length && found.length < 100 && isAtTop)) rows = found.concat(rows);
-      else fresh = found;
+      const isShown = !rows.length || (found.length < 100 && isAtTop);
+      [rows, fresh] = isShown ? [found.concat(rows), []] : [rows, found];
       failure = null;
     } catch (error) {
       failure = error;
@@ -180,8 +180,7 @@ export function open(main, _, parameters) {
         h("span.chip", {}, `${key}: ${value}`, h("button", { type: "button", "aria-label": `Remove the filter ${key} ${value}`, onclick: () => go(without(key, value)) }, "×")))),
       h("span.grow"), h("span.wide", {}, line()));
     update(banner,
-      failure ? h("p.banner", { role: "alert" }, failure.message, " ",
-        refusal ? null : h("button", { type: "button", onclick: refresh.run }, "Try again")) : null,
+      problem(failure, " ", refusal ? null : h("button", { type: "button", onclick: refresh.run }, "Try again")),
       fresh.length ? h("p.tools", {}, h("button", { type: "button", onclick: showFresh }, `${count(fresh.length, "new operation")}${fresh.length === 100 ? " or more" : ""}: show`)) : null,
       isComplete && !rows.length && !failure ? empty("No operation matches these filters.", parameters.size ? null : "opsctl submit -- sleep 60") : null);
     update(foot,
@@ -201,11 +200,11 @@ export function open(main, _, parameters) {
     draw();
   }
 
+  const chosenRows = () => [...chosen].map((id) => rows.find((row) => row.id === id) ?? { id });
+
   function bulk() {
-    const known = rows.filter((row) => chosen.has(row.id));
     const run = (verb) => async () => {
-      const list = [...chosen].map((id) => known.find((row) => row.id === id) ?? { id, graph: "" });
-      if (await act(verb, list)) { chosen.clear(); refresh.again(); draw(); }
+      if (await act(verb, chosenRows())) { chosen.clear(); refresh.again(); draw(); }
     };
     return h("div.bulk", { role: "toolbar", "aria-label": "Actions on the selected operations" },
       h("b", {}, `${count(chosen.size, "operation")} selected`),
@@ -251,7 +250,7 @@ export function open(main, _, parameters) {
     if (event.key === "x") { toggle(row); return true; }
     const verb = verbOf(event.key, row);
     if (!verb) return false;
-    act(verb, chosen.size ? [...chosen].map((id) => rows.find((one) => one.id === id) ?? { id, graph: "" }) : [row]).then(() => refresh.again());
+    act(verb, chosen.size ? chosenRows() : [row]).then(refresh.again);
     return true;
   }
 
@@ -262,7 +261,7 @@ export function open(main, _, parameters) {
 
   return {
     title: "Operations", ready: start(), key,
-    changed: () => refresh.again(),
+    changed: refresh.again,
     leave() { refresh.end(); list.end(); },
   };
 }

@@ -17,7 +17,7 @@ export function logView({ id, attempt, isRunning, isError }) {
   const tools = h("div.tools", {});
   const root = h("div", { "data-own": true }, tools, pane);
   let text = new LogText(), stopper = new AbortController(), offset = null, block = null, total = 0, tail = null, isAtEnd = true;
-  let isWhole = false, isPaused = false, isOver = false, begunAt = null, dropped = 0, failure = null, word = "";
+  let isWhole = false, isPaused = false, isOver = false, begunAt = null, dropped = 0, failure = null, word = null;
   let wraps = localStorage.getItem("wrap") === "yes";
   pane.classList.toggle("wrap", wraps);
 
@@ -128,18 +128,16 @@ export function logView({ id, attempt, isRunning, isError }) {
     pane.scrollTop = pane.scrollHeight;
   }
 
-  /** Shows the text of a line with matches of a word marked. */
+  /** Marks the matches of the word in a line. */
   function highlight(line) {
-    const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
-    const found = [];
-    while (walker.nextNode()) if (walker.currentNode.data.toLowerCase().includes(word)) found.push(walker.currentNode);
-    for (const node of found) {
-      for (let rest = node, at; (at = rest.data.toLowerCase().indexOf(word)) >= 0;) {
-        const match = rest.splitText(at);
-        rest = match.splitText(word.length);
-        const mark = h("mark");
-        match.replaceWith(mark);
-        mark.append(match);
+    const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT), nodes = [];
+    while (walker.nextNode()) nodes.push(walker.currentNode);
+    for (let node of nodes) {
+      for (let match; (match = node.data.match(word));) {
+        const found = node.splitText(match.index), mark = h("mark");
+        node = found.splitText(match[0].length);
+        found.replaceWith(mark);
+        mark.append(found);
       }
     }
   }
@@ -150,7 +148,7 @@ export function logView({ id, attempt, isRunning, isError }) {
       mark.replaceWith(...mark.childNodes);
       parent.normalize();
     }
-    word = value.toLowerCase();
+    word = value && new RegExp(value.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"), "iu");
     if (!word) return announce("");
     for (const line of pane.querySelectorAll(".block > div")) highlight(line);
     const marks = pane.querySelectorAll("mark");

@@ -2,7 +2,7 @@
 
 import { call } from "./api.js";
 import { command, empty, h, update } from "./dom.js";
-import { graphLink, link, mark, refresher, state, steady, table, time } from "./parts.js";
+import { graphLink, link, mark, problem, refresher, state, steady, table, time } from "./parts.js";
 import { absolute, duration, median, runTime } from "./words.js";
 
 /** Outcomes that need attention. */
@@ -11,7 +11,7 @@ const failures = "failed,timedOut,interrupted";
 export function open(main) {
   let data = null;
   const medians = new Map();
-  const places = { running: steady("Running"), next: steady("Next in line"), attention: steady("Needs attention") };
+  const keep = { running: steady("Running"), next: steady("Next in line"), attention: steady("Needs attention") };
   const refresh = refresher(load, 700);
   const clock = setInterval(() => data && !document.hidden && draw(), 1000);
 
@@ -68,11 +68,11 @@ export function open(main) {
   }
 
   function draw() {
-    const banner = data.failure ? h("p.banner", { role: "alert" }, data.failure.message) : null;
+    const banner = problem(data.failure);
     if (!data.status) return update(main, banner);
     const { status, categories, schedules } = data;
-    const running = places.running(data.running.slice(-40)), next = places.next(data.next);
-    const attention = places.attention(data.attention.slice(0, 12));
+    const running = keep.running(data.running.slice(-40)), next = keep.next(data.next);
+    const attention = keep.attention(data.attention.slice(0, 12));
     const troubles = troublesOf(status, data.executors);
     const { counts } = status;
     update(main,
@@ -123,7 +123,7 @@ export function open(main) {
 
   return {
     title: "Now", ready: refresh.run(),
-    changed: () => refresh.again(),
+    changed: refresh.again,
     leave() { refresh.end(); clearInterval(clock); },
   };
 }

@@ -4,7 +4,7 @@ import { call } from "./api.js";
 import { command, h, update } from "./dom.js";
 import { act, actions, verbOf, whatIf } from "./dialogs.js";
 import { logView } from "./log.js";
-import { refresher, state, table, time } from "./parts.js";
+import { problem, refresher, state, table, time } from "./parts.js";
 import { absolute, duration, median, quoted, relative, runTime, standing, title } from "./words.js";
 import { setParameters } from "./app.js";
 
@@ -13,11 +13,11 @@ const mostNamed = 200;
 
 export function open(main, [ref], parameters) {
   let operation = null, attempts = [], reasons = [], names = new Map(), usual = null, failure = null;
-  let log = null, logKey = null;
+  let log = null, logKey = null, isFollowed = false;
   let attempt = Number(parameters.get("attempt")) || null, isError = parameters.get("output") === "stderr";
-  const head = h("div"), logPlace = h("section", { "aria-label": "Output" }), tabs = h("div.tabs", { role: "tablist", "aria-label": "Attempts" }), pane = h("div"), rest = h("div");
-  logPlace.append(tabs, pane);
-  main.replaceChildren(head, logPlace, rest);
+  const head = h("div"), output = h("section", { "aria-label": "Output" }), tabs = h("div.tabs", { role: "tablist", "aria-label": "Attempts" }), pane = h("div"), rest = h("div");
+  output.append(tabs, pane);
+  main.replaceChildren(head, output, rest);
 
   const refresh = refresher(async () => {
     try {
@@ -52,7 +52,7 @@ export function open(main, [ref], parameters) {
     const usually = usual ? `; usually takes ${duration(usual)}` : "";
     if (row.state === "finished") {
       const took = runTime(row);
-      return `${standing(row).word[0].toUpperCase()}${standing(row).word.slice(1)}${row.cause ? ` (${row.cause})` : ""} ${relative(row.finishedAt)}${took === null ? ", without starting" : ` after ${duration(took)}${usually}`}.`;
+      return `${standing(row).word}${row.cause ? ` (${row.cause})` : ""} ${relative(row.finishedAt)}${took === null ? ", without starting" : ` after ${duration(took)}${usually}`}.`;
     }
     if (row.state === "executing") return `Running for ${duration(runTime(row))}${usually}.${row.statusText ? ` ${row.statusText}` : ""}`;
     if (!reasons.length) return "Starts as soon as a slot is free.";
@@ -73,15 +73,15 @@ export function open(main, [ref], parameters) {
   }
 
   function draw() {
-    if (!operation) return update(head, failure ? h("p.banner", { role: "alert" }, failure.message) : null);
+    if (!operation) return update(head, problem(failure));
     const row = operation;
     document.title = `${standing(row).symbol} ${title(row)} · opsd`;
     update(head,
-      failure ? h("p.banner", { role: "alert" }, failure.message) : null,
+      problem(failure),
       h("div.title", {}, state(row), h("h1", {}, title(row)),
         h("span.crumb", {}, `${row.id} in `, h("a.link", { href: `/graph/${row.graph}` }, row.graphName ? `${row.graphName} (${row.graph})` : row.graph)),
         row.name ? h("a.link.crumb", { href: `/history/${encodeURIComponent(row.graphName ?? row.name)}` }, "History") : null,
-        h("div.actions", {}, actions(row, () => refresh.again()))),
+        h("div.actions", {}, actions(row, refresh.again))),
       h("p.sentence", {}, sentence()),
       row.note ? h("p.banner.warn", {}, `Note: ${row.note}`) : null,
       row.progress?.total ? h("div.bar", { role: "progressbar", "aria-label": "Progress", "aria-valuenow": Math.round(100 * row.progress.done / row.progress.total) }, h("b", { vars: { "--share": `${Math.min(100, 100 * row.progress.done / row.progress.total)}%` } })) : null,
@@ -91,7 +91,7 @@ export function open(main, [ref], parameters) {
     update(rest, h("div.columns", {},
       h("div", {},
         attempts.length ? h("section", {}, h("h2", {}, "Attempts"), table("Attempts", [["", "c-small"], ["Outcome", "c-state"], ["Cause", "wide"], ["Started", "c-time"], ["Took", "c-time number"]],
-          attempts.map((one) => ({ key: `t${one.attempt}`, cells: [`${one.attempt}`, state({ ...one, state: one.outcome ? "finished" : "executing" }), h("span.reason", {}, one.cause ?? ""), time(one.startedAt), runTime(one) === null ? "" : duration(runTime(one))] })))) : null,
+          attempts.map((one) => ({ key: `t${one.attempt}`, cells: [h("a.link", { href: `/operation/${row.id}?attempt=${one.attempt}` }, one.attempt), state({ ...one, state: one.outcome ? "finished" : "executing" }), h("span.reason", {}, one.cause ?? ""), time(one.startedAt), runTime(one) === null ? "" : duration(runTime(one))] })))) : null,
         row.dependencies.length ? h("section", {}, h("h2", {}, "Waits for"), table("Dependencies", [["State", "c-state"], ["Name"], ["Needed", "c-time"]],
           row.dependencies.slice(0, mostNamed).map((one) => ({ key: `d${one.id}`, cells: [waiting(one.id) ? state(waiting(one.id)) : one.satisfied ? "satisfied" : "not yet",
             h("a.name", { href: `/operation/${one.id}` }, waiting(one.id) ? title(waiting(one.id)) : `operation ${one.id}`), one.when] }))),
@@ -116,20 +116,21 @@ export function open(main, [ref], parameters) {
 
   function drawLog() {
     const known = attempts.length ? attempts.map((one) => one.attempt) : operation.state === "executing" ? [operation.attempt] : [];
-    logPlace.hidden = !known.length || operation.isGroup;
-    if (logPlace.hidden) return;
+    output.hidden = !known.length || operation.isGroup;
+    if (output.hidden) return;
     const current = attempt ?? known.at(-1);
     const choose = (number, wantsError) => () => { attempt = number; isError = wantsError; setParameters({ attempt: number, output: wantsError ? "stderr" : null }); draw(); };
-    const last = known.slice(-6);
+    const shown = known.filter((number, index) => number === current || index >= known.length - 6);
     update(tabs,
-      last.length > 1 ? last.map((number) => h("button", { type: "button", role: "tab", "aria-selected": number === current && !isError ? "true" : "false", onclick: choose(number, false) }, `Attempt ${number}`))
+      shown.length > 1 ? shown.map((number) => h("button", { type: "button", role: "tab", "aria-selected": number === current && !isError ? "true" : "false", onclick: choose(number, false) }, `Attempt ${number}`))
         : h("button", { type: "button", role: "tab", "aria-selected": !isError ? "true" : "false", onclick: choose(current, false) }, "Output"),
       h("button", { type: "button", role: "tab", "aria-selected": isError ? "true" : "false", onclick: choose(current, true) }, "Errors"));
     const isRunning = operation.state === "executing" && current === known.at(-1);
-    const key = `${current} ${isError} ${isRunning}`;
-    if (key === logKey) return;
+    const key = `${current} ${isError}`;
+    // Followed logs end by themselves.
+    if (key === logKey && (isFollowed || !isRunning)) return;
     log?.end();
-    logKey = key;
+    [logKey, isFollowed] = [key, isRunning];
     log = logView({ id: operation.id, attempt: current, isRunning, isError });
     pane.replaceChildren(log.root);
   }
@@ -137,7 +138,7 @@ export function open(main, [ref], parameters) {
   function key(event) {
     const verb = operation && verbOf(event.key, operation);
     if (!verb) return false;
-    act(verb, [operation]).then(() => refresh.again());
+    act(verb, [operation]).then(refresh.again);
     return true;
   }
 

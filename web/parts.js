@@ -3,10 +3,8 @@
 import { h } from "./dom.js";
 import { absolute, relative, standing, title } from "./words.js";
 
-export function state(row) {
-  const { symbol, word, tone } = standing(row);
-  return h("span.state", { class: `tone-${tone}` }, h("i", { "aria-hidden": "true" }, symbol), word);
-}
+export const label = ({ symbol, word, tone }) => h("span.state", { class: `tone-${tone}` }, h("i", { "aria-hidden": "true" }, symbol), word);
+export const state = (row) => label(standing(row));
 
 /** Returns only the symbol, for a column in which all states are the same. Screen readers get the word. */
 export function mark(row) {
@@ -17,6 +15,9 @@ export function mark(row) {
 export const link = (row) => h("a.name", { href: `/operation/${row.id}` }, title(row));
 export const graphLink = (row) => h("a", { href: `/graph/${row.graph}`, class: "muted" }, row.graphName ? `${row.graphName}` : row.graph);
 export const time = (text) => text ? h("time", { datetime: text, title: absolute(text) }, relative(text)) : "";
+
+/** Returns a banner with an error, if there is one. */
+export const problem = (failure, ...more) => failure && h("p.banner", { role: "alert" }, failure.message, more);
 
 /** Returns a table. Each row is an array of cells. */
 export function table(name, columns, rows) {

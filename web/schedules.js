@@ -4,7 +4,7 @@ import { call } from "./api.js";
 import { app } from "./app.js";
 import { ask, confirm, toast } from "./dialogs.js";
 import { command, empty, h, update } from "./dom.js";
-import { refresher, state, table, time } from "./parts.js";
+import { label, problem, refresher, state, table, time } from "./parts.js";
 import { absolute, count, quoted, relative, standing } from "./words.js";
 
 /** Number of instants in a strip. */
@@ -44,9 +44,12 @@ function strip(runs) {
   }));
 }
 
+/** Returns whether an expression has instants. Others name an event. */
+const isCalendar = (text) => !/^(onPath|onExec|afterFinish|@reboot)\b/.test(text);
+
 const expressions = (schedule) => [schedule.at.join(", "), h("span.muted", {}, ` ${schedule.zone}`)];
-const next = (schedule) => schedule.paused ? h("span.state.tone-held", {}, h("i", { "aria-hidden": "true" }, "⏸\ufe0e"), "paused")
-  : schedule.next ? time(schedule.next) : h("span.muted", {}, schedule.problem ?? "never again");
+const next = (schedule) => schedule.paused ? label(resultOf({ result: "paused" }))
+  : schedule.next ? time(schedule.next) : h("span.muted", {}, schedule.problem ?? (schedule.at.every(isCalendar) ? "never again" : "by event"));
 const last = (schedule) => !schedule.last ? ""
   : schedule.last.outcome ? state({ outcome: schedule.last.outcome }) : state({ state: "executing" });
 
@@ -74,7 +77,7 @@ function all(main) {
 
   function draw() {
     update(main, h("div.title", {}, h("h1", {}, "Schedules"), h("span.crumb.wide", {}, command("opsctl schedule ls"))),
-      failure ? h("p.banner", { role: "alert" }, failure.message) : null,
+      problem(failure),
       !schedules ? null : schedules.length
         ? table("Schedules", [["Name", "c-schedule"], ["Runs at", "wide"], ["Next", "c-time"], ["Last", "c-state"], ["Missed", "c-small number wide"], ["Latest instants", "c-strip wide"]],
           schedules.map((schedule) => ({ key: `${schedule.user} ${schedule.name}`, cells: [
@@ -83,16 +86,17 @@ function all(main) {
             strip(strips.get(reference(schedule, schedules)) ?? [])] })))
         : empty("This daemon has no schedules. Add one with", "opsctl schedule add nightly --at '0 3 * * 1-5' -- make"));
   }
-  return { title: "Schedules", ready: refresh.run(), changed: () => refresh.again(), leave: () => refresh.end() };
+  return { title: "Schedules", ready: refresh.run(), changed: refresh.again, leave: refresh.end };
 }
 
 function one(main, name) {
-  let schedule = null, runs = [], failure = null;
+  let schedule = null, runs = [], reasons = [], failure = null;
   const refresh = refresher(async () => {
     try {
-      const [found, records] = await Promise.all([call("ListSchedules", { name }), call("ScheduleRuns", { name, limit: 200 })]);
+      const [found, records, why] = await Promise.all([call("ListSchedules", { name }), call("ScheduleRuns", { name, limit: 200 }), call("WhySchedule", { name })]);
       [schedule] = found.schedules;
       ({ runs } = records);
+      reasons = why.waitingFor.filter(({ kind }) => !results[kind]);
       failure = null;
     } catch (error) {
       failure = error;
@@ -101,7 +105,6 @@ function one(main, name) {
   }, 1500);
 
   async function change(method, parameters, done) {
-    if (app.readOnly) return toast("This page is read-only. Start opsctl web without --read-only to change something.");
     try {
       toast(done(await call(method, { name, ...parameters })));
     } catch (error) {
@@ -166,14 +169,14 @@ function one(main, name) {
   const resume = () => change("PauseSchedule", { paused: false }, () => `${name} runs again at its next instant.`);
 
   function draw() {
-    if (!schedule) return update(main, h("div.title", {}, h("h1", {}, name)), failure ? h("p.banner", { role: "alert" }, failure.message) : null);
+    if (!schedule) return update(main, h("div.title", {}, h("h1", {}, name)), problem(failure));
     const button = (word, action) => h("button", { type: "button", onclick: action }, word);
     update(main,
       h("div.title", {}, h("h1", {}, name), h("span.crumb", {}, `schedule of ${schedule.user}`),
-        app.readOnly ? null : h("div.actions", {}, button("Run now", runNow), button("Backfill", backfill), schedule.paused ? button("Resume", resume) : button("Pause", pause))),
-      failure ? h("p.banner", { role: "alert" }, failure.message) : null,
+        app.readOnly ? null : h("div.actions", {}, button("Run now", runNow), schedule.at.some(isCalendar) ? button("Backfill", backfill) : null, schedule.paused ? button("Resume", resume) : button("Pause", pause))),
+      problem(failure),
       h("p.sentence", {}, schedule.paused ? "Paused: nothing runs until it is resumed."
-        : schedule.next ? `Runs next ${relative(schedule.next)} (${absolute(schedule.next)}).` : "No instant is left, so it does not run again."),
+        : schedule.next ? `Runs next ${relative(schedule.next)} (${absolute(schedule.next)}).` : `${reasons.map(({ text }) => text).join("; ")}.`),
       h("dl.facts", {},
         h("dt", {}, "runs at"), h("dd", {}, expressions(schedule)),
         h("dt", {}, "while a run is unfinished"), h("dd", {}, schedule.overlap),
@@ -184,9 +187,9 @@ function one(main, name) {
       runs.length ? h("section", {}, h("h2", {}, "Records"),
         table("Records", [["Result", "c-state"], ["Instant"], ["Graph", "c-time"], ["Why", "wide"], ["Origin", "c-time wide"]],
           runs.map((run) => ({ key: `${run.nominal} ${run.origin} ${run.at}`, cells: [
-            h("span.state", { class: `tone-${resultOf(run).tone}` }, h("i", { "aria-hidden": "true" }, resultOf(run).symbol), resultOf(run).word),
+            label(resultOf(run)),
             instants(run), run.graph ? h("a", { href: `/graph/${run.graph}` }, run.graph) : "",
             h("span.reason", { title: run.note ?? "" }, run.note ?? ""), run.origin] })))) : null);
   }
-  return { title: name, ready: refresh.run(), changed: () => refresh.again(), leave: () => refresh.end() };
+  return { title: name, ready: refresh.run(), changed: refresh.again, leave: refresh.end };
 }

@@ -19,10 +19,10 @@ struct SVGWriter {
 
     /// Adds a text. The anchor is "start", "middle" or "end".
     mutating func words(_ words: String, x: Double, y: Double, _ classes: String, anchor: String = "start") {
-        let place = anchor == "start" ? "" : " text-anchor=\"\(anchor)\""
+        let alignment = anchor == "start" ? "" : " text-anchor=\"\(anchor)\""
         line(
-            "<text x=\"\(Self.number(x))\" y=\"\(Self.number(y))\"\(place) class=\"\(classes)\">\(Self.escaped(words))</text>"
-        )
+            "<text x=\"\(Self.number(x))\" y=\"\(Self.number(y))\"\(alignment) class=\"\(classes)\">"
+                + "\(Self.escaped(words))</text>")
     }
 
     /// Adds a rectangle.
@@ -34,9 +34,8 @@ struct SVGWriter {
                 + "height=\"\(Self.number(height))\" rx=\"\(Self.number(radius))\" class=\"\(classes)\"/>")
     }
 
-    mutating func path(_ path: String, _ classes: String, title: String? = nil) {
-        let about = title.map { "<title>\(Self.escaped($0))</title>" } ?? ""
-        line("<path d=\"\(path)\" class=\"\(classes)\"" + (about.isEmpty ? "/>" : ">\(about)</path>"))
+    mutating func path(_ path: String, _ classes: String) {
+        line("<path d=\"\(path)\" class=\"\(classes)\"/>")
     }
 
     /// Adds the content that `body` writes, with a tooltip.
@@ -81,10 +80,9 @@ struct SVGWriter {
     private static let style: String = {
         var style = """
             text{font-family:system-ui,"DejaVu Sans",sans-serif;font-size:11px}\
-            .title{font-size:15px;font-weight:600}.name{font-size:13px;font-weight:600}.strong{font-weight:600}\
-            .mono{font-family:ui-monospace,"DejaVu Sans Mono",monospace}\
+            .title{font-size:15px;font-weight:600}.name{font-size:13px;font-weight:600}\
             .line{fill:none;stroke-width:1.5}.critical{stroke-width:3}.dashed{stroke-dasharray:6 3}\
-            .bar{opacity:.85}.waitingbar{opacity:.3}
+            .waitingbar{opacity:.3}
             """
         style += rules(Palette.light)
         style += "@media (prefers-color-scheme:dark){\(rules(Palette.dark))}"
@@ -95,7 +93,7 @@ struct SVGWriter {
         var rules =
             ".paper{fill:\(palette.paper)}.panel{fill:\(palette.panel);stroke:\(palette.line)}.rule{stroke:\(palette.line)}"
             + "text{fill:\(palette.text)}.muted{fill:\(palette.muted)}.line{stroke:\(palette.muted)}"
-            + ".arrow{fill:\(palette.muted)}.critical{stroke:\(palette.text)}.criticalarrow{fill:\(palette.text)}"
+            + ".arrow{fill:\(palette.muted)}.critical{stroke:\(palette.text)}"
             + ".track{fill:\(palette.line)}"
         for tone in Tone.allCases {
             let colour = palette[tone]

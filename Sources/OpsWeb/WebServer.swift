@@ -58,7 +58,7 @@ public final class WebServer {
         http = try HTTPServer(
             on: listener, loop: loop, admit: { [unowned self] in self.admit($0) },
             handle: { [unowned self] in self.handle($0) })
-        hub.willTell = { [bridge] in bridge.forgetShared() }
+        hub.willPublish = { [bridge] in bridge.forgetShared() }
         keepAlive = try loop.timer(.monotonic, accuracy: 100_000) { [unowned self] in self.keepFollowsAlive() }
     }
 
@@ -78,13 +78,15 @@ public final class WebServer {
         if let path = options.socket, let socketFile, socketFile == FileIdentity(of: path) { try Files.remove(path) }
     }
 
-    /// Address of the page; nil for a Unix socket.
-    private var address: String? {
-        guard case .loopback(let port) = gate.address else { return nil }
-        return "http://127.0.0.1:\(port)/"
+    /// Address of the page. A browser reaches a Unix socket through a forwarded port.
+    private var address: String {
+        switch gate.address {
+        case .loopback(let port): "http://127.0.0.1:\(port)/"
+        case .unix: "http://localhost:\(WebOptions.usualPort)/"
+        }
     }
 
-    private var link: String { (address ?? "http://localhost/") + "#token=" + credentials.link }
+    private var link: String { address + "#token=" + credentials.link }
 
     /// Opens the page in a browser, if there is one.
     private func openBrowser() {
@@ -94,25 +96,34 @@ public final class WebServer {
     }
 
     private func announce() {
-        Program.writeOutput("opsd-web: open \(link)\n")
+        if let path = options.socket {
+            let absolute = path.hasPrefix("/") ? path : "\(Files.currentDirectory)/\(path)"
+            let forward = "ssh -L \(WebOptions.usualPort):\(absolute) HOST"
+            Program.writeOutput("opsd-web: forward a port with  \(forward)  and open \(link)\n")
+        } else {
+            Program.writeOutput("opsd-web: open \(link)\n")
+        }
         Program.writeOutput("opsd-web: programs send the header  Authorization: Bearer \(credentials.bearer)\n")
     }
 
     // MARK: Admission
 
     private func admit(_ head: RequestHead) -> HTTPServer.Admission {
-        switch gate.judge(head, credentials) {
+        switch gate.access(for: head, credentials) {
         case .refused(let status, let message):
             var refusal = HTTPResponse.problem(status, message)
             if status == 405 { refusal.headers = [("Allow", Gate.methods.joined(separator: ", "))] }
             return .refused(refusal)
         case .admitted: return .admitted(bodyLimit: Self.callBytes)
-        case .stranger:
+        case .withoutCredentials:
             if head.method == "POST" {
-                return head.path == "/session" ? .stranger(bodyLimit: Self.exchangeBytes) : .refused(Self.noSession)
+                return head.path == "/session"
+                    ? .withoutCredentials(bodyLimit: Self.exchangeBytes) : .refused(Self.noSession)
             }
             let name = String(head.path.dropFirst())
-            if name != "enter.html", PageFiles.ofStrangers.contains(name) { return .stranger(bodyLimit: 0) }
+            if name != "enter.html", PageFiles.withoutSession.contains(name) {
+                return .withoutCredentials(bodyLimit: 0)
+            }
             return .refused(Self.isView(head.path) ? entry(head) : Self.noSession)
         }
     }
@@ -160,7 +171,8 @@ public final class WebServer {
                 case .string(let token) = members[0].value
             else { return .problem(400, "a request for a session is {\"token\": ...}") }
             guard let value = try credentials.exchange(token) else {
-                return .problem(403, "this link was used before or is unknown; opsctl web has printed a new one")
+                return .problem(
+                    403, "this link was used before or is unknown; open the newest link that the terminal shows")
             }
             launch?.remove()
             launch = nil

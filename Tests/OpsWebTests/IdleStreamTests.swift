@@ -3,6 +3,8 @@ import OpsSystem
 import OpsWire
 import Testing
 
+@testable import OpsWeb
+
 /// A daemon that answers when a test says so.
 private final class ScriptedDaemon {
     struct MissingCall: Error {}
@@ -19,22 +21,23 @@ private final class ScriptedDaemon {
 
     deinit { do { try FileManager.default.removeItem(atPath: folder) } catch { Issue.record(error) } }
 
-    /// Accepts a connection, and reads a call of a method from it.
-    func accept(_ method: String) throws -> Descriptor {
+    /// Accepts a connection, and reads a call of a method with a parameter from it.
+    func accept(_ method: String, _ parameter: String? = nil) throws -> Descriptor {
         while try listener.waitUntil(.readable, milliseconds: 60_000) {
             guard let client = try UnixSocket.accept(from: listener) else { continue }
             let call = try readText(from: client) { $0.hasSuffix("\0") }
-            #expect(call.contains("org.opsd.Control.\(method)"))
+            #expect(call.contains("org.opsd.Control.\(method)") && call.contains(parameter ?? method), "\(call)")
             return client
         }
         throw MissingCall()
     }
 
-    /// Answers the call that precedes the event stream, and returns the connection of the stream.
+    /// Answers the call that precedes the event stream, and returns the connection of the stream, which begins after
+    /// the last event.
     func acceptEvents(lastSeq: Int64) throws -> Descriptor {
         let status = try accept("Status")
         _ = try status.writeAll(Reply.frame(StatusReply.with { $0.lastSeq = lastSeq }))
-        return try accept("Watch")
+        return try accept("Watch", "\"since\":\(lastSeq)")
     }
 
     /// Refuses further connections.
@@ -97,6 +100,38 @@ private func hangUp(_ socket: consuming Descriptor) {}
         let reopened = try readText(from: second) { $0.contains(Self.live) }
         #expect(reopened.contains(Self.live))
         hangUp(events)
+        #expect(web.process.isRunning)
+    }
+
+    @Test func `a page is live again after events that it has not seen were pruned`() throws {
+        let daemon = try ScriptedDaemon()
+        let web = try RunningWeb(environment: ["OPS_SOCKET": daemon.path])
+        let page = try open(web, "GET /events")
+        let events = try daemon.acceptEvents(lastSeq: 7)
+        let opened = try readText(from: page) { $0.contains(Self.live) }
+        #expect(opened.contains(Self.live))
+        _ = try events.writeAll(Reply.frame(ControlError.lagged(resume: 7)))
+        let later = try daemon.acceptEvents(lastSeq: 9)
+        let line = #"data: {"from":8,"to":9,"operations":null,"graphs":null}"#
+        let after = try readText(from: page) { $0.contains(line) }
+        #expect(after.contains("event: lost") && after.contains("id: 9\n\(line)"))
+        hangUp(later)
+        #expect(web.process.isRunning)
+    }
+
+    @Test func `a page that has missed more events than a history keeps reads everything again`() throws {
+        let daemon = try ScriptedDaemon()
+        let web = try RunningWeb(environment: ["OPS_SOCKET": daemon.path])
+        let page = try open(web, "GET /events")
+        let events = try daemon.acceptEvents(lastSeq: 7)
+        let opened = try readText(from: page) { $0.contains(Self.live) }
+        #expect(opened.contains(Self.live))
+        hangUp(events)
+        let later = try daemon.acceptEvents(lastSeq: 8 + Int64(EventHistory.limit))
+        let line = #"data: {"from":8,"to":\#(8 + EventHistory.limit),"operations":null,"graphs":null}"#
+        let after = try readText(from: page) { $0.contains(line) }
+        #expect(after.contains(line))
+        hangUp(later)
         #expect(web.process.isRunning)
     }
 

@@ -67,6 +67,8 @@ final class RunningWeb {
 
     let folder: String
     let process = Process()
+    /// First line of its output, which contains the link.
+    let announcement: String
     let port: UInt16
     let token: String
     let bearer: String
@@ -86,6 +88,7 @@ final class RunningWeb {
         output = pipe.fileHandleForReading
         let link = try Self.line(from: output)
         let words = try Self.line(from: output)
+        announcement = link
         port = UInt16(link.firstMatch(of: #/:(\d+)\//#)?.output.1 ?? "0") ?? 0
         token = try String(#require(link.firstMatch(of: #/#token=(\w+)/#)).output.1)
         bearer = try String(#require(words.firstMatch(of: #/Bearer (\w+)/#)).output.1)

@@ -207,7 +207,7 @@ import Testing
     @Test func `the oldest connection without a session makes room for a new one`() throws {
         let web = try RunningWeb()
         let oldest = try web.connect()
-        let others = try (0..<HTTPServer.strangerLimit).map { _ in try web.connect().release() }
+        let others = try (0..<HTTPServer.unauthenticatedLimit).map { _ in try web.connect().release() }
         defer { for socket in others { close(socket) } }
         #expect(try web.ask("/about", web.authorized).status == 200)
         let isClosed = try oldest.waitUntil(.readable, milliseconds: 0)
@@ -220,6 +220,8 @@ import Testing
         let path = folder + "/web.sock"
         do {
             let web = try RunningWeb(["--socket", path])
+            let link = "http://localhost:8817/#token=\(web.token)"
+            #expect(web.announcement.hasSuffix("forward a port with  ssh -L 8817:\(path) HOST  and open \(link)"))
             let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
             #expect(mode == 0o600)
             let request = "GET /about HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"

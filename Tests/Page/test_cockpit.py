@@ -92,6 +92,8 @@ class Cockpit(unittest.TestCase):
         until(lambda: tab.current_url.endswith("#/graphs"), "the fragment changes")
         tab.back()
         until(lambda: tab.current_url.endswith("#/list?outcome=failed"), "the back button returns to the list")
+        tab.execute_script("document.querySelector('.skip').click()")
+        self.assertTrue(tab.current_url.endswith("#/list?outcome=failed"))
 
     def test_the_page_reconnects_to_a_restarted_daemon(self):
         go("/")
@@ -101,6 +103,29 @@ class Cockpit(unittest.TestCase):
         machine.opsctl("submit", "--name", "meanwhile", "--", "sleep", "600")
         sees("meanwhile")
         machine.opsctl("cancel", "meanwhile")
+
+    def test_the_page_is_live_again_after_events_that_it_has_not_seen_were_pruned(self):
+        go("/")
+        sees("live")
+        machine.stop()
+        sees("reconnecting")
+        machine.start()
+        # Without the name of the socket, the page cannot connect.
+        path, hidden = machine.environment["OPS_SOCKET"], f"{machine.state}/hidden.sock"
+        os.rename(path, hidden)
+        machine.environment["OPS_SOCKET"] = hidden
+        machine.opsctl("submit", "--name", "pruned", "--", "true")
+        machine.opsctl("wait", "pruned")
+        machine.opsctl("prune", "--older-than", "0s")
+        machine.opsctl("submit", "--name", "unseen", "--", "sleep", "600")
+        machine.environment["OPS_SOCKET"] = path
+        os.rename(hidden, path)
+        connection = lambda: tab.find_element(By.CSS_SELECTOR, ".connection").text
+        sees("unseen")
+        until(lambda: connection() == "live", "the page is live again")
+        machine.opsctl("submit", "--name", "latest", "--", "sleep", "600")
+        sees("latest")
+        self.assertEqual(connection(), "live")
 
 
 if __name__ == "__main__":

@@ -191,6 +191,32 @@ class Views(unittest.TestCase):
         tab.execute_script("arguments[0].value = 'g1'; arguments[0].dispatchEvent(new Event('change', {bubbles: true}))", chooser)
         sees("Below, thinner: g1")
         self.assertIn("compare=g1", tab.current_url)
+        button("2", "th.run")
+        sees("Times of g2")
+        self.assertEqual(tab.find_element(By.CSS_SELECTOR, "select[aria-label='Compare with']").get_property("value"), "")
+
+    def test_operations_of_equal_titles_have_a_row_each_in_the_history(self):
+        command = ["mkdir", f"{machine.state}/made"]
+        machine.graph({"name": "twins", "operations": [{"command": command}, {"command": command}]})
+        machine.opsctl("wait", "--graph", "twins")
+        go("/history/twins")
+        names = until(lambda: [one.text for one in tab.find_elements(By.CSS_SELECTOR, ".history tbody th")], "the run appears")
+        self.assertEqual(names, [" ".join(command), " ".join(command) + " #2"])
+        self.assertEqual(sorted(one.text for one in tab.find_elements(By.CSS_SELECTOR, ".history td.cell")), ["✓", "✗"])
+
+    def test_new_rows_of_the_list_are_shown_once(self):
+        from selenium.webdriver import ActionChains
+        add = lambda number: machine.opsctl("submit", "--name", f"single-{number}", "--hold", "--", "true")
+        rows = lambda: tab.find_elements(By.CSS_SELECTOR, ".grid .body .row")
+        add(1)
+        go("/list?name=single-")
+        ActionChains(tab).move_to_element(until(lambda: rows()[0], "the first row comes")).perform()
+        add(2)
+        sees("1 new operation: show")
+        ActionChains(tab).move_to_element(tab.find_element(By.CSS_SELECTOR, ".brand")).perform()
+        add(3)
+        until(lambda: len(rows()) == 3, "all rows come")
+        self.assertNotIn("new operation", text())
 
     def test_rows_under_the_pointer_stay_and_new_rows_wait(self):
         from selenium.webdriver import ActionChains
@@ -242,6 +268,41 @@ class Views(unittest.TestCase):
         finally:
             machine.opsctl("cancel", "quiet")
 
+    def test_the_end_of_an_attempt_keeps_the_position_in_its_log_and_the_matches(self):
+        stop = f"{machine.state}/stop"
+        machine.opsctl("submit", "--name", "ending", "--shell", f"seq 500; until [ -e {stop} ]; do sleep 0.1; done; echo last")
+        go("/operation/ending")
+        log = until(lambda: "500" in tab.find_element(By.CSS_SELECTOR, ".log").text and tab.find_element(By.CSS_SELECTOR, ".log"), "the log appears")
+        tab.find_element(By.CSS_SELECTOR, "input[aria-label='Find in the output']").send_keys("250", Keys.ENTER)
+        is_shown = lambda: tab.execute_script("""
+            const [log, mark] = [arguments[0], arguments[0].querySelector("mark")].map((one) => one.getBoundingClientRect());
+            return log.top < mark.top && mark.bottom < log.bottom""", log)
+        until(is_shown, "the match is shown")
+        open(stop, "w").close()
+        until(lambda: tab.find_elements(By.CSS_SELECTOR, ".state.tone-succeeded"), "the end is shown")
+        until(lambda: "last" in log.text, "the log is complete")
+        self.assertTrue(is_shown())
+
+    def test_find_accepts_any_text(self):
+        machine.opsctl("submit", "--name", "turkish", "--", "echo", "İİİİ (izmir) Izmir")
+        machine.opsctl("wait", "turkish")
+        go("/operation/turkish")
+        marks = lambda: [one.text for one in tab.find_elements(By.CSS_SELECTOR, ".log mark")]
+        field = until(lambda: tab.find_element(By.CSS_SELECTOR, "input[aria-label='Find in the output']"), "the log appears")
+        for typed, wanted in (("izmir", ["izmir", "Izmir"]), ("(izm", ["(izm"]), ("İ", ["İ"] * 4)):
+            field.clear()
+            field.send_keys(typed, Keys.ENTER)
+            until(lambda: marks() == wanted, f"{wanted} are marked")
+
+    def test_every_attempt_can_be_opened(self):
+        machine.opsctl("submit", "--name", "often", "--retry", "7", "--retry-backoff", "10ms", "--retry-max", "10ms", "--shell", "echo attempt $OPS_ATTEMPT; false")
+        machine.opsctl("wait", "often")
+        go("/operation/often")
+        link = until(lambda: tab.find_element(By.CSS_SELECTOR, "table[aria-label=Attempts]").find_element(By.LINK_TEXT, "1"), "the attempts are listed")
+        tab.execute_script("arguments[0].click()", link)
+        until(lambda: tab.find_element(By.CSS_SELECTOR, ".log").text == "attempt 1", "the output of the first attempt appears")
+        self.assertEqual(tab.find_element(By.CSS_SELECTOR, ".tabs [aria-selected=true]").text, "Attempt 1")
+
     def test_a_command_quotes_a_name_from_the_address(self):
         go("/history/a%20b%3B%20it%27s")
         sees(r"opsctl submit --name 'a b; it'\''s' -- true")
@@ -289,11 +350,21 @@ class Views(unittest.TestCase):
         sees("1 operation selected")
         press(Keys.ENTER)
         until(lambda: "/operation/" in tab.current_url, "Enter opens")
+        until(lambda: tab.switch_to.active_element.get_attribute("id") == "view", "the new view has the focus")
         press("?")
         sees("hold or resume")
         press(Keys.ESCAPE)
         press("/", *"state:failed", Keys.ENTER)
         until(lambda: tab.current_url.endswith("/list?outcome=failed"), "the field filters")
+
+
+    def test_the_skip_link_moves_the_focus_and_keeps_the_view(self):
+        go("/list?outcome=failed")
+        before = tab.execute_script("return history.length")
+        tab.execute_script("document.querySelector('.skip').click()")
+        self.assertEqual(tab.switch_to.active_element.get_attribute("id"), "view")
+        self.assertTrue(tab.current_url.endswith("/list?outcome=failed"))
+        self.assertEqual(tab.execute_script("return history.length"), before)
 
 
 class Actions(unittest.TestCase):
@@ -383,6 +454,15 @@ class Actions(unittest.TestCase):
         sees("Paused: nothing runs")
         button("Resume")
         sees("Runs next")
+
+    def test_a_schedule_that_an_event_starts_has_no_backfill_and_says_when_it_runs(self):
+        machine.opsctl("schedule", "add", "watcher", "--on-path", f"{machine.state}/*.new", "--", "true")
+        self.addCleanup(machine.opsctl, "schedule", "rm", "watcher")
+        go("/schedules")
+        sees("by event")
+        go("/schedule/watcher")
+        sees(f"ts next run is due when a file of {machine.state}/*.new is new or changed.")
+        self.assertNotIn("Backfill", text())
 
     def test_a_backfill_shows_its_instants_before_it_starts(self):
         machine.opsctl("schedule", "add", "hourly", "--at", "0 * * * *", "--zone", "UTC", "--", "true")
@@ -566,7 +646,8 @@ class Attackers(unittest.TestCase):
             other = browser()
             try:
                 other.get(link)
-                sees("this link was used before", other)
+                sees("this link was used before or is unknown", other)
+                self.assertNotIn("Start a new one", text(other))
                 other.get(web.address)
                 sees("Open the link that the terminal shows", other)
             finally:

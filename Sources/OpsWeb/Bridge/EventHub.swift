@@ -32,7 +32,7 @@ final class EventHub {
     static let readerLimit = 256
 
     /// Called before tabs are informed of events, because they then read again.
-    var willTell: () -> Void = {}
+    var willPublish: () -> Void = {}
 
     init(path: String, loop: EventLoop) throws(SystemError) {
         self.path = path
@@ -62,10 +62,9 @@ final class EventHub {
         open(Call.frame(StatusRequest())) { hub, message in
             let status: StatusReply = try ReceivedReply(frame: message, isTolerant: true).result()
             hub.isConnected = true
-            // A number smaller than the last one means that the daemon has another database.
-            if hub.history == nil || hub.history?.head ?? 0 > status.lastSeq {
-                hub.history = EventHistory(after: status.lastSeq)
-            }
+            // Numbers smaller than the last one mean another database. More events than a history keeps are not read.
+            let isContinued = hub.history.map { (0...Int64(EventHistory.limit)).contains(status.lastSeq - $0.head) }
+            if isContinued != true { hub.history = EventHistory(after: status.lastSeq) }
             hub.watch()
         }
     }
@@ -74,8 +73,11 @@ final class EventHub {
         guard let history else { return }
         open(Call.frame(WatchRequest.with { $0.since = history.head }, more: true)) { hub, message in
             let reply = try ReceivedReply(frame: message, isTolerant: true)
-            // A reader that was too slow continues where it stopped.
-            guard reply.error == nil else { return hub.lose() }
+            // Pruned events never come, so a new history begins after them.
+            guard reply.error == nil else {
+                hub.history = nil
+                return hub.lose()
+            }
             let event: WatchReply = try reply.result()
             hub.history?.add(event.event)
             hub.arm()
@@ -101,13 +103,13 @@ final class EventHub {
     private func lose() {
         upstream?.cancel()
         upstream = nil
-        readers.values.forEach(tellLost)
+        readers.values.forEach(reportLost)
         isConnected = false
         arm(retry, after: .seconds(1))
     }
 
     /// Reports to a tab that the daemon is not connected, unless the last report says so.
-    private func tellLost(_ reader: Reader) {
+    private func reportLost(_ reader: Reader) {
         guard reader.report != .lost else { return }
         reader.report = .lost
         reader.stream.append(Array("event: lost\ndata: {}\n\n".utf8))
@@ -130,7 +132,7 @@ final class EventHub {
         }
         if isConnected, let history {
             let behind = readers.values.filter { isBehind($0) && $0.stream.count == 0 }
-            if !behind.isEmpty { willTell() }
+            if !behind.isEmpty { willPublish() }
             var messages: [Int64: [UInt8]] = [:]
             for reader in behind {
                 let cursor = reader.cursor ?? history.head

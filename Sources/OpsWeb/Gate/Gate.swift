@@ -7,10 +7,10 @@ struct Gate {
         case unix
     }
 
-    enum Verdict: Equatable {
+    enum Access: Equatable {
         case refused(status: UInt32, message: String)
         /// A browser without a session may load the page that exchanges the token of a link.
-        case stranger
+        case withoutCredentials
         case admitted
     }
 
@@ -27,7 +27,7 @@ struct Gate {
         }
     }
 
-    func judge(_ head: RequestHead, _ credentials: Credentials) -> Verdict {
+    func access(for head: RequestHead, _ credentials: Credentials) -> Access {
         guard let host = head["host"], !host.isEmpty else {
             return .refused(status: 400, message: "a request must have one Host header")
         }
@@ -55,7 +55,7 @@ struct Gate {
         if head.method == "POST", !Self.isJSON(head["content-type"]) {
             return .refused(status: 415, message: "a request must be JSON: set Content-Type to application/json")
         }
-        if isNavigation { return .stranger }
+        if isNavigation { return .withoutCredentials }
         if let authorization = head["authorization"] {
             let words = authorization.split(separator: " ", maxSplits: 1)
             guard words.count == 2, words[0].lowercased() == "bearer", credentials.isBearer(String(words[1])) else {
@@ -63,7 +63,7 @@ struct Gate {
             }
             return .admitted
         }
-        return cookies(head).contains(where: credentials.isSession) ? .admitted : .stranger
+        return cookies(head).contains(where: credentials.isSession) ? .admitted : .withoutCredentials
     }
 
     /// Returns whether a Host header names this server.

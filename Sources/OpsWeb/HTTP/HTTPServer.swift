@@ -9,7 +9,7 @@ internal import OpsSystemd
     enum Admission {
         case refused(HTTPResponse)
         /// A request without credentials. Its connection ends with the response.
-        case stranger(bodyLimit: Int)
+        case withoutCredentials(bodyLimit: Int)
         case admitted(bodyLimit: Int)
     }
 
@@ -31,7 +31,7 @@ internal import OpsSystemd
     private var timer: TimerSource<MonotonicInstant>?
     private var sweeper: TimerSource<MonotonicInstant>?
     /// Connections that have not had a request with credentials, by address.
-    private var strangers: [UInt: Wait] = [:]
+    private var unauthenticated: [UInt: Wait] = [:]
     /// Other connections whose next request has not arrived, by address.
     private var waiting: [UInt: Wait] = [:]
 
@@ -42,7 +42,7 @@ internal import OpsSystemd
     static let connections: UInt32 = 512
     /// Maximum number of connections without credentials. A further one closes the oldest of them, so that clients
     /// without the token cannot lock out those that have it.
-    static let strangerLimit = 128
+    static let unauthenticatedLimit = 128
     /// Maximum size of the headers of a request in bytes, including space for those of the response.
     static let headerBytes = 16 << 10
     /// Time in which the first request of a connection must have arrived. Without credentials a connection lasts no
@@ -85,13 +85,15 @@ internal import OpsSystemd
         let now = Clock.read().monotonic
         let isTimed = unsafe opsd_http_timeout(daemon, &milliseconds) != 0
         arm(timer, at: isTimed ? now + .milliseconds(Int64(min(milliseconds, 60_000))) : nil)
-        if !strangers.isEmpty || !waiting.isEmpty, sweeper?.deadline == nil { arm(sweeper, at: now + .seconds(1)) }
+        if !unauthenticated.isEmpty || !waiting.isEmpty, sweeper?.deadline == nil {
+            arm(sweeper, at: now + .seconds(1))
+        }
     }
 
     /// Ends connections that have not sent a whole request in time.
     private func sweep() {
         let now = Clock.read().monotonic
-        for wait in [strangers.values, waiting.values].joined() where wait.deadline <= now {
+        for wait in [unauthenticated.values, waiting.values].joined() where wait.deadline <= now {
             shutdown(wait.socket, Int32(SHUT_RDWR))
         }
         run()
@@ -140,11 +142,11 @@ internal import OpsSystemd
         }
         switch admit(head) {
         case .refused(let response): exchange.refuse(response)
-        case .stranger(let limit): exchange.expectBody(upTo: limit, endsConnection: true)
+        case .withoutCredentials(let limit): exchange.expectBody(upTo: limit, endsConnection: true)
         case .admitted(let limit):
             exchange.expectBody(upTo: limit, endsConnection: false)
             let key = UInt(bitPattern: connection)
-            if let wait = strangers.removeValue(forKey: key) { waiting[key] = wait }
+            if let wait = unauthenticated.removeValue(forKey: key) { waiting[key] = wait }
         }
         return exchange
     }
@@ -185,20 +187,20 @@ internal import OpsSystemd
     private static let connectionChanged: MHD_NotifyConnectionCallback = { context, connection, _, change in
         guard let server = unsafe server(context), let connection = unsafe connection else { return }
         if opsd_http_is_start(change) != 0 {
-            unsafe server.addStranger(connection)
+            unsafe server.addUnauthenticated(connection)
         } else {
-            server.strangers[UInt(bitPattern: connection)] = nil
+            server.unauthenticated[UInt(bitPattern: connection)] = nil
             server.waiting[UInt(bitPattern: connection)] = nil
         }
     }
 
     /// Adds a new connection. If there are too many without credentials, it ends the oldest of them.
-    private func addStranger(_ connection: OpaquePointer) {
-        unsafe strangers[UInt(bitPattern: connection)] = Wait(connection, for: Self.patience)
-        guard strangers.count > Self.strangerLimit,
-            let oldest = strangers.min(by: { $0.value.deadline < $1.value.deadline })
+    private func addUnauthenticated(_ connection: OpaquePointer) {
+        unsafe unauthenticated[UInt(bitPattern: connection)] = Wait(connection, for: Self.patience)
+        guard unauthenticated.count > Self.unauthenticatedLimit,
+            let oldest = unauthenticated.min(by: { $0.value.deadline < $1.value.deadline })
         else { return }
         shutdown(oldest.value.socket, Int32(SHUT_RDWR))
-        strangers[oldest.key] = nil
+        unauthenticated[oldest.key] = nil
     }
 }

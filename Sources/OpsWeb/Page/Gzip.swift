@@ -63,10 +63,10 @@ struct Gzip {
             }
             let step = length >= Self.shortest ? length : 1
             if step == 1 { writeSymbol(Int(input[at])) } else { writeRepetition(length, distance) }
-            for place in at..<min(at + step, max(at, input.count - 2)) {
-                let hash = hash(place)
-                earlier[place] = latest[hash]
-                latest[hash] = place
+            for position in at..<min(at + step, max(at, input.count - 2)) {
+                let hash = hash(position)
+                earlier[position] = latest[hash]
+                latest[hash] = position
             }
             at += step
         }

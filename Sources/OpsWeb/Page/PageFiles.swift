@@ -19,7 +19,7 @@ struct PageFiles {
     private let files: [String: File]
 
     /// Files that a browser without a session may load: they exchange the token of a link, and contain nothing else.
-    static let ofStrangers: Set<String> = ["enter.html", "enter.js", "enter.css"]
+    static let withoutSession: Set<String> = ["enter.html", "enter.js", "enter.css"]
 
     private static let types = [
         "html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
