@@ -19,6 +19,7 @@ import pytest
 
 import opsd as ops
 from opsd import _wire
+from opsd.client import parts_of
 from opsd.messages import OperationOutcome, OperationState
 from opsd.testing import PrivateDaemon
 
@@ -87,6 +88,37 @@ def test_the_socket_is_found_as_opsctl_finds_it(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setenv("OPS_SOCKET", "/elsewhere")
     assert ops.socket_path() == "/elsewhere"
     assert ops.socket_path("/named") == "/named"
+
+
+def test_the_socket_of_the_user_is_found_without_the_runtime_directory_in_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = f"/run/user/{os.getuid()}/opsd/control.sock"
+    monkeypatch.delenv("OPS_SOCKET", raising=False)
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setattr("os.access", lambda path, _: path == own)
+    assert ops.socket_path() == own
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "")
+    assert ops.socket_path() == own
+    monkeypatch.setattr("os.access", lambda *_: False)
+    assert ops.socket_path() == "/run/opsd/control.sock"
+
+
+def test_a_submission_from_a_removed_directory_runs_in_the_root_directory(
+    opsd: PrivateDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    [id] = submit(opsd.client, "true", held=True)
+    assert opsd.client.show(str(id)).operation.directory == "/"
+
+
+def test_a_client_can_be_pickled(opsd: PrivateDaemon) -> None:
+    copy = pickle.loads(pickle.dumps(ops.Client(timeout=7)))
+    assert (copy.socket, copy.timeout) == (opsd.socket, 7)
+    copy.close()
 
 
 def test_threads_share_a_client(opsd: PrivateDaemon) -> None:
@@ -268,6 +300,39 @@ def test_a_large_submission_is_sent_in_parts(opsd: PrivateDaemon, monkeypatch: p
         [{"name": f"n{number}", "command": ["true"], "held": True} for number in range(20)], name="wide", list=True
     )
     assert (reply.count, len(reply.operations or [])) == (20, 20)
+
+
+def test_a_submission_of_large_operations_is_sent_in_parts(
+    opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("opsd.client.PART_SIZE", 1000)
+    large = [{"command": ["true", "x" * 300], "held": True} for _ in range(20)]
+
+    async def submit_async() -> int:
+        async with ops.aio.Client() as client:
+            return (await client.submit_operations(large)).count
+
+    sent: list[int] = []
+    encode = _wire.encode
+
+    def count(method: str, parameters: dict[str, Any], **keys: Any) -> bytes:
+        sent.append(len(parameters.get("operations", [])))
+        return encode(method, parameters, **keys)
+
+    monkeypatch.setattr(_wire, "encode", count)
+    assert (opsd.client.submit_operations(large).count, asyncio.run(submit_async())) == (20, 20)
+    assert max(sent) == 2
+
+
+def test_every_operation_is_in_one_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("opsd.client.PART", 3)
+    monkeypatch.setattr("opsd.client.PART_SIZE", 100)
+    small, half, large = {"a": 1}, {"a": "x" * 40}, {"a": "x" * 200}
+    assert parts_of([]) == [[]]
+    assert parts_of([small]) == [[small]]
+    assert parts_of([small] * 7) == [[small] * 3, [small] * 3, [small]]
+    assert parts_of([half] * 3) == [[half] * 2, [half]]
+    assert parts_of([large, small, large, large]) == [[large], [small], [large], [large]]
 
 
 def test_options_of_a_submission_are_those_of_opsctl(opsd: PrivateDaemon) -> None:

@@ -355,11 +355,23 @@ def test_a_result_that_cannot_be_read_fails_only_its_call(opsd: PrivateDaemon, m
     executor.shutdown()
 
 
-def test_a_large_map_is_submitted_in_parts(opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("opsd.engine.PART", 3)
-    with ops.OpsExecutor() as executor:
+@pytest.mark.parametrize(("limit", "value"), [("PART", 3), ("PART_SIZE", 2000)])
+def test_a_large_map_is_submitted_in_parts(
+    opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
+) -> None:
+    monkeypatch.setattr(f"opsd.client.{limit}", value)
+    parts: list[int] = []
+    add = ops.Client.add_operations
+
+    def count(self: ops.Client, operations: Any) -> None:
+        parts.append(len(operations))
+        add(self, operations)
+
+    monkeypatch.setattr(ops.Client, "add_operations", count)
+    with ops.OpsExecutor(labels={"text": "x" * 500}) as executor:
         assert list(executor.map(functions.double, range(8))) == [2 * number for number in range(8)]
     assert {row.graph for row in opsd.client.list().operations} == {"g1"}
+    assert (len(parts) > 2, sum(parts)) == (True, 8)
 
 
 def test_only_the_call_that_opsd_refuses_as_busy_fails(opsd: PrivateDaemon) -> None:
@@ -764,6 +776,62 @@ def test_map_in_chunks_makes_one_operation_for_each(opsd: PrivateDaemon) -> None
         assert list(executor.map(pow, [2, 3], [3, 2, 9])) == [8, 9]
         assert list(executor.map(functions.double, [])) == []
     assert len(opsd.client.list().operations) == 3 + 2
+
+
+@pytest.mark.parametrize(("chunksize", "taken"), [(1, 3), (2, 6)])
+def test_map_with_a_buffer_submits_calls_when_results_are_taken(
+    opsd: PrivateDaemon, chunksize: int, taken: int
+) -> None:
+    read: list[int] = []
+
+    def numbers() -> Iterator[int]:
+        for number in range(9):
+            read.append(number)
+            yield number
+
+    with ops.OpsExecutor() as executor:
+        results = executor.map(functions.double, numbers(), chunksize=chunksize, buffersize=2)
+        assert read == list(range(2 * chunksize))
+        assert next(results) == 0
+        assert read == list(range(taken))
+        assert list(results) == [2 * number for number in range(1, 9)]
+
+
+def test_map_with_a_buffer_refuses_later_calls_after_shutdown(opsd: PrivateDaemon) -> None:
+    with ops.OpsExecutor() as executor:
+        results = executor.map(functions.double, range(3), buffersize=2)
+        for size, error in ((0, ValueError), ("2", TypeError)):
+            with pytest.raises(error, match="buffersize must be"):
+                executor.options(retry=1).map(functions.double, [1], buffersize=size)  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        next(results)
+
+
+@pytest.mark.parametrize("failing", [1, 2, 3])
+def test_a_thread_that_cannot_be_started_breaks_the_executor(
+    opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    executor = ops.OpsExecutor(key="k")
+    start, started = threading.Thread.start, 0
+
+    def fail(self: threading.Thread) -> None:
+        nonlocal started
+        started += 1
+        if started == failing:
+            raise RuntimeError("can't start new thread")
+        start(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", fail)
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            executor.submit(functions.double, 1)
+    with pytest.raises(ops.BrokenOpsExecutor, match="a thread could not be started"):
+        executor.submit(functions.double, 2)
+    executor.shutdown()
+    assert has_ended(executor)
+    # A later executor can use the key.
+    with ops.OpsExecutor(key="k") as later:
+        assert later.submit(functions.double, 1).result(60) == 2
 
 
 def test_an_initializer_runs_before_each_call(opsd: PrivateDaemon) -> None:

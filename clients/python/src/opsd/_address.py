@@ -16,12 +16,10 @@ def socket_path(path: str | os.PathLike[str] | None = None) -> str:
     named = os.environ.get("OPS_SOCKET")
     if named:
         return named
-    directory = os.environ.get("XDG_RUNTIME_DIR")
-    if directory:
-        own = directory + "/opsd/control.sock"
-        if os.access(own, os.F_OK):
-            return own
-    return SYSTEM_SOCKET
+    # cron, for example, does not set the variable.
+    directory = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
+    own = directory + "/opsd/control.sock"
+    return own if os.access(own, os.F_OK) else SYSTEM_SOCKET
 
 
 def enclosing_operation(path: str) -> int | None:
@@ -37,7 +35,7 @@ def captured() -> Capture:
         if name.startswith("OPS_") or name == "NOTIFY_SOCKET" or not _is_text(name):
             continue
         environment[name] = value if _is_text(value) else os.fsencode(value).decode("utf-8", "replace")
-    return Capture(environment=environment, directory=os.getcwd(), umask=_umask())
+    return Capture(environment=environment, directory=_directory(), umask=_umask())
 
 
 def _is_text(text: str) -> bool:
@@ -47,6 +45,14 @@ def _is_text(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _directory() -> str:
+    """Returns the current directory, or `/` if it was removed."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return "/"
 
 
 def _umask() -> int:

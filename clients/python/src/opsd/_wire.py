@@ -107,6 +107,11 @@ class OpenEnum(StrEnum):
         return member
 
 
+def size(value: Any) -> int:
+    """Returns the number of characters of a value in a message."""
+    return len(_encode(value))
+
+
 def encode(method: str, parameters: dict[str, Any], *, more: bool = False) -> bytes:
     """Returns a call as bytes. Parameters that are None are left out."""
     message: dict[str, Any] = {

@@ -11,7 +11,7 @@ from . import _wire
 from ._address import captured, enclosing_operation, socket_path
 from ._methods import AsyncMethods
 from ._wire import CallTimeout, ConnectionFailed, JSONObject, ProtocolError
-from .client import PART, TEMPORARY, Reconnection, SubmissionOptions, _read, resumed
+from .client import TEMPORARY, Reconnection, SubmissionOptions, _read, parts_of, resumed
 from .messages import Event, Lagged, Selection, SubmitReply
 
 __all__ = ["Client"]
@@ -173,13 +173,14 @@ class Client(AsyncMethods):
         daemon stores all of it or nothing.
         """
         inside = enclosing_operation(self.socket)
-        if len(operations) <= PART:
+        parts = parts_of(operations)
+        if len(parts) == 1:
             return await self.submit(operations, capture=captured(), inside=inside, **options)
-        async with Client(self.socket, timeout=self.timeout) as parts:
-            await parts.begin_submission(capture=captured(), inside=inside, **options)
-            for start in range(0, len(operations), PART):
-                await parts.add_operations(operations[start : start + PART])
-            reply = await parts.commit_submission()
+        async with Client(self.socket, timeout=self.timeout) as client:
+            await client.begin_submission(capture=captured(), inside=inside, **options)
+            for part in parts:
+                await client.add_operations(part)
+            reply = await client.commit_submission()
         return SubmitReply(
             graph=reply.graph,
             existing=reply.existing,

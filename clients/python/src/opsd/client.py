@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import socket
@@ -19,8 +20,10 @@ from .messages import Busy, Event, Lagged, Selection, StorageUnavailable, Submit
 
 T = TypeVar("T")
 
-# Maximum number of operations in a message. Larger submissions are sent in parts.
+# Maximum number of operations in a message, and their approximate maximum size as JSON. Larger submissions are sent in
+# parts.
 PART = 5000
+PART_SIZE = 4 << 20
 # Errors after which the same call may succeed shortly afterwards.
 TEMPORARY = (ConnectionFailed, StorageUnavailable, Busy)
 
@@ -139,8 +142,8 @@ class Client(Methods):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __reduce__(self) -> tuple[type[Client], tuple[str]]:
-        return Client, (self.socket,)
+    def __reduce__(self) -> tuple[Callable[..., Client], tuple[str]]:
+        return functools.partial(Client, timeout=self.timeout), (self.socket,)
 
     def close(self) -> None:
         """Closes the connection. A later call opens another one."""
@@ -234,13 +237,14 @@ class Client(Methods):
         daemon stores all of it or nothing.
         """
         inside = enclosing_operation(self.socket)
-        if len(operations) <= PART:
+        parts = parts_of(operations)
+        if len(parts) == 1:
             return self.submit(operations, capture=captured(), inside=inside, **options)
-        with Client(self.socket, timeout=self.timeout) as parts:
-            parts.begin_submission(capture=captured(), inside=inside, **options)
-            for start in range(0, len(operations), PART):
-                parts.add_operations(operations[start : start + PART])
-            reply = parts.commit_submission()
+        with Client(self.socket, timeout=self.timeout) as client:
+            client.begin_submission(capture=captured(), inside=inside, **options)
+            for part in parts:
+                client.add_operations(part)
+            reply = client.commit_submission()
         return SubmitReply(
             graph=reply.graph,
             existing=reply.existing,
@@ -248,6 +252,19 @@ class Client(Methods):
             count=reply.count,
             operations=reply.operations,
         )
+
+
+def parts_of(operations: Sequence[Mapping[str, Any]]) -> list[Sequence[Mapping[str, Any]]]:
+    """Divides the operations of a submission into the parts that are sent one after another."""
+    parts: list[Sequence[Mapping[str, Any]]] = []
+    start = size = 0
+    for index, operation in enumerate(operations):
+        added = _wire.size(operation)
+        if index > start and (index - start >= PART or size + added > PART_SIZE):
+            parts.append(operations[start:index])
+            start, size = index, 0
+        size += added
+    return [*parts, operations[start:]]
 
 
 class Reconnection:

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 from . import _wire
 from ._spool import Calls, Result, Spool
 from ._wire import ConnectionFailed, OpsError, ProtocolError
-from .client import PART, TEMPORARY, Client, Connection, Reconnection
+from .client import PART, TEMPORARY, Client, Connection, Reconnection, parts_of
 from .future import OpsFuture
 from .messages import Event, Lagged, Operation, Selection, SubmitReply, WatchReply
 
@@ -251,11 +251,21 @@ class Engine:
     def _start(self) -> None:
         if self._threads:
             return
-        bodies = (("submit", self._run_submission), ("watch", self._run_watch), ("resolve", self._run_resolution))
-        for name, body in bodies:
-            thread = threading.Thread(target=body, name=f"opsd-{name}", daemon=True)
-            self._threads.append(thread)
-            thread.start()
+        # Begins with the thread that cleans up. If no thread starts, `shut_down` cleans up.
+        bodies = (("watch", self._run_watch), ("submit", self._run_submission), ("resolve", self._run_resolution))
+        try:
+            for name, body in bodies:
+                thread = threading.Thread(target=body, name=f"opsd-{name}", daemon=True)
+                thread.start()
+                self._threads.append(thread)
+        except BaseException as error:
+            # Possible reasons: too many threads, or with Python 3.12 the end of the interpreter.
+            self.broken = f"a thread could not be started: {error!r}"
+            self._units.clear()
+            self._open.clear()
+            self._is_over = True
+            self._changed.notify_all()
+            raise
 
     def _decide(self, future: OpsFuture[Any], end: Callable[[], None]) -> None:
         """Lets the thread for callbacks resolve a future with this function, unless its end is already decided."""
@@ -373,14 +383,15 @@ class Engine:
             self._patiently(lambda: self._catch_up(Selection(graph=reply.graph)))
 
     def _send(self, parameters: dict[str, Any]) -> SubmitReply:
-        if len(parameters["operations"]) <= PART:
+        parts = parts_of(parameters["operations"])
+        if len(parts) == 1:
             return self.client._call("Submit", parameters, SubmitReply.from_json)
         rest = {name: value for name, value in parameters.items() if name != "operations"}
-        with Client(self.client.socket, timeout=self.client.timeout) as parts:
-            parts._call("BeginSubmission", rest, lambda _: None)
-            for start in range(0, len(parameters["operations"]), PART):
-                parts.add_operations(parameters["operations"][start : start + PART])
-            return parts._call("CommitSubmission", {}, SubmitReply.from_json)
+        with Client(self.client.socket, timeout=self.client.timeout) as client:
+            client._call("BeginSubmission", rest, lambda _: None)
+            for part in parts:
+                client.add_operations(part)
+            return client._call("CommitSubmission", {}, SubmitReply.from_json)
 
     def _patiently(self, call: Callable[[], T]) -> T:
         """Repeats a call while the daemon is unreachable, busy or without storage, for the patience of the executor."""

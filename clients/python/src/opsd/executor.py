@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import atexit
 import functools
+import itertools
 import operator
 import os
 import sys
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future
 from pathlib import Path
@@ -141,14 +143,20 @@ class OpsExecutor(Executor):
         return self._core.submit(self._keys, fn, args, kwargs)
 
     def map(
-        self, fn: Callable[..., T], *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1
+        self,
+        fn: Callable[..., T],
+        *iterables: Iterable[Any],
+        timeout: float | None = None,
+        chunksize: int = 1,
+        buffersize: int | None = None,
     ) -> Iterator[T]:
         """Returns an iterator over `fn` of each item, in order. `chunksize` items share one process.
 
         The daemon stores all chunks together. Starting a process takes 20 to 40 ms, so use chunks for functions that
-        are faster than that.
+        are faster than that. With a `buffersize`, at most that many chunks are submitted before their results are
+        taken, and the items of later chunks are not read yet.
         """
-        return self._core.map(self._keys, fn, iterables, timeout, chunksize)
+        return self._core.map(self._keys, fn, iterables, timeout, chunksize, buffersize)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Refuses further calls and waits for all calls. With `cancel_futures`, cancels calls that have not begun."""
@@ -167,9 +175,14 @@ class _Options(Executor):
         return self._executor._core.submit(self._keys, fn, args, kwargs)
 
     def map(
-        self, fn: Callable[..., T], *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1
+        self,
+        fn: Callable[..., T],
+        *iterables: Iterable[Any],
+        timeout: float | None = None,
+        chunksize: int = 1,
+        buffersize: int | None = None,
     ) -> Iterator[T]:
-        return self._executor._core.map(self._keys, fn, iterables, timeout, chunksize)
+        return self._executor._core.map(self._keys, fn, iterables, timeout, chunksize, buffersize)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         self._executor.shutdown(wait, cancel_futures=cancel_futures)
@@ -195,19 +208,31 @@ class _Core:
         iterables: tuple[Iterable[Any], ...],
         timeout: float | None,
         chunksize: int,
+        buffersize: int | None,
     ) -> Iterator[T]:
         if chunksize < 1:
             raise ValueError("chunksize must be >= 1.")
+        if buffersize is not None and not isinstance(buffersize, int):
+            raise TypeError("buffersize must be an integer or None")
+        if buffersize is not None and buffersize < 1:
+            raise ValueError("buffersize must be None or > 0")
         end = None if timeout is None else timeout + time.monotonic()
         self._check()
-        items = list(zip(*iterables, strict=False))
+        items = zip(*iterables, strict=False)
         if chunksize == 1:
-            calls = [pickled((fn, item, {}), fn) for item in items]
+            calls = (pickled((fn, item, {}), fn) for item in items)
         else:
-            chunks = [items[start : start + chunksize] for start in range(0, len(items), chunksize)]
-            calls = [pickled((run_chunk, (fn, chunk), {}), fn) for chunk in chunks]
-        futures = self._add(keys, calls, name_of(fn)) if calls else []
-        return _results(futures, end, is_chunked=chunksize > 1)
+            chunks = iter(lambda: list(itertools.islice(items, chunksize)), [])
+            calls = (pickled((run_chunk, (fn, chunk), {}), fn) for chunk in chunks)
+        first = list(itertools.islice(calls, buffersize))
+        futures = self._add(keys, first, name_of(fn)) if first else []
+        return _results(futures, self._later(keys, calls, name_of(fn)), end, is_chunked=chunksize > 1)
+
+    def _later(self, keys: dict[str, Any], calls: Iterator[bytes], function: str) -> Iterator[OpsFuture[Any]]:
+        """Submits one call for each future that is taken from the iterator."""
+        for call in calls:
+            self._check()
+            yield self._add(keys, [call], function)[0]
 
     def resume(self, number: int, calls: Calls) -> list[OpsFuture[Any]]:
         """Continues with calls that an earlier process has written."""
@@ -286,14 +311,20 @@ class _Core:
         return futures
 
 
-def _results(futures: list[OpsFuture[Any]], end: float | None, *, is_chunked: bool) -> Iterator[Any]:
-    """Yields results in order without keeping references to them. Cancels the other calls if the iterator is closed."""
-    futures.reverse()
+def _results(
+    first: list[OpsFuture[Any]], later: Iterator[OpsFuture[Any]], end: float | None, *, is_chunked: bool
+) -> Iterator[Any]:
+    """Yields results in order without keeping references to them. Cancels the other calls if the iterator is closed.
+
+    Takes a later future before it waits for each result.
+    """
+    futures = deque(first)
 
     def iterate() -> Iterator[Any]:
         try:
             while futures:
-                future: Future[Any] = futures.pop()
+                futures.extend(itertools.islice(later, 1))
+                future: Future[Any] = futures.popleft()
                 try:
                     result = future.result() if end is None else future.result(end - time.monotonic())
                 finally:

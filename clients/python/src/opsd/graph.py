@@ -191,7 +191,8 @@ class SubmittedGraph(_Submitted[Client]):
     def wait(self, timeout: Duration | None = None, *, patience: float = 60.0) -> WaitReply:
         """Waits until nothing in the graph is unfinished; raises `TimedOut` after `timeout`.
 
-        A lost connection is opened again, also to a restarted daemon, for up to `patience` seconds.
+        A lost connection is opened again, also to a restarted daemon, for up to `patience` seconds. A timeout that is
+        text starts again then.
         """
         retry = Reconnection(patience)
         limit = _Deadline(timeout)
@@ -217,7 +218,11 @@ class AsyncSubmittedGraph(_Submitted[aio.Client]):
         )
 
     async def wait(self, timeout: Duration | None = None, *, patience: float = 60.0) -> WaitReply:
-        """Waits until nothing in the graph is unfinished; raises `TimedOut` after `timeout`."""
+        """Waits until nothing in the graph is unfinished; raises `TimedOut` after `timeout`.
+
+        A lost connection is opened again, also to a restarted daemon, for up to `patience` seconds. A timeout that is
+        text starts again then.
+        """
         import asyncio
 
         retry = Reconnection(patience)
@@ -235,7 +240,7 @@ class AsyncSubmittedGraph(_Submitted[aio.Client]):
 
 
 class _Deadline:
-    """A timeout that continues after a lost connection."""
+    """A timeout that continues after a lost connection, unless it is text, which only the daemon can read."""
 
     def __init__(self, timeout: Duration | None) -> None:
         self._text = timeout if isinstance(timeout, str) else None

@@ -108,8 +108,9 @@ class StatusReplyState(OpenEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
     """Selects the operations that match all given members. With "refs", they must also be one of these: a ref
-    may be a range of ids here, "10-20". At least one member must be given; "all" selects everything that the
-    caller may see.
+    may be a range of ids here, "10-20". "state": states, outcomes, or held, scheduled, cancelling, frozen,
+    waiting, active, separated by commas. An empty selection is refused by Cancel, Set, Wait and Prune; List,
+    Stats, Watch, Suspend and Resume treat it like none. "all" selects everything that the caller may see.
     """
 
     refs: list[str] | None = None
@@ -1024,7 +1025,8 @@ class ScheduleLast:
 class ScheduleRun:
     """A record of a schedule: of one instant at which it was due ("nominal"), or of "count" adjacent ones up to
     "through" that did not run. "result": run, skipped, missed, paused or refused. "origin": calendar, manual,
-    backfill or trigger.
+    backfill or trigger. "key": the file or the printed line that triggered the run, or the first of them;
+    null for a caller who may not read the environment of the owner's operations.
     """
 
     schedule: str
