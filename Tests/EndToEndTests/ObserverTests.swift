@@ -42,6 +42,23 @@ import Testing
         #expect(watch.outSoFar.contains("\"type\":\"finished\""))
     }
 
+    @Test func `a word of an observer stays one word beside an observer of the daemon`() throws {
+        let machine = try Machine(start: false)
+        let (seen, mark) = (machine.state + "/seen", machine.state + "/mark")
+        try "on-finish = true\n".write(toFile: machine.state + "/opsd.conf", atomically: true, encoding: .utf8)
+        try machine.start(["--config", machine.state + "/opsd.conf"])
+        let word = "'\u{301}; touch \(mark); '\u{301}"
+        let script = #"printf %s \"$1\" > \#(seen).new; mv \#(seen).new \#(seen)"#
+        _ = try machine.graph(
+            #"""
+            {"operations": [{"name": "watched", "command": ["true"],
+              "observers": {"finish": ["sh", "-c", "\#(script)", "sh", "\#(word)"]}}]}
+            """#)
+        try waitUntil("the observer did not run") { FileManager.default.fileExists(atPath: seen) }
+        #expect(FileManager.default.contents(atPath: seen) == Data(word.utf8))
+        #expect(!FileManager.default.fileExists(atPath: mark))
+    }
+
     @Test func `a failure runs the observers of failures, of the operation and of the daemon`() throws {
         let machine = try Machine(start: false)
         let told = machine.state + "/told"

@@ -31,6 +31,8 @@ import Testing
     @Test(arguments: [
         ("0 3 * * * date +\\%F", "date +%F"), ("0 3 * * * echo a\\b", "echo a\\b"),
         ("0 3 * * * mail bob%Hello%it's me", "printf '%s\\n' 'Hello' 'it'\\''s me' | { mail bob\n}"),
+        ("0 3 * * * cat%x'\u{301}; touch y", "printf '%s\\n' 'x'\\''\u{301}; touch y' | { cat\n}"),
+        ("0 3 * * * cat%\u{301}x", "printf '%s\\n' '\u{301}x' | { cat\n}"),
     ])
     func `a percent sign ends the command and begins its input`(line: String, shell: String) throws {
         #expect(try #require(lines(line).first).shell == shell)

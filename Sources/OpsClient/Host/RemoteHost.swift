@@ -30,7 +30,7 @@ public struct RemoteHost: Hashable, Sendable {
 
     /// Command that connects. `$OPS_SSH` is a shell command, to which the host and the remote command are appended.
     var command: [String] {
-        let remote = ["opsctl", "bridge"] + (socket.map { ["--socket", Self.quoted($0)] } ?? [])
+        let remote = ["opsctl", "bridge"] + (socket.map { ["--socket", ShellWord.typed($0)] } ?? [])
         if let own = Environment["OPS_SSH"], !own.isEmpty {
             return ["/bin/sh", "-c", "exec \(own) \"$@\"", "ssh", name] + remote
         }
@@ -38,17 +38,5 @@ public struct RemoteHost: Hashable, Sendable {
         // Without a terminal nobody can answer a question of ssh.
         if !Terminal.isTerminal(0) { options += ["-o", "BatchMode=yes"] }
         return ["ssh"] + options + ["--", name] + remote
-    }
-
-    /// Returns a word quoted for the remote shell.
-    private static func quoted(_ word: String) -> String {
-        let isPlain = word.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
-            default: "_-./:@%+".utf8.contains(byte)
-            }
-        }
-        if isPlain { return word }
-        return "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     }
 }

@@ -26,23 +26,23 @@ struct Crontab {
     init(_ bytes: [UInt8], hasUsers: Bool?, isAccount: (String) -> Bool) {
         let texts = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
         var variables: [(name: String, value: String)] = []
-        for (place, text) in texts.enumerated() {
+        for (index, text) in texts.enumerated() {
             let trimmed = String(text.drop(while: Self.isBlank))
             if trimmed.isEmpty || trimmed.hasPrefix("#") || trimmed.allSatisfy(Self.isBlank) { continue }
             if let setting = Self.setting(trimmed) {
                 variables.removeAll { $0.name == setting.name }
                 variables.append(setting)
                 if setting.name == "MAILTO", !setting.value.isEmpty {
-                    notes.append("line \(place + 1): no mail is sent; opsctl log shows the output")
+                    notes.append("line \(index + 1): no mail is sent; opsctl log shows the output")
                 }
                 continue
             }
-            var line = Line(number: place + 1, text: trimmed)
+            var line = Line(number: index + 1, text: trimmed)
             line.variables = variables
             lines.append(line)
         }
         let isSystem = hasUsers ?? Self.haveUsers(lines.map(\.text), isAccount)
-        for place in lines.indices { Self.read(&lines[place], isSystem) }
+        for index in lines.indices { Self.read(&lines[index], isSystem) }
     }
 
     private static func isBlank(_ character: Character) -> Bool { " \t\r".contains(character) }
@@ -120,21 +120,23 @@ extension Crontab.Line {
     var shell: String {
         var parts: [String] = [""]
         var isEscaped = false
-        for character in command {
+        // cron reads bytes: a sign with a combining character, which is one `Character`, is a sign.
+        for scalar in command.unicodeScalars {
             if isEscaped {
-                parts[parts.count - 1] += character == "%" ? "%" : "\\\(character)"
+                if scalar != "%" { parts[parts.count - 1] += "\\" }
+                parts[parts.count - 1].unicodeScalars.append(scalar)
                 isEscaped = false
-            } else if character == "\\" {
+            } else if scalar == "\\" {
                 isEscaped = true
-            } else if character == "%" {
+            } else if scalar == "%" {
                 parts.append("")
             } else {
-                parts[parts.count - 1].append(character)
+                parts[parts.count - 1].unicodeScalars.append(scalar)
             }
         }
         if isEscaped { parts[parts.count - 1] += "\\" }
         guard parts.count > 1 else { return parts[0] }
-        let input = parts.dropFirst().map { "'" + $0.replacing("'", with: "'\\''") + "'" }.joined(separator: " ")
+        let input = parts.dropFirst().map(ShellWord.quoted).joined(separator: " ")
         return "printf '%s\\n' \(input) | { \(parts[0])\n}"
     }
 
