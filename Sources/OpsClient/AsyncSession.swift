@@ -1,9 +1,15 @@
+internal import Glibc
 internal import OpsSystem
 public import OpsWire
 
 /// A session for programs with tasks: calls block a thread of the library, never a thread of Swift's tasks.
 public final class AsyncSession: Sendable {
     private let session: OpsSession
+
+    /// Number of events that a stream holds for its task.
+    private static let heldEvents = 1024
+    /// Microseconds between two attempts to add an event to a stream that holds as many as it may.
+    private static let pause: UInt32 = 10_000
 
     /// Creates a session with the daemon that listens at a path. It connects with the first call.
     public init(path: String = SocketPath.find()) { session = OpsSession(path: path) }
@@ -38,19 +44,23 @@ public final class AsyncSession: Sendable {
         try result.get()
     }
 
-    /// Returns the events after a number, or from now on. If a stream ends because the reader is too slow or opsd
-    /// restarts, the next stream continues after the last event.
+    /// Returns the events after a number, or from now on. Events are received as fast as the task reads them. If opsd
+    /// ends the connection because that is too slow, or restarts, the stream continues after the last event.
     public func events(since: Int64? = nil, of selection: Selection? = nil) -> AsyncThrowingStream<EventRow, any Error>
     {
         let path = session.path
-        return AsyncThrowingStream { continuation in
+        return AsyncThrowingStream(bufferingPolicy: .bufferingOldest(Self.heldEvents)) { continuation in
             let reader = EventReader(path: path, since: since, selection: selection)
             continuation.onTermination = { _ in reader.end() }
             Detached.run {
                 do throws(ClientError) {
                     try reader.run { event in
-                        if case .terminated = continuation.yield(event) { return false }
-                        return true
+                        while true {
+                            let result = continuation.yield(event)
+                            if case .terminated = result { return false }
+                            guard case .dropped = result else { return true }
+                            usleep(Self.pause)
+                        }
                     }
                     continuation.finish()
                 } catch { continuation.finish(throwing: error) }

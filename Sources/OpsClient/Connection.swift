@@ -146,13 +146,13 @@ public struct ReplyStream<Reply: WireRecord> {
 
     /// Waits for the next reply and returns it; nil after the last one.
     public mutating func next() throws(ClientError) -> Reply? {
-        isOver ? nil : try take(try connection.nextReply())
+        isOver ? nil : try decode(try connection.nextReply())
     }
 
     /// Returns the next reply; nil if none arrives within this time, or after the last one.
     mutating func next(within milliseconds: Int32) throws(ClientError) -> Reply? {
         guard !isOver, let reply = try connection.nextReply(milliseconds: milliseconds) else { return nil }
-        return try take(reply)
+        return try decode(reply)
     }
 
     /// Waits until bytes arrive and reads them; `arrived` returns the completed replies.
@@ -161,10 +161,10 @@ public struct ReplyStream<Reply: WireRecord> {
     /// Returns the next reply if it has arrived completely.
     public mutating func arrived() throws(ClientError) -> Reply? {
         guard !isOver, let reply = try connection.arrivedReply() else { return nil }
-        return try take(reply)
+        return try decode(reply)
     }
 
-    private mutating func take(_ reply: ReceivedReply) throws(ClientError) -> Reply {
+    private mutating func decode(_ reply: ReceivedReply) throws(ClientError) -> Reply {
         isOver = !reply.continues
         return try reply.decoded()
     }

@@ -17,8 +17,8 @@ final class EventReader: Sendable {
     /// Stops the reader before its next event, or within a second.
     func end() { isEnded.withLock { $0 = true } }
 
-    /// Passes each event to `take` until it returns false.
-    func run(_ take: (EventRow) -> Bool) throws(ClientError) {
+    /// Passes each event to `handle` until it returns false.
+    func run(_ handle: (EventRow) -> Bool) throws(ClientError) {
         var seen = since
         var patience = Patience()
         while !isEnded.withLock({ $0 }) {
@@ -32,7 +32,7 @@ final class EventReader: Sendable {
                 while !isEnded.withLock({ $0 }) {
                     guard let reply = try stream.next(within: 1000) else { continue }
                     seen = reply.event.seq
-                    guard take(reply.event) else { return }
+                    guard handle(reply.event) else { return }
                 }
             } catch {
                 if case .refused(.control(.lagged(let resume))) = error {

@@ -79,10 +79,10 @@ public struct Submission: Sendable {
     }
 
     /// Returns an array of the operations in these ranges.
-    private func elements(_ places: ArraySlice<Range<Int>>) -> [UInt8] {
+    private func elements(_ ranges: ArraySlice<Range<Int>>) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginArray()
-        for place in places { writer.raw(text[place]) }
+        for range in ranges { writer.raw(text[range]) }
         writer.endArray()
         return writer.bytes
     }

@@ -63,6 +63,20 @@ public enum DisplayWidth {
         return fitted + "…"
     }
 
+    /// Returns a name cut to at most `cells` cells; an ellipsis replaces its middle. Names of one kind differ at their ends.
+    public static func fitName(_ name: String, _ cells: Int) -> String {
+        if of(name) <= cells || cells < 8 { return fit(name, cells) }
+        var end = ""
+        var used = 0
+        for character in name.reversed() {
+            let width = of(character)
+            if used + width > (cells - 1) / 2 { break }
+            end = String(character) + end
+            used += width
+        }
+        return fit(name, cells - used) + end
+    }
+
     public static func pad(_ text: String, _ cells: Int, toLeft: Bool = false) -> String {
         let space = String(repeating: " ", count: max(0, cells - of(text)))
         return toLeft ? space + text : text + space

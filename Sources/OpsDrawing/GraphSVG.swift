@@ -3,6 +3,8 @@
 public struct GraphSVG {
     private let graph: DrawnGraph
     private let folded: FoldedGraph
+    /// Titles of the boxes, shortened.
+    private let titles: [String]
     private let layout: NestedLayout
     private let critical: Set<FoldedGraph.Edge>
     private let now: Int64
@@ -12,7 +14,6 @@ public struct GraphSVG {
     private static let legendHeight = 44.0
     private static let nodeHeight = 40.0
     private static let foldHeight = 58.0
-    private static let nameCell = 8.6
     private static let smallCell = 6.2
 
     /// - Parameter now: the instant until which running operations are drawn, in nanoseconds since 1970.
@@ -22,20 +23,25 @@ public struct GraphSVG {
         self.graph = graph
         self.now = now
         self.folded = folded
+        let titles = folded.nodes.map { DisplayWidth.fitName($0.title, 34) }
+        self.titles = titles
         critical = Set(graph.longestPath().edges.map(folded.edge(for:)))
         let small = folded.nodes.map { Self.smallText($0, graph, now) }
         func width(_ index: Int) -> Double {
-            let name = Double(min(34, DisplayWidth.of(folded.nodes[index].title))) * Self.nameCell
             let below = Double(min(44, DisplayWidth.of(small[index]))) * Self.smallCell
-            return max(112, max(name, below) + 28)
+            return max(112, max(Self.width(ofName: titles[index]), below) + 28)
         }
         layout = NestedLayout(
             folded,
             size: { (width($0), folded.nodes[$0].isFolded ? Self.foldHeight : Self.nodeHeight) },
             titleWidth: { index in
-                let title = Double(min(34, DisplayWidth.of(folded.nodes[index].title))) * Self.nameCell
-                return title + Double(DisplayWidth.of(small[index])) * Self.smallCell + 40
+                Self.width(ofName: titles[index]) + Double(DisplayWidth.of(small[index])) * Self.smallCell + 40
             })
+    }
+
+    /// Returns how wide a name is in the bold font of names. Capitals are wider than other characters.
+    private static func width(ofName name: String) -> Double {
+        name.reduce(0) { $0 + Double(DisplayWidth.of($1)) * ("A"..."Z" ~= $1 ? 10.4 : 8.6) }
     }
 
     /// Reader of a picture.
@@ -107,11 +113,10 @@ public struct GraphSVG {
         let frame = layout.frames[index]
         svg.group(title: about(index), ids: ids(index)) { svg in
             svg.box(x: frame.x, y: frame.y, width: frame.width, height: frame.height, radius: 6, "panel")
-            let title = DisplayWidth.fit(folded.nodes[index].title, 34)
-            svg.words(title, x: frame.x + 12, y: frame.y + 17, "name")
+            svg.words(titles[index], x: frame.x + 12, y: frame.y + 17, "name")
             svg.words(
                 Self.smallText(folded.nodes[index], graph, now),
-                x: frame.x + 24 + Double(DisplayWidth.of(title)) * Self.nameCell, y: frame.y + 17,
+                x: frame.x + 24 + Self.width(ofName: titles[index]), y: frame.y + 17,
                 status(index).tone.name + "text")
         }
     }
@@ -130,8 +135,7 @@ public struct GraphSVG {
                 }
             }
             svg.box(x: frame.x, y: frame.y, width: frame.width, height: frame.height, "\(tone.name)")
-            let cells = Int((frame.width - 20) / Self.nameCell)
-            svg.words(DisplayWidth.fit(node.title, cells), x: frame.x + 12, y: frame.y + 17, "name")
+            svg.words(titles[index], x: frame.x + 12, y: frame.y + 17, "name")
             svg.words(
                 Self.smallText(node, graph, now), x: frame.x + 12, y: frame.y + 32,
                 node.isFolded ? "muted" : tone.name + "text")

@@ -8,7 +8,7 @@ extension Timeline {
     ///
     /// - Parameter clock: Formats an instant in local time.
     public func svg(clock: (Int64) -> String) -> String {
-        let names = rows == .operations ? bars.map { DisplayWidth.fit($0.operation.title, 28) } : []
+        let names = rows == .operations ? bars.map { DisplayWidth.fitName($0.operation.title, 28) } : []
         let left = Self.margin + (names.map { Double(DisplayWidth.of($0)) * 6.6 }.max() ?? 16) + 12
         let bottom = Self.top + Double(rowCount) * Self.rowHeight
         let legend = legend()
@@ -57,7 +57,7 @@ extension Timeline {
             // A name that does not fit is left out.
             let cells = Int((length - 10) / 6.8)
             if rows == .workers, cells >= 3 {
-                svg.words(DisplayWidth.fit(operation.title, cells), x: start + 5, y: y + 14, tone + "text")
+                svg.words(DisplayWidth.fitName(operation.title, cells), x: start + 5, y: y + 14, tone + "text")
             } else if rows == .operations, cells >= 6 {
                 svg.words(DurationLabel.text(bar.end - bar.start), x: start + 5, y: y + 14, tone + "text")
             }

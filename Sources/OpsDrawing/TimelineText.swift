@@ -31,7 +31,7 @@ extension Timeline {
             let name = rows == .operations ? first?.operation.title ?? "" : "\(row + 1)"
             lines.append(
                 TimelineLine(
-                    name: DisplayWidth.pad(DisplayWidth.fit(name, nameWidth), nameWidth), parts: Self.parts(marks),
+                    name: DisplayWidth.pad(DisplayWidth.fitName(name, nameWidth), nameWidth), parts: Self.parts(marks),
                     tail: rows == .operations ? first.map { DurationLabel.text($0.end - $0.start) } ?? "" : ""))
         }
         return lines + axis(nameWidth: nameWidth, cells: cells, cell, clock)

@@ -35,6 +35,22 @@ import Testing
         #expect(!told.outSoFar.contains("\"id\":\(waiting),\"graph\":\"g3\",\"type\":\"ready\""))
     }
 
+    @Test func `an unknown name changes no dependency, and a cycle after other changes names them`() throws {
+        let machine = try Machine()
+        let a = try machine.submit("--hold", "--", "true")
+        let b = try machine.submit("--hold", "--", "true")
+        let c = try machine.submit("--hold", "--after", "\(b)", "--", "true")
+        func edges() throws -> [Int] {
+            try #require(try machine.show(b)["dependencies"] as? [[String: Any]]).compactMap { $0["id"] as? Int }
+        }
+        #expect(try machine.ctl("depend", "\(b)", "--on", "\(a)", "--remove", "nosuch").status == 4)
+        #expect(try edges().isEmpty)
+        let output = try machine.ctl("depend", "\(b)", "--on", "\(a),\(c)")
+        #expect(output.status == 5)
+        #expect(output.err.hasPrefix("opsctl: depend: added \(a), then: dependencies form a cycle"), "\(output.err)")
+        #expect(try edges() == [a])
+    }
+
     @Test func `a dependency that is met can be removed once`() throws {
         let machine = try Machine()
         let met = try machine.submit("--", "true")

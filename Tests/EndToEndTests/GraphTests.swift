@@ -34,6 +34,16 @@ import Testing
         #expect(try machine.ctl("graph", "diamond", "--dot", "--svg").status == 2)
     }
 
+    @Test func `an operation that was not needed is not listed below the drawing`() throws {
+        let machine = try Machine()
+        let graph = try machine.graph(
+            #"{"operations": [{"name": "good", "command": ["true"]}, "#
+                + #"{"name": "cure", "command": ["true"], "after": [{"op": "good", "when": "failed"}]}]}"#)
+        try machine.ok("wait", "--graph", graph)
+        let drawing = try machine.ok("graph", graph).out
+        #expect(drawing.contains("cure") && !drawing.contains("cure: "), "\(drawing)")
+    }
+
     @Test func `graphs are listed without an argument`() throws {
         let machine = try Machine()
         let graph = try machine.graph(

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import PseudoTerminal
 import TestSupport
 import Testing
 
@@ -96,6 +97,22 @@ private final class Hosts {
         #expect(try hosts.ctl("--host", "one,two", "show", "1").status == 2)
     }
 
+    @Test func `the instants of a schedule are those of one host`() throws {
+        let hosts = try Hosts()
+        try hosts.two.ok("schedule", "add", "nightly", "--at", "0 3 * * *", "--", "true")
+        #expect(try hosts.ctl("--host", "two", "schedule", "next", "nightly", "-n", "2", "--json").lines.count == 2)
+        let refused = try hosts.ctl("--host", "two,one", "schedule", "next", "nightly")
+        #expect(refused.status == 2 && refused.out.isEmpty && refused.err.contains("it takes one host"))
+    }
+
+    @Test func `verbs that need no daemon ignore the hosts`() throws {
+        let hosts = try Hosts()
+        #expect(try hosts.ctl("--host", "dead,gone", "schedule", "next", "--at", "@daily", "-n", "1").status == 0)
+        #expect(try hosts.ctl("--host", "dead,gone", "schema").status == 0)
+        let told = try hosts.ctl("--host", "dead,gone", "tell", "--status", "x")
+        #expect(told.status == 5 && told.err.contains("not inside an operation"))
+    }
+
     @Test func `operations of several hosts are waited for and watched together`() throws {
         let hosts = try Hosts()
         _ = try hosts.one.submit("--", "true")
@@ -116,6 +133,24 @@ private final class Hosts {
         }
         watch.signal(SIGTERM)
         _ = try watch.wait()
+    }
+
+    @Test func `top of several hosts selects a whole line, and counts what is held`() throws {
+        let hosts = try Hosts()
+        _ = try hosts.one.submit("--hold", "--name", "still", "--", "true")
+        let environment = hosts.environment.merging(["TERM": "xterm", "NO_COLOR": ""]) { $1 }
+        let top = try TerminalProgram(
+            Machine.programs + "/opsctl", ["--host", "one,two", "top"], environment: environment, columns: 100)
+        try top.until("both") {
+            $0.contains("one: running, 0 of 2 executing, 0 ready, 1 held, 0 pending") && $0.contains("two: running")
+        }
+        #expect(String(decoding: top.bytes, as: UTF8.self).contains("\u{1b}[7mone:1  still"))
+        top.type("w")
+        try top.until("its page") { $0.contains("press any key") && $0.contains("held until it is resumed") }
+        top.type(" ")
+        try top.until("the screen again") { $0.contains("q quit") }
+        top.type("q")
+        #expect(try top.wait() == 0)
     }
 
     @Test func `an operation that one of several hosts has is found there`() throws {

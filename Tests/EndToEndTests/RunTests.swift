@@ -109,6 +109,16 @@ import Testing
         #expect(try machine.outcome(1) == "cancelled")
     }
 
+    @Test func `an interrupt of a graph has the same cause as that of an operation`() throws {
+        let machine = try Machine()
+        let run = try machine.begin(["run", "-f", "-"], input: #"{"operations": [{"command": ["sleep", "600"]}]}"#)
+        try machine.await("started", of: 1)
+        run.signal(SIGINT)
+        #expect(try run.wait(seconds: 20).status == 1)
+        let cause = try #require(try machine.show(1)["cause"] as? String)
+        #expect(cause.hasSuffix("interrupted at the terminal"), "\(cause)")
+    }
+
     @Test func `run fails when the operation fails although its process exited with 0`() throws {
         let machine = try Machine()
         #expect(try machine.ctl("run", "--success-codes", "3", "--", "true").status == 1)

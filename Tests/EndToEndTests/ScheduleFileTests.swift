@@ -60,6 +60,21 @@ import Testing
         #expect(object["at"] as? [String] == ["0 3 * * *", "@weekly"])
     }
 
+    @Test(arguments: [["add", "night"], ["apply"]]) func `standard input can be YAML`(_ words: [String]) throws {
+        let machine = try Machine()
+        let text = """
+            name: night
+            schedule: {at: "@daily"}
+            operations:
+              - command: ["true"]
+            """
+        let added = try machine.begin(["schedule"] + words + ["-f", "-", "--format", "yaml"], input: text).wait()
+        #expect(added.status == 0, "\(added.err)")
+        #expect(try machine.ok("schedule", "show", "night", "--json").object["at"] as? [String] == ["@daily"])
+        let refused = try machine.ctl("schedule", "add", "other", "--at", "@daily", "--format", "yaml", "--", "true")
+        #expect(refused.status == 2 && refused.err.contains("add -f FILE"), "\(refused.err)")
+    }
+
     @Test func `submit runs the graph once and says how to apply the schedule`() throws {
         let machine = try Machine()
         let output = try machine.begin(["submit", "-f", "-"], input: Self.file).wait()

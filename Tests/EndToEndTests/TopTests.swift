@@ -84,6 +84,19 @@ import Testing
         expectRestored(top)
     }
 
+    @Test func `top continues after a restart of the daemon`() throws {
+        let machine = try Machine()
+        let top = try top(machine)
+        try top.until("the screen") { $0.contains("0 of 2 executing") }
+        try machine.killDaemon()
+        try machine.start()
+        _ = try machine.submit("--hold", "--name", "later", "--", "true")
+        try top.until("the new daemon") { $0.contains("1 held") && $0.contains("later") }
+        top.type("q")
+        #expect(try top.wait() == 0)
+        expectRestored(top)
+    }
+
     @Test func `top follows the size of the terminal and the end of the daemon`() throws {
         let machine = try Machine()
         _ = try machine.submit("--hold", "--name", String(repeating: "long", count: 40), "--", "true")

@@ -21,6 +21,23 @@ import Testing
         #expect(seen == Array(first..<(first + seen.count)))
     }
 
+    @Test(arguments: [
+        (["status", "--watch", "--json"], "\"held\":1"), (["ls", "--watch", "--json"], "\"name\":\"later\""),
+        (["top", "--json"], "\"name\":\"later\""),
+    ])
+    func `a view that is printed after every change survives a restart`(words: [String], sign: String) throws {
+        let machine = try Machine()
+        try machine.ok("wait", "\(try machine.submit("--", "true"))")
+        let view = try machine.begin(words)
+        try view.until { $0.hasSuffix("\n") }
+        try machine.killDaemon()
+        try machine.start()
+        _ = try machine.submit("--hold", "--name", "later", "--", "true")
+        try view.until { $0.contains(sign) }
+        view.signal(SIGTERM)
+        #expect(try view.wait().status == 128 + SIGTERM)
+    }
+
     @Test func `the event stream has no gap and can be read from any sequence number`() throws {
         let machine = try Machine()
         let ids = try (0..<5).map { _ in try machine.submit("--", "true") }

@@ -15,6 +15,9 @@ enum Canned {
         "ListCategories": [
             #"{"categories":[{"name":"db","capacity":1,"holders":[4],"waiting":[5,6]},{"name":"ディスク","capacity":3,"holders":[],"waiting":[]}]}"#
         ],
+        "ListExecutors": [
+            #"{"executors":[{"name":"cluster","kind":"slurm","state":"connected","since":"2024-02-29T10:10:05.250Z","window":100,"inFlight":12},{"name":"transfer","kind":"transfer","state":"disconnected","since":"2024-02-28T23:59:59.999Z","window":100,"inFlight":0}]}"#
+        ],
         "Graph": [graph],
         "Stats": [
             #"{"stats":{"count":6,"states":{"pending":2,"ready":0,"executing":0,"finished":4},"waitSeconds":{"min":0.0,"p50":0.25,"p90":61.5,"p99":61.5,"max":61.5,"mean":15.4},"runSeconds":null,"criticalPath":[1,2,4],"criticalPathSeconds":3725.0,"spanSeconds":4000.5,"utilisation":0.5}}"#

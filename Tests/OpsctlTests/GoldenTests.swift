@@ -27,6 +27,7 @@ import Testing
             Picture(name: "status-coloured", words: ["status"], isColoured: true),
             Picture(name: "queue-ls", words: ["queue", "ls"]),
             Picture(name: "category-ls", words: ["category", "ls"]),
+            Picture(name: "executor-ls", words: ["executor", "ls"]),
             Picture(name: "stats", words: ["stats"]),
             Picture(name: "timeline", words: ["stats", "--timeline"], columns: 100),
             Picture(name: "graph", words: ["graph", "g1"]),

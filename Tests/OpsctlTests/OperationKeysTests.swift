@@ -43,6 +43,13 @@ import Testing
         #expect(try keys("--secret", "A=") == #"{"secrets":{"A":{"file":""}}}"#)
     }
 
+    @Test func `a relative path of a condition is left to the operation`() throws {
+        #expect(
+            try keys("--condition", "freeSpace=data:1G")
+                == #"{"conditions":[{"freeSpace":{"path":"data","atLeast":"1G"}}]}"#)
+        #expect(try keys("--condition", "pathExists=data") == #"{"conditions":[{"pathExists":"data"}]}"#)
+    }
+
     @Test func `a load that is no finite number is left to the daemon to refuse`() throws {
         #expect(try keys("--condition", "loadBelow=2") == #"{"conditions":[{"loadBelow":2.0}]}"#)
         #expect(try keys("--condition", "loadBelow=nan") == #"{"conditions":[{"loadBelow":"nan"}]}"#)

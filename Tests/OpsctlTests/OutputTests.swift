@@ -1,3 +1,5 @@
+import Glibc
+import OpsClient
 import OpsDrawing
 import OpsWire
 import Testing
@@ -5,6 +7,13 @@ import Testing
 @testable import opsctl
 
 @Suite struct OutputTests {
+    @Test func `a long name keeps its beginning and its end`() {
+        #expect(DisplayWidth.fitName("cycles_output_parser_17", 30) == "cycles_output_parser_17")
+        #expect(DisplayWidth.fitName("cycles_output_parser_17", 15) == "cycles_…rser_17")
+        #expect(DisplayWidth.fitName("漢字漢字漢字漢字漢字", 11) == "漢字漢…漢字")
+        #expect(DisplayWidth.fitName("cycles_output_parser_17", 5) == "cycl…")
+    }
+
     @Test(arguments: [
         ("de_DE.UTF-8", Charset.unicode), ("C.utf8", .unicode), ("en_US.utf-8@euro", .unicode), ("C", .ascii),
         ("de_DE.ISO-8859-1", .ascii), ("de_DE.ISO-8859-15@utf8", .ascii), ("utf8", .ascii), ("en.", .ascii),
@@ -63,8 +72,8 @@ import Testing
         let whole = Array("\u{1b}[32mgrün\u{1b}[0m 10%\r20%\u{8} 日?[2J\n\u{1b}[0m".utf8)
         for cut in 0...text.count {
             var output = TerminalOutput(allowsOverwriting: true)
-            var shown = output.take(text[..<cut])
-            shown += output.take(text[cut...])
+            var shown = output.add(text[..<cut])
+            shown += output.add(text[cut...])
             shown += output.finish()
             #expect(shown == whole, "cut at \(cut)")
         }
@@ -148,5 +157,41 @@ import Testing
         #expect(ProgressBar.text(done: 3, total: 8, cells: 4) == "█▌░░ 37%")
         #expect(ProgressBar.text(done: 9, total: 8, cells: 4) == "████ 100%")
         #expect(ProgressBar.text(done: 9, total: nil, cells: 4) == "9")
+    }
+
+    @Test(arguments: [
+        ("operation", "g67", "name a graph with --graph: opsctl ls --graph g67"),
+        ("operation", "g", "did you mean b?"), ("operation", "g6b", "did you mean b?"),
+        ("graph", "g67", "did you mean b?"),
+    ])
+    func `the id of a graph in place of an operation gets its own advice`(kind: String, name: String, advice: String) {
+        let error = ControlError.notFound(kind: kind, name: name, nearest: "b")
+        let failure = Failure(ClientError.refused(.control(error)))
+        #expect(failure.status == .notFound && failure.lines == ["opsctl: no \(kind) \(name), \(advice)"])
+    }
+
+    @Test func `a list of errors that may be incomplete says so`() {
+        func lines(_ count: Int) -> [String] {
+            let problems = (0..<count).map { index in
+                Problem.with {
+                    $0.index = index
+                    $0.message = "is wrong"
+                }
+            }
+            return Failure(ClientError.refused(.control(.invalidOperation(problems)))).lines
+        }
+        #expect(lines(99).count == 99 && lines(99).last == "opsctl: operation 99: is wrong")
+        #expect(lines(100).count == 101)
+        #expect(lines(100).last == "opsctl: the search for errors ended after 100; there may be more")
+    }
+
+    @Test func `the advice without a daemon names the service of the socket`() {
+        let named = getenv("XDG_RUNTIME_DIR").map { String(cString: $0) } ?? ""
+        let own = (named.isEmpty ? "/run/user/\(getuid())" : named) + "/opsd/control.sock"
+        let commands = [own: "systemctl --user start opsd", "/run/opsd/control.sock": "systemctl start opsd"]
+        for (path, command) in commands {
+            let failure = Failure(ClientError.unreachable(path: path, errno: ENOENT))
+            #expect(failure.lines.count == 1 && failure.lines[0].contains("\"\(command)\""), "\(failure.lines)")
+        }
     }
 }

@@ -49,6 +49,16 @@ import Testing
         #expect(arguments.text(.socket) == "/s")
     }
 
+    @Test func `a filter with one value is given once, but an option of a submission may be repeated`() throws {
+        for (filter, verb) in zip(["graph", "queue", "user"], ["wait", "cancel", "ls"]) {
+            #expect(
+                refusal(verb, "--\(filter)", "a", "--\(filter)", "b")
+                    == "opsctl: \(verb): --\(filter) is given more than once, use \(verb) once for each \(filter)")
+        }
+        #expect(try parse("ls", "--state", "held", "--state", "ready").texts(.state) == ["held", "ready"])
+        #expect(try parse("submit", "--queue", "a", "--queue", "b", "true").text(.queue) == "b")
+    }
+
     @Test func `an empty argument selects no operation`() {
         #expect(
             refusal("suspend", "") == "opsctl: suspend: OPERATION is an id or a name, not \"\", see opsctl help suspend"

@@ -15,7 +15,7 @@ import Testing
         var place = max(0, first - mask.reach)
         let last = end ?? bytes.count
         func take(_ next: Int, _ mask: inout SecretMask) {
-            shown += mask.take(Array(bytes[place..<next]), at: Int64(place), isCut: isCut && place == 0).bytes
+            shown += mask.add(Array(bytes[place..<next]), at: Int64(place), isCut: isCut && place == 0).bytes
             place = next
         }
         while place < last { take(min(last, place + pieces), &mask) }
@@ -109,11 +109,11 @@ import Testing
     @Test func `the beginning of a value before dropped output is masked`() {
         var mask = SecretMask(values: [Array("hunter2".utf8)])
         mask.begin(selectingFrom: 0)
-        var piece = mask.take(Array("a hunt".utf8), at: 0, isCut: false)
+        var piece = mask.add(Array("a hunt".utf8), at: 0, isCut: false)
         #expect(piece.offset == 0 && piece.bytes == Array("a ".utf8))
-        piece = mask.take(Array("r2 and more".utf8), at: 100, isCut: true)
+        piece = mask.add(Array("r2 and more".utf8), at: 100, isCut: true)
         #expect(piece.offset == 2 && piece.bytes == Array("****** and more".utf8))
-        piece = mask.take(Array("more, a hunter2".utf8), at: 107, isCut: false)
+        piece = mask.add(Array("more, a hunter2".utf8), at: 107, isCut: false)
         #expect(piece.offset == 111 && piece.bytes == Array(", a ***".utf8), "output that is read again is shown once")
     }
 

@@ -57,6 +57,12 @@ import Testing
         }
     }
 
+    @Test func `no word of the help is wider than the column of options`() {
+        for option in (Self.verbs.flatMap(\.groups) + [Option.everywhere]).flatMap(\.options) {
+            #expect(option.about.split(separator: " ").allSatisfy { $0.count <= 48 }, "--\(option.name)")
+        }
+    }
+
     @Test func `every verb is found by all its names`() {
         for verb in VerbTable.all {
             for name in [verb.name] + verb.aliases { #expect(VerbTable.verb(named: name)?.name == verb.name) }

@@ -12,7 +12,7 @@ public struct OpsGraph: Sendable {
     /// An operation of a graph that has not been submitted.
     public struct Node: Sendable, Hashable {
         public let name: String
-        let place: Int
+        let index: Int
     }
 
     /// A dependency on another operation of the graph.
@@ -74,10 +74,10 @@ public struct OpsGraph: Sendable {
         names.insert(made)
         keys.name = made
         keys.after += after.map { OpsOperationKeys.Dependency(target: .name($0.name), when: $0.when) }
-        let place = operations.count
+        let index = operations.count
         operations.append(keys)
-        if let group { operations[group.place].children?.append(place) } else { roots.append(place) }
-        return Node(name: made, place: place)
+        if let group { operations[group.index].children?.append(index) } else { roots.append(index) }
+        return Node(name: made, index: index)
     }
 
     var submission: Submission {
@@ -94,11 +94,11 @@ extension Submission {
     /// Creates a submission of operations, each given as a JSON object.
     init(texts: [[UInt8]]) {
         var text: [UInt8] = []
-        var places: [Range<Int>] = []
+        var ranges: [Range<Int>] = []
         for one in texts {
-            places.append(text.count..<text.count + one.count)
+            ranges.append(text.count..<text.count + one.count)
             text += one
         }
-        self.init(places, in: text)
+        self.init(ranges, in: text)
     }
 }

@@ -102,7 +102,8 @@ public final class OpsOperation: Sendable {
             return (content.id, content.session)
         }
         guard let id, let session else { return }
-        _ = try session.call(CancelRequest.with { $0.selection.refs = ["\(id)"] })
+        // An operation that has finished meanwhile is no error.
+        _ = try session.call(CancelRequest.with { ($0.selection.refs, $0.selection.state) = (["\(id)"], "active") })
     }
 
     /// Waits until the operation has finished, even if opsd restarts meanwhile.
@@ -144,7 +145,7 @@ public final class OpsOperation: Sendable {
     }
 
     /// Applies an update from opsd, and calls the completion block at the end.
-    func take(state: StateName, outcome: OutcomeName?, isCancelled: Bool) {
+    func update(state: StateName, outcome: OutcomeName?, isCancelled: Bool) {
         let known = State(rawValue: state.rawValue)
         typealias Readers = [AsyncStream<State>.Continuation]
         let (readers, completion): (Readers, (@Sendable () -> Void)?) = withContent { content in

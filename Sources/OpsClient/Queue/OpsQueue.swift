@@ -77,17 +77,17 @@ public final class OpsQueue: Sendable {
     ) throws(ClientError) {
         guard !operations.isEmpty else { return }
         var texts: [[UInt8]] = []
-        for (place, operation) in operations.enumerated() {
+        for (index, operation) in operations.enumerated() {
             var keys = operation.keys
             keys.queue = name
-            keys.name = keys.name ?? "operation\(place + 1)"
+            keys.name = keys.name ?? "operation\(index + 1)"
             if operation.isCancelled { keys.isHeld = true }
             for (dependency, when) in operation.withContent(\.dependencies) {
                 let target: OpsOperationKeys.Dependency.Target
                 if let id = dependency.id {
                     target = .id(id)
-                } else if let place = operations.firstIndex(where: { $0 === dependency }) {
-                    target = .name(dependency.name ?? "operation\(place + 1)")
+                } else if let other = operations.firstIndex(where: { $0 === dependency }) {
+                    target = .name(dependency.name ?? "operation\(other + 1)")
                 } else {
                     throw .refused(
                         .control(
@@ -125,7 +125,13 @@ public final class OpsQueue: Sendable {
 
     /// Asks opsd to cancel the operations that were added by this object.
     public func cancelAllOperations() throws(ClientError) {
-        for operation in operations { try operation.cancel() }
+        let unfinished = operations
+        for operation in unfinished { operation.withContent { $0.isCancelled = true } }
+        for part in WaitRequest.parts(for: unfinished.compactMap(\.id)) {
+            var selection = part.selection
+            selection.state = "active"
+            _ = try session.call(CancelRequest.with { $0.selection = selection })
+        }
     }
 
     /// Waits until the operations that were added by this object have finished.

@@ -58,8 +58,8 @@ final class OpsSession: Sendable {
             if let seen = followed.seen { last = seen } else { last = try call(StatusRequest()).lastSeq }
             let reply = try withConnection { (connection) throws(ClientError) in try connection.submit(submission) }
             guard reply.count == operations.count else { return reply }
-            for (place, operation) in operations.enumerated() {
-                let id = reply.first + Int64(place)
+            for (index, operation) in operations.enumerated() {
+                let id = reply.first + Int64(index)
                 operation.added(as: id, to: self)
                 followed.operations[id] = operation
             }
@@ -77,7 +77,7 @@ final class OpsSession: Sendable {
         do throws(ClientError) {
             let since = followed.withLock { $0.seen }
             var stream = try Connection(path: path).stream(WatchRequest.with { $0.since = since })
-            while isFollowing(), let reply = try stream.next() { take(reply.event) }
+            while isFollowing(), let reply = try stream.next() { apply(reply.event) }
         } catch {
             catchUp()
         }
@@ -104,7 +104,7 @@ final class OpsSession: Sendable {
         }
     }
 
-    private func take(_ event: EventRow) {
+    private func apply(_ event: EventRow) {
         let operation = followed.withLock { followed in
             followed.seen = event.seq
             return event.id.flatMap { followed.operations[$0] }
@@ -115,13 +115,13 @@ final class OpsSession: Sendable {
             if isCancelled { operation.withContent { $0.isCancelled = true } }
             return
         }
-        finish(operation, state, event.outcome, isCancelled)
+        update(operation, state, event.outcome, isCancelled)
     }
 
-    private func finish(
+    private func update(
         _ operation: OpsOperation, _ state: StateName, _ outcome: OutcomeName?, _ isCancelled: Bool
     ) {
-        operation.take(state: state, outcome: outcome, isCancelled: isCancelled)
+        operation.update(state: state, outcome: outcome, isCancelled: isCancelled)
         guard state == .finished, let id = operation.id else { return }
         followed.withLock { _ = $0.operations.removeValue(forKey: id) }
     }
@@ -131,7 +131,7 @@ final class OpsSession: Sendable {
         for operation in operations {
             guard let id = operation.id else { continue }
             let row = try call(ShowRequest.with { $0.ref = "\(id)" }).operation
-            finish(operation, row.state, row.outcome, row.cancelling || row.outcome == .cancelled)
+            update(operation, row.state, row.outcome, row.cancelling || row.outcome == .cancelled)
         }
     }
 

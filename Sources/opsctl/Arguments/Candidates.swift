@@ -25,8 +25,8 @@ struct Candidates {
         var pending: Option?
         var isPlain = false
         for word in typed.dropLast() {
-            if pending != nil {
-                pending = nil
+            if let option = pending {
+                if !option.takesRest { pending = nil }
             } else if isPlain {
                 operands += 1
             } else if word == "--" {
@@ -34,7 +34,12 @@ struct Candidates {
             } else if word.hasPrefix("-") {
                 pending = option(word, of: verb)
             } else if let outer = verb {
-                if outer.verbs.isEmpty { operands += 1 } else { verb = outer.verb(named: word) ?? outer }
+                if outer.verbs.isEmpty {
+                    operands += 1
+                    isPlain = outer.operands.endWithCommand(after: operands)
+                } else {
+                    verb = outer.verb(named: word) ?? outer
+                }
             } else if let named = VerbTable.verb(named: word) {
                 verb = named
             } else {
@@ -50,12 +55,12 @@ struct Candidates {
                 (current.hasPrefix("-") ? options(nil) : VerbTable.shown.map { Word(text: $0.name, about: $0.summary) })
             )
         }
-        if current.hasPrefix("--"), let equals = current.firstIndex(of: "="),
+        if !isPlain, current.hasPrefix("--"), let equals = current.firstIndex(of: "="),
             let option = option(String(current[..<equals]), of: verb)
         {
             return attached(option, String(current[...equals]))
         }
-        if current.hasPrefix("-"), !isPlain { return filtered(options(verb)) }
+        if !isPlain, current.hasPrefix("-") { return filtered(options(verb)) }
         if !verb.verbs.isEmpty { return filtered(verb.verbs.map { Word(text: $0.name, about: $0.summary) }) }
         return operand(of: verb, operands)
     }

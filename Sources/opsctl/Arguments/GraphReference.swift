@@ -64,9 +64,10 @@ struct GraphReference {
             "{\"name\": \"...\", \"defaults\": {...}, \"order\": \"...\", \"observers\": {...}, \"schedule\": {...},\n \"operations\": [...]}"
         ),
         .paragraph(
-            "or an array of operations, or JSON Lines: one operation per line. The graph is submitted whole or not at "
-                + "all. All errors are reported at once, with file, line, column, operation and key. Unknown "
-                + "keys are errors. A key whose value is null counts as missing."),
+            "or a single operation, or an array of operations, or JSON Lines: one operation per line. The graph is "
+                + "submitted whole or not at all. All errors, at most \(Limits.problems), are reported at once, with "
+                + "file, line, column, operation and key. Unknown keys are errors. A key whose value is null counts as "
+                + "missing."),
         .paragraph(
             "The file is YAML if its name ends in `.yaml` or `.yml`, and JSON if it ends in `.json`, `.jsonl`, "
                 + "`.ndjson` or `.jsonc`; `--format` overrides that. Standard input is JSON unless `--format "
@@ -118,8 +119,8 @@ struct GraphReference {
         .paragraph(
             "In the texts of the file, `${NAME}` is a placeholder: the value of `--set NAME=VALUE` replaces it. Names "
                 + "consist of letters, digits and `_`, and do not begin with a digit. A placeholder without a value is an "
-                + "error. To pass `${NAME}` to a shell, write `$${NAME}`; other forms such as `${NAME:-x}` are not changed."
-        ),
+                + "error. To pass `${NAME}` to a shell, write `$${NAME}`; names that begin with `OPS_`, and other forms "
+                + "such as `${NAME:-x}`, are not changed."),
         .literal("{\"name\": \"deploy\", \"shell\": \"./deploy ${VERSION}\"}"),
     ]
 
@@ -128,7 +129,8 @@ struct GraphReference {
             "The key `schedule` of the graph determines when the graph is submitted. opsctl schedule apply with `-f FILE` "
                 + "adds a schedule with the `name` of the graph, or updates it. `opsctl submit` submits the graph once "
                 + "and ignores `schedule`. In the texts of the graph, `${scheduled}` is replaced by the instant of the run, "
-                + "and `${scheduledBefore}` by the previous one."),
+                + "and `${scheduledBefore}` by the previous one. With `opsctl submit`, give the values of `${scheduled}`, "
+                + "`${scheduledBefore}`, `${file}` and `${event}` with `--set`."),
         .literal(
             "{\"name\": \"nightly\", \"schedule\": {\"at\": \"0 3 * * *\", \"zone\": \"Europe/Berlin\"},\n"
                 + " \"operations\": [{\"name\": \"backup\", \"command\": [\"./backup\"]}]}"),
@@ -161,9 +163,10 @@ struct GraphReference {
 
     private static let observers: [Block] = [
         .paragraph(
-            "An observer runs with the environment of the operation and `OPS_ID`, `OPS_NAME`, `OPS_GRAPH` and "
-                + "`OPS_QUEUE`. Its standard input is one line of JSON, as opsctl watch prints it with `--json`. "
-                + "It may run for 30 seconds; at most four run at once."),
+            "An observer runs with the environment of the operation and `OPS_ID`, `OPS_NAME`, `OPS_GRAPH`, "
+                + "`OPS_QUEUE`, `OPS_ATTEMPT`, `OPS_SOCKET` and `OPS_EVENT`. `OPS_EVENT` and the standard input contain "
+                + "the event as one line of JSON, as opsctl watch prints it with `--json`. An observer may run for 30 "
+                + "seconds; at most four run at once."),
         .literal(
             "{\"name\": \"deploy\", \"command\": [\"./deploy\"],\n"
                 + " \"observers\": {\"finish\": [\"/bin/sh\", \"-c\", \"jq -r .outcome | wall\"]}}"),

@@ -28,12 +28,22 @@ struct ManualPage {
             }
             lines.append(".El")
         }
+        lines += [
+            ".Ss Operations",
+            escaped(
+                "Operations are named by id (12), by a range of ids (10-20), by name (build: the newest operation of "
+                    + "that name) or by name and graph (build@g3). A name such as 1990-1995 is a range of ids; "
+                    + "1990-1995@g3 is the operation."),
+        ]
         lines += [".Sh OPTIONS"] + options(Option.everywhere.options)
         lines += [".Sh ENVIRONMENT", ".Bl -tag -width XDG_RUNTIME_DIR"]
         lines += [".It Ev OPS_SOCKET", "Socket of the daemon, unless", ".Fl -socket", "names it."]
         lines += [
             ".It Ev XDG_RUNTIME_DIR", "Directory with the socket of the user's own daemon:", ".Pa opsd/control.sock .",
         ]
+        lines += [".It Ev OPS_HOST", "Hosts whose daemons are called, unless", ".Fl -host", "names them."]
+        lines += [".It Ev OPS_SSH", "Command to use instead of ssh."]
+        lines += [".It Ev TZ", "Time zone of instants that are given and shown."]
         lines += [".It Ev NO_COLOR", "No colours.", ".El"]
         lines += exitStatus()
         lines += [".Sh SEE ALSO"]
@@ -113,7 +123,9 @@ struct ManualPage {
         return lines + [
             ".El", ".Pp",
             escaped(
-                "run, and wait with --exit-code, exit with the operation's own status, 128+n for a signal, 124 if it timed out, and 125 for errors of opsctl itself."
+                "run, and wait with --exit-code, exit with the operation's own status, 128+n for a signal, 124 if it "
+                    + "timed out, 127 if the program was not found, 126 if it could not be executed, and 125 for "
+                    + "errors of opsctl itself."
             ),
         ]
     }

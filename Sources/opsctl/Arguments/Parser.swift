@@ -149,6 +149,7 @@ struct Parser {
     }
 
     private func check(_ arguments: Arguments) throws(Failure) {
+        try refuseRepeatedFilters(arguments)
         switch arguments.verb.operands {
         case .none:
             if let extra = operands.first {
@@ -170,6 +171,18 @@ struct Parser {
                 throw .usage(
                     arguments.path, "\(name) is \(complaint), not \"\(operand)\"", Self.seeHelp(arguments.path))
             }
+        }
+    }
+
+    /// Refuses a second value of a filter that has one value. If the last one counted, `wait -g A -g B` would not wait for A.
+    private func refuseRepeatedFilters(_ arguments: Arguments) throws(Failure) {
+        // Other verbs have no filters; their options with these names may be given again, and the last one counts.
+        guard arguments.hasOptions, let active = arguments.verb.option(long: Option.active.name), active.kind == nil
+        else { return }
+        for filter in [Option.graph, .queue, .user] where arguments.texts(filter).count > 1 {
+            throw .usage(
+                arguments.path, "--\(filter.name) is given more than once",
+                "use \(arguments.path) once for each \(filter.name)")
         }
     }
 
@@ -205,7 +218,7 @@ struct Parser {
 
 extension Verb.Operands {
     /// Returns true if the last of this many operands begins a command, which includes all words after it.
-    fileprivate func endWithCommand(after count: Int) -> Bool {
+    func endWithCommand(after count: Int) -> Bool {
         switch self {
         case .command: true
         case .nameAndCommand: count > 1

@@ -88,11 +88,12 @@ struct Verb: Sendable {
         self.action = action
     }
 
-    /// True for a verb that calls a daemon, false for one that only concerns opsctl.
+    /// True for a verb that calls a daemon in each case. `next` calls one only with the name of a schedule.
     var asksDaemon: Bool {
         ![
             HelpVerb.verb.name, CompletionVerb.verb.name, CompletionVerb.candidates.name, VersionVerb.verb.name,
-            ManVerb.verb.name, BridgeVerb.verb.name, HostVerb.verb.name, ScheduleVerb.next.name,
+            ManVerb.verb.name, SchemaVerb.verb.name, TellVerb.verb.name, BridgeVerb.verb.name, HostVerb.verb.name,
+            ScheduleVerb.next.name,
         ].contains(name)
     }
 

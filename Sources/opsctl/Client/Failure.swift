@@ -1,3 +1,5 @@
+internal import OpsWire
+
 /// Exit status of opsctl.
 struct ExitStatus: Equatable, Sendable {
     let code: Int32
@@ -51,11 +53,13 @@ struct Failure: Error {
         return failure
     }
 
-    /// Lines for standard error: one, or one for each problem.
+    /// Lines for standard error: one, or one for each problem, and one more if there may be further problems.
     var lines: [String] {
         let subject = what.isEmpty || what == "opsctl" ? "opsctl: " : "opsctl: \(what.printable): "
         if !problems.isEmpty {
-            return problems.map { ($0.place.map { "opsctl: \($0.printable): " } ?? subject) + $0.text.printable }
+            let lines = problems.map { ($0.place.map { "opsctl: \($0.printable): " } ?? subject) + $0.text.printable }
+            guard problems.count >= Limits.problems else { return lines }
+            return lines + ["opsctl: the search for errors ended after \(Limits.problems); there may be more"]
         }
         return [subject + why.printable + (advice.map { ", " + $0.printable } ?? "")]
     }

@@ -106,9 +106,9 @@ struct GraphFile {
         guard !members.contains(where: { Self.keysOfAnOperation.contains($0.key) }) else { return }
         operations = []
         var errors: [(offset: Int, why: String)] = []
-        for (place, (key, offset, value)) in members.enumerated() {
+        for (index, (key, offset, value)) in members.enumerated() {
             do throws(Malformed) {
-                if members[..<place].contains(where: { $0.key == key }) {
+                if members[..<index].contains(where: { $0.key == key }) {
                     throw Malformed(offset: offset, why: "the key \"\(key)\" of a graph occurs twice")
                 }
                 try readMember(key, offset, value)

@@ -10,10 +10,10 @@ private let untaken = Atomic<Int32>(0)
 struct Interruption {
     private let readEnd: Int32
 
-    /// Watches these signals; `take` returns them. Only one instance can watch at a time.
+    /// Watches these signals; `nextSignal` returns them. Only one instance can watch at a time.
     ///
-    /// If a second signal arrives before the first was taken (because the daemon does not answer), it ends the program
-    /// as if nothing watched.
+    /// If a second signal arrives before the first was returned (because the daemon does not answer), it ends the
+    /// program as if nothing watched.
     init(_ signals: [Int32]) throws(Failure) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else {
@@ -53,10 +53,15 @@ struct Interruption {
     }
 
     /// Returns the next signal that has arrived.
-    func take() -> Int32? {
+    func nextSignal() -> Int32? {
         var byte: UInt8 = 0
         untaken.store(0, ordering: .sequentiallyConsistent)
         return read(readEnd, &byte, 1) == 1 ? Int32(byte) : nil
+    }
+
+    /// Returns the reason of a cancellation by a signal.
+    static func reason(_ signal: Int32) -> String {
+        signal == SIGINT ? "interrupted at the terminal" : "signal \(signal) to opsctl run"
     }
 
     /// Waits until one of the descriptors can be read, `writable` can be written, a watched signal has arrived, or the

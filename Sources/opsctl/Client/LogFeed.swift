@@ -102,7 +102,7 @@ final class LogFeed {
         do throws(Failure) {
             try session.speaking { () throws(ClientError) in try replies?.receive() }
             while isOpen, let reply = try session.speaking({ () throws(ClientError) in try replies?.arrived() }) {
-                try take(reply, each)
+                try handle(reply, each)
             }
         } catch {
             // If a pager pauses for a long time, the daemon closes the connection.
@@ -112,15 +112,15 @@ final class LogFeed {
         }
     }
 
-    private func take(_ reply: LogReply, _ each: (LogReply, [UInt8]) throws(Failure) -> Void) throws(Failure) {
+    private func handle(_ reply: LogReply, _ each: (LogReply, [UInt8]) throws(Failure) -> Void) throws(Failure) {
         let data = Base64.decode(reply.data) ?? []
         if !data.isEmpty {
-            tellGap(before: reply)
+            reportGap(before: reply)
             let isFirst = !hasOutput && reply.offset > 0 && reply.offset == reply.dropped
             let isCut = isFirst || reply.offset > offset ?? reply.offset
             offset = reply.offset + Int64(data.count)
             (hasOutput, hasAdvanced) = (true, true)
-            try show(mask.take(data, at: reply.offset, isCut: isCut), of: reply, each)
+            try show(mask.add(data, at: reply.offset, isCut: isCut), of: reply, each)
         }
         guard replies?.isOver ?? true else { return }
         try showRest(of: reply, each)
@@ -166,7 +166,7 @@ final class LogFeed {
                 })
             guard let data = Base64.decode(rest.data), !data.isEmpty else { break }
             let isCut = rest.offset > mask.end
-            try show(mask.take(data, at: rest.offset, isCut: isCut), of: reply, each)
+            try show(mask.add(data, at: rest.offset, isCut: isCut), of: reply, each)
         }
         try show(mask.finish(mayGrow ? .growing : .final), of: reply, each)
     }
@@ -185,7 +185,7 @@ final class LogFeed {
         question.times = nil
         do throws(Failure) {
             let first = try session.call(question)
-            tellGap(before: first)
+            reportGap(before: first)
             mask.begin(selectingFrom: first.offset)
             offset = max(0, first.offset - Int64(mask.reach))
         } catch {
@@ -202,7 +202,7 @@ final class LogFeed {
     private var lines: Int? { attempt == firstAttempt ? request.lines : nil }
 
     /// Reports bytes that were dropped because of the limit of the log, at their position in the output.
-    private func tellGap(before reply: LogReply) {
+    private func reportGap(before reply: LogReply) {
         let missing =
             if let offset {
                 reply.offset - max(offset, mask.selectionStart)

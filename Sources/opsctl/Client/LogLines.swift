@@ -15,7 +15,7 @@ struct LogLines {
     private var attempt = 0
 
     /// Adds a piece and passes the completed lines to `each`.
-    mutating func take(
+    mutating func add(
         _ reply: LogReply, _ data: [UInt8], _ each: (Line) throws(Failure) -> Void
     ) throws(Failure) {
         if attempt != reply.attempt { try finish(each) }

@@ -7,17 +7,6 @@ internal import OpsWire
 /// Without -f, operations are read one after the other over one connection. With -f, a limited number of running
 /// operations is followed at once, and an event shows when the next one has started.
 final class LogOfSelection {
-    private final class Source {
-        let feed: LogFeed
-        let label: String
-        var lines = LogLines()
-
-        init(_ feed: LogFeed, _ label: String) {
-            self.feed = feed
-            self.label = label
-        }
-    }
-
     /// Events of the selected operations, and the end of the last of them, over two connections.
     private struct Progress {
         private let session: Session
@@ -61,7 +50,6 @@ final class LogOfSelection {
     private let writer: LogLineWriter
     private var width = 0
     private var count = 0
-    private static let colours: [Style.Colour] = [.cyan, .yellow, .green, .magenta, .blue, .red]
     /// Number of operations that are followed at once, each over its own connection.
     private static let followed = 64
 
@@ -88,23 +76,23 @@ final class LogOfSelection {
         return ids
     }
 
-    private func source(_ id: Int64, isShared: Bool) throws(Failure) -> Source {
+    private func source(_ id: Int64, isShared: Bool) throws(Failure) -> LogSource {
         // Output that goes elsewhere, or that belongs to another user, is left out.
         let feed = try LogFeed(session, "\(id)", request, isOptional: true, isShared: isShared)
-        count += 1
-        let label = DisplayWidth.pad((feed.name ?? "\(id)").printable, width)
-        return Source(feed, session.style(Self.colours[count % Self.colours.count], label + " |"))
+        defer { count += 1 }
+        let name = DisplayWidth.pad((feed.name ?? "\(id)").printable, width)
+        return LogSource(feed, name: name, index: count, session.style)
     }
 
     private func readWhole(_ id: Int64) throws(Failure) {
         let source = try source(id, isShared: true)
-        while source.feed.isOpen { try read(source) }
+        while source.feed.isOpen { try source.read(session, writer) }
     }
 
     private func follow() throws(Failure) {
         var progress = try Progress(session, selection)
         var waiting = try ids { _ in true }[...]
-        var active: [Int64: Source] = [:]
+        var active: [Int64: LogSource] = [:]
         var seen: Set<Int64> = []
         while true {
             while active.count < Self.followed, let id = waiting.popFirst() {
@@ -128,23 +116,12 @@ final class LogOfSelection {
                 // Operations may have started while no events were received.
                 waiting += try ids { !seen.contains($0.id) }
             }
-            for place in readable where place >= progress.descriptors.count {
-                let (id, source) = sources[place - progress.descriptors.count]
-                try read(source)
+            for index in readable where index >= progress.descriptors.count {
+                let (id, source) = sources[index - progress.descriptors.count]
+                try source.read(session, writer)
                 if !source.feed.isOpen { active[id] = nil }
             }
             try session.output.flush()
         }
-    }
-
-    private func read(_ source: Source) throws(Failure) {
-        try source.feed.read { (reply, data) throws(Failure) in
-            if session.wantsJSON, !writer.needsLines { return try session.row(reply) }
-            try source.lines.take(reply, data) { (line) throws(Failure) in
-                try writer.write(line, of: source.feed, source.label)
-            }
-        }
-        guard !source.feed.isOpen else { return }
-        try source.lines.finish { (line) throws(Failure) in try writer.write(line, of: source.feed, source.label) }
     }
 }

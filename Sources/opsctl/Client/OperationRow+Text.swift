@@ -22,19 +22,7 @@ extension OperationRow {
     /// Returns a command as it would be typed. For a text that the shell runs, only the text is shown.
     static func shown(_ command: [String]) -> String {
         if command.count == 3, command[0] == "/bin/sh", command[1] == "-c" { return command[2] }
-        return command.map { word in
-            let isPlain =
-                !word.isEmpty
-                && word.utf8.allSatisfy { byte in
-                    switch byte {
-                    case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
-                    default: "_-./:=,+@%".utf8.contains(byte)
-                    }
-                }
-            return isPlain
-                ? word
-                : "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
-        }.joined(separator: " ")
+        return command.map(ShellWord.typed).joined(separator: " ")
     }
 
     /// Time that it has run, or has waited.

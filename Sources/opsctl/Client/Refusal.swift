@@ -22,6 +22,8 @@ extension Failure {
 
     private init(_ error: ControlError) {
         switch error {
+        case .notFound("operation", let name, _) where Self.isGraphID(name):
+            self.init(.notFound, "", "no operation \(name)", "name a graph with --graph: opsctl ls --graph \(name)")
         case .notFound(let kind, let name, let nearest):
             let advice = nearest.map { "did you mean \($0)?" } ?? Self.look(for: kind)
             self.init(.notFound, "", "no \(kind) \(name)", advice)
@@ -73,6 +75,11 @@ extension Failure {
         return path.prefix(shown) + ["... \(path.count - 2 * shown) more ..."] + path.suffix(shown)
     }
 
+    /// Returns true for the id of a graph, such as `g67`.
+    private static func isGraphID(_ name: String) -> Bool {
+        name.utf8.count > 1 && name.hasPrefix("g") && name.utf8.dropFirst().allSatisfy { 0x30...0x39 ~= $0 }
+    }
+
     private static func look(for kind: String) -> String? {
         switch kind {
         case "operation": "see opsctl ls"
@@ -92,10 +99,18 @@ extension Failure {
         case ENOENT, ECONNREFUSED:
             Failure(
                 .unreachable, path, "no daemon listens here",
-                "start one with \"opsd\" or \"systemctl start opsd\", or name its socket with --socket")
+                "start one with \"opsd\" or \"\(service(at: path))\", or name its socket with --socket")
         default:
             Failure(.unreachable, path, SystemError.text(errno), "name the daemon's socket with --socket")
         }
+    }
+
+    /// Returns the command that starts the daemon of a socket: the user's own daemon has it in the user's runtime
+    /// directory.
+    private static func service(at path: String) -> String {
+        let named = Environment["XDG_RUNTIME_DIR"].flatMap { $0.isEmpty ? nil : $0 }
+        let isOwn = path.hasPrefix((named ?? "/run/user/\(getuid())") + "/")
+        return isOwn ? "systemctl --user start opsd" : "systemctl start opsd"
     }
 
     private static func unreachable(host: String, _ reason: RemoteHost.Failure) -> Failure {

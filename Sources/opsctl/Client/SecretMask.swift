@@ -57,8 +57,8 @@ struct SecretMask {
             guard case .object(let members) = secret.value, let source = members.first,
                 case .string(let name) = source.value
             else { continue }
-            let place = source.key == "credential" ? Self.credentials : directory ?? ""
-            let path = name.hasPrefix("/") ? name : place + "/" + name
+            let folder = source.key == "credential" ? Self.credentials : directory ?? ""
+            let path = name.hasPrefix("/") ? name : folder + "/" + name
             if let value = Self.value(path) { values.insert(value) }
         }
         self.init(values: values)
@@ -102,7 +102,7 @@ struct SecretMask {
     /// Adds output and returns the part of all output so far that can be shown now.
     ///
     /// - Parameter isCut: True if the output right before these bytes was dropped.
-    mutating func take(_ bytes: [UInt8], at offset: Int64, isCut: Bool) -> Piece {
+    mutating func add(_ bytes: [UInt8], at offset: Int64, isCut: Bool) -> Piece {
         if values.isEmpty { return Piece(offset: offset, bytes: bytes) }
         var piece = Piece(offset: max(start, selection.lowerBound))
         if isCut {
@@ -152,11 +152,11 @@ struct SecretMask {
 
     private mutating func search() {
         var isIdle = values.allSatisfy { $0.matched == 0 }
-        for place in searched..<buffer.count where !isIdle || begins[Int(buffer[place])] {
+        for position in searched..<buffer.count where !isIdle || begins[Int(buffer[position])] {
             isIdle = true
-            let next = start + Int64(place) + 1
+            let next = start + Int64(position) + 1
             for index in values.indices {
-                if values[index].advance(buffer[place]) { cover(next - Int64(values[index].bytes.count)..<next) }
+                if values[index].advance(buffer[position]) { cover(next - Int64(values[index].bytes.count)..<next) }
                 if values[index].matched > 0 { isIdle = false }
             }
         }
@@ -175,12 +175,12 @@ struct SecretMask {
 
     /// Moves output before `limit` from the buffer to `piece`. No value that begins there is undecided.
     private mutating func show(to limit: Int64, in piece: inout Piece) {
-        var place = start
+        var offset = start
         var done = 0
-        while place < limit {
+        while offset < limit {
             let next = done < covered.count ? covered[done] : limit..<Int64.max
-            let isCovered = next.lowerBound <= place
-            let part = place..<min(limit, isCovered ? next.upperBound : next.lowerBound)
+            let isCovered = next.lowerBound <= offset
+            let part = offset..<min(limit, isCovered ? next.upperBound : next.lowerBound)
             let visible = part.clamped(to: selection)
             if !visible.isEmpty, !(isCovered && isStarred) {
                 if piece.bytes.isEmpty { piece.offset = visible.lowerBound }
@@ -194,13 +194,13 @@ struct SecretMask {
                 done += 1
                 isStarred = false
             }
-            place = part.upperBound
+            offset = part.upperBound
         }
         covered.removeFirst(done)
-        let count = Int(max(0, place - start))
+        let count = Int(max(0, offset - start))
         buffer.removeFirst(count)
         searched -= count
-        start = place
+        start = offset
     }
 }
 

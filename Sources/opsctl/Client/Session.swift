@@ -117,21 +117,21 @@ final class Session {
 
     func submit(_ submission: Submission) throws(Failure) -> SubmitReply {
         let reply = try speaking { () throws(ClientError) in try daemon().submit(submission) }
-        if let host, !reply.existing { tellCaptured(reply, on: host) }
+        if let host, !reply.existing { printDirectory(of: reply, on: host) }
         return reply
     }
 
     /// Prints where an operation on another host runs, because the directory of this process does not exist there.
-    private func tellCaptured(_ reply: SubmitReply, on host: RemoteHost) {
-        var place = "the home directory there, unless -C says otherwise"
+    private func printDirectory(of reply: SubmitReply, on host: RemoteHost) {
+        var shown = "the home directory there, unless -C says otherwise"
         // If the daemon cannot be asked, the general rule is printed.
         if let row = try? daemon().call(ShowRequest.with { $0.ref = "\(reply.first)" }).operation,
             let directory = row.directory, reply.count == 1
         {
-            place = directory.printable
+            shown = directory.printable
         }
         StandardError.line(
-            "opsctl: on \(host.name): directory: \(place); environment: that of a login there; "
+            "opsctl: on \(host.name): directory: \(shown); environment: that of a login there; "
                 + "nothing was captured from this machine")
     }
 

@@ -4,7 +4,7 @@ internal import OpsWire
 struct Tally {
     private(set) var first: EndedRow?
     /// Ends without success by id, each with its position in the order of ends.
-    private var unsuccessful: [Int64: (place: Int, end: EndedRow)] = [:]
+    private var unsuccessful: [Int64: (position: Int, end: EndedRow)] = [:]
     private var known: Set<Int64> = []
     private var count = 0
 
@@ -21,7 +21,7 @@ struct Tally {
     }
 
     func status(any: Bool, exitCode: Bool) -> ExitStatus {
-        let firstUnsuccessful = unsuccessful.values.min { $0.place < $1.place }?.end
+        let firstUnsuccessful = unsuccessful.values.min { $0.position < $1.position }?.end
         let decisive = any ? first : firstUnsuccessful ?? first
         guard let decisive else { return .done }
         if exitCode { return .of(decisive) }

@@ -45,17 +45,32 @@ enum CompletionVerb {
     private static let bash = #"""
         # bash completion for opsctl
         _opsctl() {
-            local IFS=$'\n' line word=${COMP_WORDS[COMP_CWORD]}
-            local -a found=()
-            mapfile -t found < <("${COMP_WORDS[0]}" __complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+            local IFS=$'\n' line rest=${COMP_LINE:0:COMP_POINT} piece word
+            local -a words=() found=()
+            # Bash also splits words at = : and @. Pieces without a blank between them are one word.
+            for piece in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
+                if [ "${#words[@]}" -eq 0 ] || [[ $rest == [[:blank:]]* ]]; then
+                    words+=("$piece")
+                else
+                    words[-1]+=$piece
+                fi
+                rest=${rest#"${rest%%[![:blank:]]*}"}
+                rest=${rest#"$piece"}
+            done
+            word=${words[-1]}
+            mapfile -t found < <("${words[0]}" __complete -- "${words[@]:1}" 2>/dev/null)
             COMPREPLY=()
+            # Readline replaces only the last piece of the word.
+            [[ $piece == *[^=:@]* ]] || piece=
             if [ "${found[0]-}" = :files ]; then
                 compopt -o default -o filenames 2>/dev/null
-                mapfile -t COMPREPLY < <(compgen -f -- "$word")
+                mapfile -t COMPREPLY < <(compgen -f -- "$piece")
                 return
             fi
-            for line in "${found[@]}"; do COMPREPLY+=("${line%%$'\t'*}"); done
-            __ltrim_colon_completions "$word" 2>/dev/null
+            for line in "${found[@]}"; do
+                line=${line%%$'\t'*}
+                COMPREPLY+=("${line#"${word%"$piece"}"}")
+            done
             [ "${#COMPREPLY[@]}" -eq 1 ] && [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
             return 0
         }

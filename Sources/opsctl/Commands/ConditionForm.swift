@@ -59,7 +59,7 @@ enum ConditionForm {
             let colon = value.lastIndex(of: ":")
             object.key(key)
             object.object {
-                $0.member("path", colon.map { OperationKeys.absolute(String(value[..<$0])) } ?? "/")
+                $0.member("path", colon.map { String(value[..<$0]) } ?? "/")
                 $0.member("atLeast", colon.map { String(value[value.index(after: $0)...]) } ?? value)
             }
         default: object.member(key, value)

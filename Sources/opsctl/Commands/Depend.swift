@@ -25,14 +25,31 @@ enum DependVerb {
         guard !added.isEmpty || !removed.isEmpty else {
             throw session.refuse("there is nothing to change", "give --on OPERATION or --remove OPERATION")
         }
-        let ref = arguments.operands[0]
-        // Added before others are removed: the operation must not become free to start between the two calls.
-        for other in added {
-            _ = try session.call(
-                AddDependencyRequest.with { ($0.ref, $0.on, $0.when) = (ref, other, arguments.text(when)) })
+        func id(_ ref: String) throws(Failure) -> String {
+            let row = try session.call(ShowRequest.with { $0.ref = ref }).operation
+            return "\(row.id)"
         }
-        for other in removed {
-            _ = try session.call(RemoveDependencyRequest.with { ($0.ref, $0.on) = (ref, other) })
+        // Resolved before the first change, so that an unknown name changes nothing.
+        let ref = try id(arguments.operands[0])
+        let addedIDs = try added.map { (ref) throws(Failure) in try id(ref) }
+        let removedIDs = try removed.map { (ref) throws(Failure) in try id(ref) }
+        var changes: [String] = []
+        do throws(Failure) {
+            // Added before others are removed: the operation must not become free to start between the two calls.
+            for other in addedIDs {
+                _ = try session.call(
+                    AddDependencyRequest.with { ($0.ref, $0.on, $0.when) = (ref, other, arguments.text(when)) })
+                changes.append("added \(other)")
+            }
+            for other in removedIDs {
+                _ = try session.call(RemoveDependencyRequest.with { ($0.ref, $0.on) = (ref, other) })
+                changes.append("removed \(other)")
+            }
+        } catch {
+            guard !changes.isEmpty else { throw error }
+            var failure = error
+            failure.why = changes.joined(separator: ", ") + ", then: " + failure.why
+            throw failure
         }
         try Steering.report(one: "changed the dependencies of", session)
         return .done

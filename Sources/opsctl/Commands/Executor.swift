@@ -24,13 +24,15 @@ enum ExecutorVerb {
                 .init("EXECUTOR", elastic: true), .init("KIND"), .init("STATE"), .init("SINCE"),
                 .init("IN FLIGHT", right: true), .init("WINDOW", right: true),
             ], style: session.style, columns: session.screen.columns)
+        let now = Instant.now
         for executor in executors {
             let isConnected = executor.state == .connected
             try table.add(
                 [
                     .init(executor.name.printable, .bold), .init(executor.kind.printable),
                     .init(executor.state.rawValue.printable, isConnected ? .green : .yellow),
-                    .init(executor.since.printable), .init("\(executor.inFlight)"), .init("\(executor.window)"),
+                    .init(Instant.rfc3339(executor.since)?.text(now: now) ?? ""), .init("\(executor.inFlight)"),
+                    .init("\(executor.window)"),
                 ], to: session.output)
         }
         try table.finish(session.output)

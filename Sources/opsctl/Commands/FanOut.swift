@@ -57,11 +57,11 @@ struct FanOut {
             }
         }
         var values = [Value(text: "")]
-        for (place, input) in inputs.enumerated() {
+        for (index, input) in inputs.enumerated() {
             values = values.flatMap { value in
                 input.map { next in
                     Value(
-                        text: place == 0 ? next.text : value.text + " " + next.text,
+                        text: index == 0 ? next.text : value.text + " " + next.text,
                         columns: value.columns + next.columns)
                 }
             }
@@ -73,10 +73,10 @@ struct FanOut {
     private static func lines(of path: String, _ session: Session) throws(Failure) -> [String] {
         var lines: [String] = []
         let bytes = try InputFile.read(path, session.arguments.path)
-        for (place, line) in bytes.split(separator: 0x0a, omittingEmptySubsequences: false).enumerated() {
+        for (index, line) in bytes.split(separator: 0x0a, omittingEmptySubsequences: false).enumerated() {
             guard let text = String(validating: line.last == 0x0d ? line.dropLast() : line, as: UTF8.self) else {
                 throw session.refuse(
-                    "--each \(path): line \(place + 1) is not UTF-8, and JSON can contain only UTF-8",
+                    "--each \(path): line \(index + 1) is not UTF-8, and JSON can contain only UTF-8",
                     "nothing was submitted")
             }
             if !text.isEmpty { lines.append(text) }

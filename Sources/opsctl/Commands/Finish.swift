@@ -6,9 +6,9 @@ enum FinishVerb {
     static let message = Option.value("message", "m", "TEXT", .text, "text that is recorded as the cause")
 
     static let verb = Verb(
-        "finish", .steering, "approve or reject a waiting operation",
+        "finish", .steering, "approve or reject an operation that has completion: notify",
         forms: ["OPERATION [--failed] [--message TEXT]"],
-        about: ["For operations with completion: notify, which do not end with their process."],
+        about: ["An operation with completion: notify does not end with its process."],
         operands: .one(.operation, "OPERATION"), options: [OptionGroup("Finishing", [failed, message])],
         examples: [
             .init("Approve", "opsctl finish approval"),

@@ -52,7 +52,7 @@ enum LogVerb {
             while feed.isOpen {
                 try feed.read { (reply, data) throws(Failure) in
                     if writer.needsLines {
-                        try lines.take(reply, data) { (line) throws(Failure) in try writer.write(line, of: feed, "") }
+                        try lines.add(reply, data) { (line) throws(Failure) in try writer.write(line, of: feed, "") }
                     } else if session.wantsJSON {
                         try session.row(reply)
                     } else {
@@ -62,7 +62,7 @@ enum LogVerb {
                             try session.output.write("\n")
                         }
                         (attempt, isLineOpen) = (reply.attempt, data.last != UInt8(ascii: "\n"))
-                        try session.output.write(session.screen.isTerminal ? terminal.take(data) : data)
+                        try session.output.write(session.screen.isTerminal ? terminal.add(data) : data)
                     }
                 }
                 if request.follows { try session.output.flush() }
@@ -73,7 +73,7 @@ enum LogVerb {
         }
         // A list of names is short; a broad selection may contain any number of operations.
         if !selection.isListOfNames { return try LogOfSelection(session, selection, request).run() }
-        try LogMerge(session, selection.refs ?? [], request, isOptional: false).run()
+        try LogMerge(session, selection.refs ?? [], request).run()
         return .done
     }
 
@@ -107,26 +107,19 @@ enum LogVerb {
 }
 
 /// Logs of several operations, line by line as they arrive, each line with the name of its operation.
-private final class LogMerge {
-    private struct Source {
-        let feed: LogFeed
-        let label: String
-        var lines = LogLines()
-    }
-
+private struct LogMerge {
     private let session: Session
     private let request: LogFeed.Request
     private let writer: LogLineWriter
-    private var sources: [Source] = []
-    private static let colours: [Style.Colour] = [.cyan, .yellow, .green, .magenta, .blue, .red]
+    private let sources: [LogSource]
 
-    init(_ session: Session, _ refs: [String], _ request: LogFeed.Request, isOptional: Bool) throws(Failure) {
+    init(_ session: Session, _ refs: [String], _ request: LogFeed.Request) throws(Failure) {
         self.session = session
         self.request = request
         writer = LogLineWriter(session, request)
         var feeds: [LogFeed] = []
         for ref in refs {
-            let feed = try LogFeed(session, ref, request, isOptional: isOptional)
+            let feed = try LogFeed(session, ref, request)
             if !feeds.contains(where: { $0.id == feed.id }) { feeds.append(feed) }
         }
         var bearers: [String: Int] = [:]
@@ -136,36 +129,22 @@ private final class LogMerge {
             return bearers[name] == 1 ? name.printable : "\(name.printable)@\(feed.graph)"
         }
         let width = labels.map { DisplayWidth.of($0) }.max() ?? 0
-        for (index, feed) in feeds.enumerated() {
-            let label = DisplayWidth.pad(labels[index], width) + " |"
-            sources.append(
-                Source(feed: feed, label: session.style(Self.colours[index % Self.colours.count], label)))
+        sources = feeds.enumerated().map { index, feed in
+            LogSource(feed, name: DisplayWidth.pad(labels[index], width), index: index, session.style)
         }
     }
 
     func run() throws(Failure) {
         // Without -f, one log after another is easier to read.
         guard request.follows else {
-            for index in sources.indices { while sources[index].feed.isOpen { try read(index) } }
+            for source in sources { while source.feed.isOpen { try source.read(session, writer) } }
             return
         }
         while true {
-            let open = sources.indices.filter { sources[$0].feed.isOpen }
+            let open = sources.filter(\.feed.isOpen)
             guard !open.isEmpty else { return }
-            for place in Readable.among(open.map { sources[$0].feed.descriptor }) { try read(open[place]) }
+            for index in Readable.among(open.map(\.feed.descriptor)) { try open[index].read(session, writer) }
             try session.output.flush()
         }
-    }
-
-    private func read(_ index: Int) throws(Failure) {
-        let (feed, label) = (sources[index].feed, sources[index].label)
-        try feed.read { (reply, data) throws(Failure) in
-            if session.wantsJSON, !writer.needsLines { return try session.row(reply) }
-            try sources[index].lines.take(reply, data) { (line) throws(Failure) in
-                try writer.write(line, of: feed, label)
-            }
-        }
-        guard !feed.isOpen else { return }
-        try sources[index].lines.finish { (line) throws(Failure) in try writer.write(line, of: feed, label) }
     }
 }

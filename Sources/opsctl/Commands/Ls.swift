@@ -3,7 +3,8 @@ internal import OpsWire
 /// `ls`: lists operations as a table, a tree, or one JSON object per line.
 enum LsVerb {
     static let columns = Option.value(
-        "columns", "NAMES", .text, "which columns: " + Column.allCases.map(\.rawValue).joined(separator: ","))
+        "columns", "NAMES", .text,
+        "columns, separated by commas: " + Column.allCases.map(\.rawValue).joined(separator: ", "))
     static let sort = Option.value("sort", "COLUMN", .text, "sort by a column; -COLUMN sorts in descending order (id)")
     static let tree = Option.flag("tree", "show graphs and groups with their members")
     static let watch = Option.flag("watch", "w", "print again after every change")
@@ -52,9 +53,10 @@ enum LsVerb {
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let shown = try chosenColumns(session)
         if session.arguments.has(watch) {
-            return try Redraw.afterEachChange(session) { () throws(Failure) in try once(session, shown) }
+            return try Redraw.afterEachChange(session) { (_) throws(Failure) in try once(session, shown) }
         }
-        return try once(session, shown)
+        try once(session, shown)
+        return .done
     }
 
     private static func chosenColumns(_ session: Session) throws(Failure) -> [Column] {
@@ -75,11 +77,10 @@ enum LsVerb {
             near.map { "did you mean \($0)?" } ?? "one of " + names.joined(separator: ", "))
     }
 
-    private static func once(_ session: Session, _ shown: [Column]) throws(Failure) -> ExitStatus {
+    private static func once(_ session: Session, _ shown: [Column]) throws(Failure) {
         let isSorted = session.arguments.has(sort) || session.arguments.has(tree)
         if session.wantsJSON && !isSorted {
-            try each(session) { (row) throws(Failure) in try session.row(row) }
-            return .done
+            return try each(session) { (row) throws(Failure) in try session.row(row) }
         }
         let now = Instant.now
         if isSorted {
@@ -95,12 +96,11 @@ enum LsVerb {
                 for row in rows { try table.add(cells(row, shown, now), to: session.output) }
                 try table.finish(session.output)
             }
-            return .done
+            return
         }
         var table = table(shown, session)
         try each(session) { (row) throws(Failure) in try table.add(cells(row, shown, now), to: session.output) }
         try table.finish(session.output)
-        return .done
     }
 
     /// Writes the operations of several hosts as one table; the host precedes each id.
@@ -118,7 +118,7 @@ enum LsVerb {
         var table = table(shown, session, width)
         for (host, row) in rows {
             var cells = cells(row, shown, now)
-            if let place = shown.firstIndex(of: .id) { cells[place] = Table.Cell("\(host):\(row.id)", .bold) }
+            if let index = shown.firstIndex(of: .id) { cells[index] = Table.Cell("\(host):\(row.id)", .bold) }
             try table.add(cells, to: output)
         }
         try table.finish(output)

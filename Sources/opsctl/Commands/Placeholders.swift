@@ -1,3 +1,5 @@
+internal import OpsModel
+
 /// Values of the placeholders of `--each` and `--array`, with the syntax of GNU parallel.
 struct Placeholders {
     let value: String
@@ -26,23 +28,7 @@ struct Placeholders {
     }
 
     /// Returns a text for the shell: each value becomes one word, whatever characters it contains.
-    func fillShell(_ text: String) -> String { fill(text, Self.quoted) }
-
-    private static func quoted(_ value: String) -> String {
-        let isPlain = value.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
-            default: "_./:=@%+,-".utf8.contains(byte)
-            }
-        }
-        if isPlain, !value.isEmpty { return value }
-        var quoted = "'"
-        // A quote with a combining character is one character, but the shell reads the quote.
-        for scalar in value.unicodeScalars {
-            if scalar == "'" { quoted += "'\\''" } else { quoted.unicodeScalars.append(scalar) }
-        }
-        return quoted + "'"
-    }
+    func fillShell(_ text: String) -> String { fill(text, ShellWord.typed) }
 
     private static let nameCharacters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:/-")
     private static let longestName = 200
@@ -74,8 +60,8 @@ struct Placeholders {
         let digits = inside.prefix { $0.isASCII && $0.isNumber }
         var value = value
         if !digits.isEmpty {
-            guard !columns.isEmpty, let place = Int(digits), place > 0 else { return nil }
-            value = place <= columns.count ? columns[place - 1] : ""
+            guard !columns.isEmpty, let column = Int(digits), column > 0 else { return nil }
+            value = column <= columns.count ? columns[column - 1] : ""
         }
         switch inside.dropFirst(digits.count) {
         case "": return (length, value)

@@ -14,12 +14,13 @@ enum QueueVerb {
         "user: the submitter with the least slot time goes first among operations of equal priority")
     private static let settings = OptionGroup("Setting", [limit, aging, order, fair, executor])
 
+    private static let addForm = "NAME [--limit N|none] [--aging D] [--order O] [--fair user] [--executor NAME]"
+    private static let setForm =
+        "NAME [--limit N|none] [--aging D|off] [--order O] [--fair user|none] [--executor NAME|none]"
+
     static let verb = Verb(
         "queue", aliases: ["queues"], .keeping, "list, add, change and remove queues",
-        forms: [
-            "[ls]", "add NAME [--limit N|none] [--aging D] [--order O] [--fair user]",
-            "set NAME [--limit N|none] [--aging D|off] [--order O] [--fair user|none]", "rm NAME",
-        ],
+        forms: ["[ls]", "add \(addForm)", "set \(setForm)", "rm NAME"],
         about: [
             "Two queues always exist: default, without a limit, and main, which runs one operation at a time.",
             "With a limit of 0 nothing starts. Running operations continue when a limit is lowered.",
@@ -41,13 +42,11 @@ enum QueueVerb {
         verbs: [
             Verb("ls", aliases: ["list"], .keeping, "list queues", forms: [""], action: list),
             Verb(
-                "add", .keeping, "add a queue", forms: ["NAME [--limit N|none] [--aging D] [--order O] [--fair user]"],
-                operands: .one(.text, "NAME"), options: [settings],
+                "add", .keeping, "add a queue", forms: [addForm], operands: .one(.text, "NAME"), options: [settings],
                 action: { (session) throws(Failure) in try set(session, create: true) }),
             Verb(
-                "set", .keeping, "change a queue",
-                forms: ["NAME [--limit N|none] [--aging D|off] [--order O] [--fair user|none]"],
-                operands: .one(.queue, "NAME"), options: [settings],
+                "set", .keeping, "change a queue", forms: [setForm], operands: .one(.queue, "NAME"),
+                options: [settings],
                 action: { (session) throws(Failure) in try set(session, create: false) }),
             Verb(
                 "rm", aliases: ["remove"], .keeping, "remove a queue without unfinished operations", forms: ["NAME"],

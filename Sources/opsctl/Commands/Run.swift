@@ -86,7 +86,7 @@ private final class Foreground {
                 [output.descriptor, errors.descriptor, ending.isOver ? -1 : ending.descriptor, input?.source ?? -1],
                 writable: input?.target ?? -1, milliseconds: input?.pause)
             input?.proceed(hasInput: readable.contains(3))
-            if let signal = interruption.take() { try cancel(signal) }
+            if let signal = interruption.nextSignal() { try cancel(signal) }
             // Pieces of both streams are written in the order in which they arrived.
             if readable.contains(0) {
                 try output.read { (reply, data) throws(Failure) in
@@ -107,19 +107,19 @@ private final class Foreground {
                 }
             }
             try session.output.flush()
-            if readable.contains(2) { try takeEnd() }
+            if readable.contains(2) { try readEnd() }
         }
         guard let ended else { return .own }
         if session.wantsJSON {
             try session.row(ended)
         } else {
-            tellEnd(ended)
+            printEnd(ended)
         }
         return .of(ended)
     }
 
     /// Prints what the exit status does not show.
-    private func tellEnd(_ ended: EndedRow) {
+    private func printEnd(_ ended: EndedRow) {
         let outcome = ended.outcome
         if ended.notNeeded {
             StandardError.line("opsctl: operation \(id) was not needed: \((ended.cause ?? "").printable)")
@@ -136,7 +136,7 @@ private final class Foreground {
         }
     }
 
-    private func takeEnd() throws(Failure) {
+    private func readEnd() throws(Failure) {
         do throws(Failure) {
             try session.speaking { () throws(ClientError) in
                 try ending.receive()
@@ -155,7 +155,7 @@ private final class Foreground {
             try session.callUntilAnswered(
                 CancelRequest.with {
                     $0.selection = Selection(id)
-                    $0.reason = signal == SIGINT ? "interrupted at the terminal" : "signal \(signal) to opsctl run"
+                    $0.reason = Interruption.reason(signal)
                 })
         } catch {
             // The operation has just finished by itself.

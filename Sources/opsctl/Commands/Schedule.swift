@@ -6,10 +6,12 @@ enum ScheduleVerb {
         "at", "EXPR", .text,
         "a calendar expression: a cron line, a calendar event of systemd, or \"every DURATION\"; may be repeated")
     static let zone = Option.value(
-        "zone", "ZONE", .text, "an IANA time zone, such as Europe/Berlin (default: the machine's; for next --at, $TZ)")
+        "zone", "ZONE", .text,
+        "an IANA time zone, such as Europe/Berlin (default: the daemon's; for next --at, $TZ or else the machine's)")
     static let count = Option.value("count", "n", "N", .integer, "number of instants or runs (default: 10)")
     private static let after = Option.value(
-        "after", "INSTANT", .time, "list instants after this one (default: now), given in the machine's time zone")
+        "after", "INSTANT", .time,
+        "list instants after this one (default: now), given in $TZ, or else the machine's time zone")
 
     static let verb = Verb(
         "schedule", aliases: ["schedules"], .keeping, "run commands and graphs at certain times, or for new files",
@@ -63,8 +65,8 @@ enum ScheduleVerb {
                 "resume", .keeping, "end a pause", forms: ["NAME"], operands: .one(.text, "NAME"),
                 action: { (session) throws(Failure) in try pause(session, false) }),
             Verb(
-                "rm", aliases: ["remove"], .keeping, "remove a schedule; its runs stay", forms: ["NAME"],
-                operands: .one(.text, "NAME"), action: remove),
+                "rm", aliases: ["remove"], .keeping, "remove a schedule and its records; the graphs of its runs stay",
+                forms: ["NAME"], operands: .one(.text, "NAME"), action: remove),
             Verb(
                 "forget", .keeping, "let a file or a line trigger another run", forms: ["NAME KEY"],
                 operands: .some(.text, "NAME KEY"), action: forget),
@@ -124,6 +126,9 @@ enum ScheduleVerb {
             Span.parse(text).map { now + $0 } ?? Instant.parse(text, now: now)
         }
         if let name = arguments.operands.first {
+            guard session.hosts.hosts.count < 2 else {
+                throw session.refuse("it takes one host", "name one of them")
+            }
             guard texts.isEmpty, zoneName == nil else {
                 throw session.refuse("NAME and --at or --zone cannot be used together", "leave one out")
             }

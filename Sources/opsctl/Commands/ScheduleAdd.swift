@@ -33,13 +33,14 @@ enum ScheduleAdd {
     )
     private static let every = Option.value(
         "every", "D", .duration, "time between two starts of the command (default: 5m)")
+    private static let dryRun = Option.flag("dry-run", "check only, and list the next instants")
     private static let triggers = OptionGroup("Triggers", [onPath, settle, batch, poll, onExec, every])
     private static let policy = OptionGroup(
         "Calendar",
-        [ScheduleVerb.at, ScheduleVerb.zone, overlap, catchUp, window, spread, from, until, count, keep, .dryRun])
+        [ScheduleVerb.at, ScheduleVerb.zone, overlap, catchUp, window, spread, from, until, count, keep, dryRun])
     /// Options of the graph and its operations, except their start times: here `--at` is the calendar.
     private static let graph =
-        [OptionGroup("Graph", [.file, .set])]
+        [OptionGroup("Graph", [.file, .format, .set])]
         + OptionGroup.operation.map { group in
             OptionGroup(group.title, group.options.filter { ![Option.at.name, Option.delay.name].contains($0.name) })
         }
@@ -61,11 +62,11 @@ enum ScheduleAdd {
 
     static let applyVerb = Verb(
         "apply", .keeping, "add or update the schedule in a graph file",
-        forms: ["-f FILE [--set K=V]... [--dry-run]"],
+        forms: ["-f FILE [--format json|yaml] [--set K=V]... [--dry-run]"],
         about: [
             "The schedule has the name of the graph in the file; the key \"schedule\" of the file contains its calendar. Applying the same file again changes nothing. A changed calendar applies from now on; earlier runs and records stay."
         ],
-        options: [OptionGroup("Graph", [.file, .format, .set, .dryRun])], action: apply)
+        options: [OptionGroup("Graph", [.file, .format, .set, dryRun])], action: apply)
 
     private static func add(_ session: Session) throws(Failure) -> ExitStatus {
         let arguments = session.arguments
@@ -109,7 +110,7 @@ enum ScheduleAdd {
         var request = AddScheduleRequest()
         request.name = name
         request.replace = true
-        request.dryRun = session.arguments.has(.dryRun).ifTrue
+        request.dryRun = session.arguments.has(dryRun).ifTrue
         var keys = ScheduleKeys(file)
         keys.fill(&request)
         try report(try send(request, submission, keys, session), session)
@@ -146,7 +147,7 @@ enum ScheduleAdd {
         request.poll = arguments.text(poll) ?? request.poll
         request.onExec = arguments.text(onExec) ?? request.onExec
         request.every = arguments.text(every) ?? request.every
-        request.dryRun = arguments.has(.dryRun).ifTrue
+        request.dryRun = arguments.has(dryRun).ifTrue
     }
 
     /// Returns a relative pattern with the current directory in front.
@@ -191,7 +192,7 @@ enum ScheduleAdd {
         }
         let now = Instant.now
         let name = schedule.name.printable
-        guard session.arguments.has(.dryRun) else {
+        guard session.arguments.has(dryRun) else {
             if reply.change == "none" { return try session.output.line("schedule \(name) is up to date") }
             let next = schedule.next.flatMap { Instant.rfc3339($0) }.map { ", next run \($0.text(now: now))" }
             return try session.output.line("\(reply.change) schedule \(name)\(next ?? "")")

@@ -8,8 +8,8 @@ enum ScheduleQuestions {
         "why", .keeping, "explain what a schedule waits for, and the result of its latest instant", forms: ["NAME"],
         operands: .one(.text, "NAME"), action: showReasons)
 
-    private static let from = Option.value("from", "INSTANT", .time, "first instant, inclusive")
-    private static let to = Option.value("to", "INSTANT", .time, "last instant, inclusive")
+    private static let from = Option.value("from", "INSTANT", .past, "first instant, inclusive")
+    private static let to = Option.value("to", "INSTANT", .past, "last instant, inclusive")
     private static let overlap = Option.value(
         "overlap", "queueAll|allow", .text, "run one after the other (default), or together")
 
@@ -42,8 +42,7 @@ enum ScheduleQuestions {
             guard let text = arguments.text(option) else {
                 throw session.refuse("--\(option.name) is missing", "give --from A and --to B")
             }
-            let found = Span.parse(text).map { now + $0 } ?? Instant.parse(text, now: now, isPast: true)
-            return found?.rfc3339 ?? text
+            return Instant.past(text, now: now)?.rfc3339 ?? text
         }
         var request = BackfillScheduleRequest()
         request.name = arguments.operands[0]

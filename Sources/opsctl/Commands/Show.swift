@@ -75,7 +75,7 @@ enum ShowVerb {
         addDetails(row, details, to: &fields)
         fields.add("key", row.key)
         fields.add("progress", row.progress.map { ProgressBar.text($0, cells: 20) })
-        fields.add("says", row.statusText)
+        fields.add("status", row.statusText)
         fields.add("result", row.result)
         fields.add("note", row.note)
         addTimeline(row, attempts, now, to: &fields)

@@ -12,6 +12,11 @@ enum StatsVerb {
     static let verb = Verb(
         "stats", .looking, "counts, wait and run times, critical path, utilisation",
         forms: ["[SELECTION] [--timeline [--rows worker|operation]]"],
+        about: [
+            "The critical path is the chain of operations, each of which waited for the one before, with the longest "
+                + "sum of run times. opsctl graph --svg and --timeline mark another chain: the last operation to "
+                + "finish, the last one it waited for, and so on."
+        ],
         operands: .any(.operation, "OPERATION"), options: [OptionGroup("Drawing", [timeline, rows]), .selection],
         examples: [
             .init("Of a graph", "opsctl stats --graph g7"),

@@ -17,13 +17,7 @@ enum StatusVerb {
             if !session.wantsJSON { try writeExecuting(session) }
             return status.runnerAnswers ? .done : .unsuccessful
         }
-        try session.stream(StatusRequest()) { (reply) throws(Failure) in
-            try session.clear()
-            try write(reply, session)
-            try session.output.flush()
-            return true
-        }
-        return .done
+        return try Redraw.afterEachChange(session) { (reply) throws(Failure) in try write(reply, session) }
     }
 
     static func write(_ reply: StatusReply, _ session: Session) throws(Failure) {
@@ -38,12 +32,8 @@ enum StatusVerb {
         let since = reply.startedAt.instant.map { ", up \((Instant.now - $0).text)" } ?? ""
         try session.output.line("\(style(colour, "● " + word))  opsd \(reply.version), pid \(reply.pid)\(since)")
         if let detail = reply.detail { try session.output.line("  " + style(colour, detail.printable)) }
-        let counts = reply.counts
-        let apart = [(counts.scheduled, "scheduled"), (counts.held, "held")].filter { $0.0 > 0 }
         try session.output.line(
-            "  \(counts.executing) executing of \(reply.workers) workers, \(counts.ready) ready, "
-                + apart.map { "\($0.0) \($0.1), " }.joined()
-                + "\(counts.pending) pending, \(counts.finished) finished")
+            "  \(reply.counts.executing) executing of \(reply.workers) workers, \(reply.counts.textOfOthers)")
         try session.output.line("")
         try QueueVerb.write(reply.queues, session)
     }
@@ -63,4 +53,12 @@ enum StatusVerb {
     }
 
     private static let shownAtMost = 10
+}
+
+extension CountsRow {
+    /// Numbers of the operations that do not execute: `2 ready, 1 held, 0 pending, 7 finished`.
+    var textOfOthers: String {
+        let apart = [(scheduled, "scheduled"), (held, "held")].filter { $0.0 > 0 }.map { ", \($0.0) \($0.1)" }
+        return "\(ready) ready\(apart.joined()), \(pending) pending, \(finished) finished"
+    }
 }

@@ -21,10 +21,10 @@ enum SubmitVerb {
                 + "directory, {/.} the last part without extension and {#} its number. In --name, characters "
                 + "that names cannot contain become _. In --shell, each value is quoted as one word, so put no "
                 + "quotes around it.",
-            "A graph is submitted whole or not at all. All errors are reported at once, with file, line, column, "
-                + "operation and key. Options given with -f apply to every operation of the file that does not "
-                + "set the key itself; --hold, --at, --delay and --after apply to the operations without "
-                + "dependencies.",
+            "A graph is submitted whole or not at all. All errors, at most \(Limits.problems), are reported at once, "
+                + "with file, line, column, operation and key. Options given with -f apply to every operation of the "
+                + "file that does not set the key itself; --hold, --at, --delay and --after apply to the operations "
+                + "without dependencies.",
         ],
         operands: .command, options: [.submission] + OptionGroup.operation,
         examples: [
@@ -234,8 +234,8 @@ enum SubmitVerb {
         let operations = accepted.operations ?? []
         guard session.wantsJSON else {
             try session.output.line("\(counted(accepted.count)) would be submitted (dry run)")
-            for (place, operation) in operations.enumerated() where operation.name != nil || operations.count > 1 {
-                try session.output.line("  \(operation.name ?? "(operation \(place + 1), without a name)")")
+            for (index, operation) in operations.enumerated() where operation.name != nil || operations.count > 1 {
+                try session.output.line("  \(operation.name ?? "(operation \(index + 1), without a name)")")
             }
             return
         }

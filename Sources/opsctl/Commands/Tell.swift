@@ -70,19 +70,19 @@ enum TellVerb {
 
     /// Sends a message; returns 0 or the errno.
     private static func send(_ text: String, to address: String) -> Int32 {
-        var place = sockaddr_un()
-        place.sun_family = sa_family_t(AF_UNIX)
+        var destination = sockaddr_un()
+        destination.sun_family = sa_family_t(AF_UNIX)
         var path = Array(address.utf8)
-        guard path.count < MemoryLayout.size(ofValue: place.sun_path) else { return ENAMETOOLONG }
+        guard path.count < MemoryLayout.size(ofValue: destination.sun_path) else { return ENAMETOOLONG }
         // The name of an abstract socket begins with a zero byte.
         if path.first == UInt8(ascii: "@") { path[0] = 0 }
-        withUnsafeMutableBytes(of: &place.sun_path) { $0.copyBytes(from: path) }
+        withUnsafeMutableBytes(of: &destination.sun_path) { $0.copyBytes(from: path) }
         let length = MemoryLayout<sa_family_t>.size + path.count + (path.first == 0 ? 0 : 1)
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return errno }
         defer { close(descriptor) }
         let bytes = Array(text.utf8)
-        let sent = withUnsafePointer(to: &place) { pointer in
+        let sent = withUnsafePointer(to: &destination) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 sendto(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL), $0, socklen_t(length))
             }

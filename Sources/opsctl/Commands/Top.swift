@@ -1,7 +1,7 @@
 /// `top`: shows a live view of the daemon.
 enum TopVerb {
     static let verb = Verb(
-        "top", .looking, "live view of queues and jobs",
+        "top", .looking, "show queues and operations live",
         forms: [""],
         about: [
             "Arrows or j and k choose an operation; Enter shows it, l its log, w what it waits for, c cancels it, "

@@ -1,7 +1,7 @@
 internal import OpsSystem
 internal import OpsWire
 
-/// `version`: prints the version of opsctl, and of the daemon if it answers.
+/// `version`: prints the version of opsctl.
 enum VersionVerb {
     static let number = Release.current.text
 

@@ -2,7 +2,9 @@ internal import OpsWire
 
 extension Option {
     static let exitCode = Option.flag(
-        "exit-code", "exit with the status of the operation; 128+n for a signal, 124 if it timed out")
+        "exit-code",
+        "exit with the status of the operation; 128+n for a signal, 124 if it timed out, 127 if the program was not "
+            + "found, 126 if it could not be executed")
 }
 
 /// `wait`: waits for operations to finish.
@@ -73,14 +75,14 @@ enum WaitVerb {
     ) throws(Failure) {
         let waitsForAny = session.arguments.has(any)
         try session.stream(WaitRequest(selection, any: waitsForAny, until: end)) { (reply) throws(Failure) in
-            for ended in reply.ended where tally.add(ended) { try tell(ended, session) }
+            for ended in reply.ended where tally.add(ended) { try write(ended, session) }
             try session.output.flush()
             return !(waitsForAny && tally.first != nil)
         }
     }
 
     /// Writes an end: as JSON every end, otherwise only those without success.
-    static func tell(_ ended: EndedRow, _ session: Session, host: String? = nil) throws(Failure) {
+    static func write(_ ended: EndedRow, _ session: Session, host: String? = nil) throws(Failure) {
         if session.wantsJSON { return try session.row(ended) }
         guard ended.isUnsuccessful else { return }
         let standing = Standing(state: .finished, outcome: ended.outcome)

@@ -64,11 +64,10 @@ enum WatchVerb {
         let style = session.style
         let at = event.at.instant?.text(now: .now) ?? ""
         let standing = Standing(state: event.new ?? "", outcome: event.outcome, notNeeded: event.notNeeded)
+        let prefix = host.map { $0 + ":" } ?? ""
         var words = [style(.dim, DisplayWidth.pad("\(event.seq)", 6, toLeft: true)), style(.dim, at)]
         if let id = event.id {
-            words.append(
-                style(.bold, (host.map { $0 + ":" } ?? "") + "\(id)")
-                    + (event.graph.map { style(.dim, "@\($0)") } ?? ""))
+            words.append(style(.bold, prefix + "\(id)") + (event.graph.map { style(.dim, "@\($0)") } ?? ""))
             if let name = about.name { words.append(name) }
         }
         let type = event.outcome == nil || event.type != .finished ? event.type.rawValue : nil
@@ -80,14 +79,18 @@ enum WatchVerb {
         if let attempt = event.attempt, attempt > 1 { words.append("attempt \(attempt)") }
         if let product = event.product { words.append("product \(product)") }
         if let schedule = event.schedule {
-            words.append("schedule " + (host.map { $0 + ":" } ?? "") + schedule)
+            words.append("schedule " + prefix + schedule)
             if let nominal = event.nominal.instant { words.append("of " + nominal.text(now: .now)) }
             if let count = event.count, count > 1 { words.append("and \(count - 1) after it") }
             if let graph = event.graph { words.append(graph) }
+        } else if let queue = event.queue {
+            words.append("queue \(prefix)\(queue)")
+        } else if event.id == nil {
+            words.append(event.graph.map { "graph \(prefix)\($0)" } ?? "the daemon" + (host.map { " of \($0)" } ?? ""))
         }
-        if let queue = event.queue, event.id == nil { words.append("queue \(queue)") }
         if let cause = about.cause { words.append(cause.printable) }
-        if let detail = event.detail { words.append(detail.printable) }
+        // The attempt and the queue are printed already.
+        if let detail = event.detail, event.attempt == nil, event.queue == nil { words.append(detail.printable) }
         return words.joined(separator: "  ")
     }
 }

@@ -39,7 +39,7 @@ enum WebVerb {
             if let value = arguments.text(option) { words += ["--\(option.name)", value] }
         }
         let found: String?
-        do throws(SystemError) { found = try place() } catch {
+        do throws(SystemError) { found = try findProgram() } catch {
             throw Failure(.refused, "web", "\(error)")
         }
         guard let found else {
@@ -52,7 +52,7 @@ enum WebVerb {
     }
 
     /// Returns the path of opsd-web, beside this program or in `$PATH`.
-    private static func place() throws(SystemError) -> String? {
+    private static func findProgram() throws(SystemError) -> String? {
         let own = try OpsSystem.Program.path()
         let folder = own.lastIndex(of: "/").map { String(own[..<$0]) } ?? "."
         let folders = [folder] + (Environment["PATH"] ?? "").split(separator: ":").map(String.init)

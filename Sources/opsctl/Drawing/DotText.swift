@@ -25,7 +25,7 @@ enum DotText {
     ) throws(Failure) {
         let node = picture.nodes[index]
         let text =
-            "\(indent)n\(node.id) [label=\(quoted(node.title, node.standing.word)), fillcolor=\(quoted(Palette.fill(node.standing)))];"
+            "\(indent)n\(node.id) [label=\(quoted(node.title, node.standing.word)), fillcolor=\(quoted(colour(node.standing)))];"
         guard node.isGroup else { return try output.line(text) }
         try output.line("\(indent)subgraph cluster_\(node.id) { label=\(quoted(node.title)); style=rounded;")
         try output.line("  " + text)
@@ -38,11 +38,8 @@ enum DotText {
         let lines = texts.map { $0.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") }
         return "\"" + lines.joined(separator: "\\n") + "\""
     }
-}
 
-/// Colours of states in pictures.
-enum Palette {
-    static func fill(_ standing: Standing) -> String {
+    private static func colour(_ standing: Standing) -> String {
         switch standing.word {
         case "succeeded": "#c8e6c9"
         case "failed", "timedOut": "#ffcdd2"
@@ -52,18 +49,6 @@ enum Palette {
         case "executing", "frozen": "#b3e5fc"
         case "ready": "#d6e0f5"
         default: "#ffffff"
-        }
-    }
-
-    static func stroke(_ standing: Standing) -> String {
-        switch standing.word {
-        case "succeeded": "#2e7d32"
-        case "failed", "timedOut": "#c62828"
-        case "cancelled", "cancelling", "held": "#b28704"
-        case "interrupted": "#7b1fa2"
-        case "executing", "frozen": "#0277bd"
-        case "ready": "#3f5fa8"
-        default: "#78909c"
         }
     }
 }

@@ -39,7 +39,7 @@ struct GraphDrawing {
         labels = picture.nodes.enumerated().map { index, node in
             var parts: [(text: String, colour: Style.Colour?)] = [
                 (node.standing.symbol + " ", node.standing.colour),
-                (DisplayWidth.fit(node.title, nameWidth), node.isGroup ? .bold : nil),
+                (DisplayWidth.fitName(node.title, nameWidth), node.isGroup ? .bold : nil),
             ]
             if let condition = conditions[index] { parts.append((" ‹\(condition)›", .dim)) }
             return parts
@@ -47,7 +47,7 @@ struct GraphDrawing {
         rows = layering.rows()
         let labels = labels
         layerWidths = layering.layers.map { layer in
-            layer.map { layering.isPlace($0) ? 0 : Self.width(labels[$0]) }.max() ?? 0
+            layer.map { layering.isOnLine($0) ? 0 : Self.width(labels[$0]) }.max() ?? 0
         }
         for (index, layer) in layering.layers.enumerated() {
             layerX.append(width)
@@ -70,7 +70,7 @@ struct GraphDrawing {
             let x = layerX[index]
             let end = x + layerWidths[index]
             for vertex in layer {
-                if layering.isPlace(vertex) {
+                if layering.isOnLine(vertex) {
                     canvas.horizontal(rows[vertex], from: x - 2, to: end + 1)
                     continue
                 }
@@ -88,9 +88,12 @@ struct GraphDrawing {
     /// Writes the causes of ends below the drawing, because names and symbols do not show them.
     private func writeCauses(_ session: Session) throws(Failure) {
         for node in picture.nodes {
-            guard let cause = node.cause, !["succeeded", "skipped"].contains(node.standing.word) else { continue }
+            let standing = node.standing
+            guard let cause = node.cause, !["succeeded", "skipped", "not needed"].contains(standing.word) else {
+                continue
+            }
             let line: [(text: String, colour: Style.Colour?)] = [
-                ("\(node.standing.symbol) \(node.title)", node.standing.colour), (": \(cause.printable)", nil),
+                ("\(standing.symbol) \(node.title)", standing.colour), (": \(cause.printable)", nil),
             ]
             try session.output.line(session.style.line(line, cells: session.screen.columns ?? .max))
         }

@@ -42,10 +42,10 @@ struct GraphPicture {
                 isGroup: node.isGroup, startedAt: node.startedAt.instant, finishedAt: node.finishedAt.instant,
                 cause: node.cause)
         }
-        var places: [Int64: Int] = [:]
-        for (place, node) in nodes.enumerated() { places[node.id] = place }
+        var indices: [Int64: Int] = [:]
+        for (index, node) in nodes.enumerated() { indices[node.id] = index }
         edges = reply.edges.compactMap { edge in
-            guard let from = places[edge.from], let on = places[edge.on] else { return nil }
+            guard let from = indices[edge.from], let on = indices[edge.on] else { return nil }
             return Edge(from: from, on: on, when: edge.when)
         }
     }
@@ -59,9 +59,9 @@ struct GraphPicture {
 
     /// Index of the group that contains each node, or nil.
     var holders: [Int?] {
-        var places: [Int64: Int] = [:]
-        for (place, node) in nodes.enumerated() { places[node.id] = place }
-        return nodes.map { $0.group.flatMap { places[$0] } }
+        var indices: [Int64: Int] = [:]
+        for (index, node) in nodes.enumerated() { indices[node.id] = index }
+        return nodes.map { $0.group.flatMap { indices[$0] } }
     }
 
     /// Returns the nodes after which each node can start: its dependencies and its group. A group that it waits for is

@@ -5,6 +5,8 @@ struct GraphTree {
     private let picture: GraphPicture
     private let session: Session
     private let now = Instant.now
+    /// Largest number of further dependencies that are named.
+    private static let mostNames = 8
     private var children: [[Int]]
     private var roots: [Int] = []
     /// Further dependencies of each node, besides the one above it.
@@ -50,15 +52,19 @@ struct GraphTree {
         let style = session.style
         var tail = ""
         if let time = node.time(now: now) { tail += "  " + time.text }
-        if !others[index].isEmpty {
-            tail += "  also after " + others[index].map { picture.nodes[$0].title }.joined(separator: ", ")
-        }
         if let cause = node.cause, node.standing.word != "succeeded" { tail += "  " + cause.printable }
+        if !others[index].isEmpty {
+            let shown = others[index].prefix(Self.mostNames).map { picture.nodes[$0].title }.joined(separator: ", ")
+            let left = others[index].count - Self.mostNames
+            tail += "  also after " + shown + (left > 0 ? " and \(left) more" : "")
+        }
         let branch = session.screen.columns.map { shortened(branch, $0 / 2) } ?? branch
         let used = DisplayWidth.of(branch) + 2
         let room = session.screen.columns.map { max(12, $0 - used) } ?? .max
-        let title = DisplayWidth.fit(node.title, room)
-        let left = room == .max ? .max : max(0, room - DisplayWidth.of(title))
+        let title = DisplayWidth.fitName(node.title, room)
+        // A few cells are too few for the rest.
+        let free = room - DisplayWidth.of(title)
+        let left = room == .max ? .max : free < 8 ? 0 : free
         return style(.dim, branch) + style(node.standing.colour, node.standing.symbol) + " "
             + style(node.isGroup ? .bold : nil, title) + style(.dim, DisplayWidth.fit(tail, left))
     }

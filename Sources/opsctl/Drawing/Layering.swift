@@ -8,7 +8,7 @@ struct Layering {
     /// Predecessors of each vertex in the layer before its own.
     private(set) var above: [[Int]]
     /// Vertices that the lines of each node have in the layers after it.
-    private var places: [[Int]]
+    private var lineVertices: [[Int]]
     private let layerOf: [Int]
 
     /// Number of passes that reorder each layer by its neighbours.
@@ -20,7 +20,7 @@ struct Layering {
         layers = [[Int]](repeating: [], count: (layerOf.max() ?? -1) + 1)
         for node in predecessors.indices { layers[layerOf[node]].append(node) }
         above = [[Int]](repeating: [], count: predecessors.count)
-        places = [[Int]](repeating: [], count: predecessors.count)
+        lineVertices = [[Int]](repeating: [], count: predecessors.count)
         for (node, list) in predecessors.enumerated() {
             for other in list {
                 let left = vertex(before: node, from: other)
@@ -30,11 +30,11 @@ struct Layering {
         order()
     }
 
-    func isPlace(_ vertex: Int) -> Bool { vertex >= places.count }
+    func isOnLine(_ vertex: Int) -> Bool { vertex >= lineVertices.count }
 
     /// Returns the vertices of the line between two nodes.
     func route(from left: Int, to right: Int) -> ArraySlice<Int> {
-        places[left].prefix(layerOf[right] - layerOf[left] - 1)
+        lineVertices[left].prefix(layerOf[right] - layerOf[left] - 1)
     }
 
     /// Successors of each vertex in the layer after its own.
@@ -49,13 +49,13 @@ struct Layering {
     /// Returns the vertex in the layer before `right` where the line from `left` ends.
     private mutating func vertex(before right: Int, from left: Int) -> Int {
         let gap = layerOf[right] - layerOf[left] - 1
-        while places[left].count < gap {
-            let place = above.count
-            above.append([places[left].last ?? left])
-            layers[layerOf[left] + places[left].count + 1].append(place)
-            places[left].append(place)
+        while lineVertices[left].count < gap {
+            let vertex = above.count
+            above.append([lineVertices[left].last ?? left])
+            layers[layerOf[left] + lineVertices[left].count + 1].append(vertex)
+            lineVertices[left].append(vertex)
         }
-        return gap > 0 ? places[left][gap - 1] : left
+        return gap > 0 ? lineVertices[left][gap - 1] : left
     }
 
     /// Returns the layer of each node: one after the last layer of its predecessors.
@@ -85,7 +85,7 @@ struct Layering {
         let below = below
         var heights = [Double](repeating: 0, count: above.count)
         func settle(_ layer: [Int]) {
-            for (place, vertex) in layer.enumerated() { heights[vertex] = (Double(place) + 0.5) / Double(layer.count) }
+            for (index, vertex) in layer.enumerated() { heights[vertex] = (Double(index) + 0.5) / Double(layer.count) }
         }
         for layer in layers { settle(layer) }
         for sweep in 0..<Self.sweeps {

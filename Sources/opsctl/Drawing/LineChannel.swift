@@ -20,7 +20,7 @@ struct LineChannel {
         nets = Self.joined(left, right, above).map { net in
             Net(sources: net.sources.map { rows[$0] }, targets: net.targets.map { rows[$0] })
         }
-        guard let columns = Self.place(&nets) else { return nil }
+        guard let columns = Self.assignColumns(to: &nets) else { return nil }
         self.columns = columns
     }
 
@@ -45,7 +45,7 @@ struct LineChannel {
     }
 
     /// Gives every trunk a column so that lines of different nets share no cell; returns the number of columns.
-    private static func place(_ nets: inout [Net]) -> Int? {
+    private static func assignColumns(to nets: inout [Net]) -> Int? {
         var waiting = nets.indices.filter { !nets[$0].isStraight }
         var placed: [Int] = []
         while !waiting.isEmpty {

@@ -42,8 +42,8 @@ final class HostsScreen {
             if terminal != nil { try draw() }
             let descriptors = clients.map(\.descriptor) + (terminal == nil ? [] : [STDIN_FILENO])
             let readable = interruption.wait(descriptors, milliseconds: Self.tick)
-            if let signal = interruption.take(), signal != SIGWINCH { return ExitStatus(code: 128 + signal) }
-            for index in readable where index < clients.count { try take(clients[index]) }
+            if let signal = interruption.nextSignal(), signal != SIGWINCH { return ExitStatus(code: 128 + signal) }
+            for index in readable where index < clients.count { try read(clients[index]) }
             guard let terminal, readable.contains(clients.count) else { continue }
             guard let keys = terminal.keys() else { return .done }
             for key in keys where try !handle(key) { return .done }
@@ -51,7 +51,7 @@ final class HostsScreen {
         return ManyHosts.status(of: clients)
     }
 
-    private func take(_ client: HostClient) throws(Failure) {
+    private func read(_ client: HostClient) throws(Failure) {
         for line in try client.read() {
             if session.wantsJSON {
                 try session.output.line(client.labelled(line))
@@ -83,7 +83,7 @@ final class HostsScreen {
             }, session, to: table, width: width)
         if let head = table.lines.first { lines.append(head) }
         for (index, line) in table.lines.dropFirst().enumerated() where index >= top && index < top + room - 1 {
-            lines.append(index == chosen ? "\u{1b}[7m\(line)\u{1b}[0m" : line)
+            lines.append(index == chosen ? TopScreen.selected(line, width) : line)
         }
         while lines.count < height - 1 { lines.append("") }
         lines.append(session.style(.dim, DisplayWidth.fit("q quit  ↑↓ choose  ⏎ show  l log  w why", width)))
@@ -96,10 +96,8 @@ final class HostsScreen {
     private func heading(_ client: HostClient) -> String {
         guard client.status == nil else { return "\(client.host.name): not reached" }
         guard let status = views[client.host.name]?.status else { return "\(client.host.name): ..." }
-        let counts = status.counts
         return "\(client.host.name): \(status.suspended ? "suspended" : status.state.rawValue), "
-            + "\(counts.executing) of \(status.workers) executing, \(counts.ready) ready, \(counts.pending) pending, "
-            + "\(counts.finished) finished"
+            + "\(status.counts.executing) of \(status.workers) executing, \(status.counts.textOfOthers)"
     }
 
     // MARK: - Keys
@@ -113,32 +111,14 @@ final class HostsScreen {
         case .pageUp: chosen -= 10
         case .pageDown: chosen += 10
         case .home, .character("g"): chosen = 0
-        case .end, .character("G"): chosen = .max
-        case .enter: try page("show")
-        case .character("l"): try page("log")
-        case .character("w"): try page("why")
+        case .end, .character("G"): chosen = rows.count - 1
+        case .enter, .character("l"), .character("w"):
+            let all = rows
+            guard let terminal, all.indices.contains(chosen) else { break }
+            try TopPage(session: session, terminal: terminal, interruption: interruption)
+                .show(key, about: all[chosen].row.id, host: all[chosen].host)
         case .escape, .character: break
         }
         return true
-    }
-
-    /// Shows the output of another verb about the chosen operation until a key is pressed.
-    private func page(_ verb: String) throws(Failure) {
-        let all = rows
-        guard all.indices.contains(chosen) else { return }
-        try session.clear()
-        try session.output.flush()
-        var parser = Parser(["--host", all[chosen].host, verb, "\(all[chosen].row.id)"])
-        do throws(Failure) {
-            let inner = try Session(try parser.parse())
-            if let action = inner.arguments.verb.action { _ = try action(inner) }
-            try inner.output.flush()
-        } catch {
-            for line in error.lines { try session.output.line(line) }
-        }
-        try session.output.write(session.style(.dim, "\u{1b}[\(session.screen.rows);1Hpress any key"))
-        try session.output.flush()
-        _ = interruption.wait([STDIN_FILENO])
-        _ = terminal?.keys()
     }
 }

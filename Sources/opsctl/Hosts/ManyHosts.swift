@@ -57,13 +57,13 @@ struct ManyHosts {
         return isMissing ? .notFound : .done
     }
 
-    /// Passes every line to `take` until all hosts have ended, or until `take` returns false.
-    private func eachLine(_ take: (HostClient, [UInt8]) throws(Failure) -> Bool) throws(Failure) {
+    /// Passes every line to `body` until all hosts have ended, or until `body` returns false.
+    private func eachLine(_ body: (HostClient, [UInt8]) throws(Failure) -> Bool) throws(Failure) {
         while clients.contains(where: { $0.status == nil }) {
             for index in Readable.among(clients.map(\.descriptor)) {
                 for line in try clients[index].read() {
                     if session.wantsJSON { try session.output.line(clients[index].labelled(line)) }
-                    if try !take(clients[index], line) { return }
+                    if try !body(clients[index], line) { return }
                 }
             }
             try session.output.flush()
@@ -107,7 +107,7 @@ struct ManyHosts {
         try eachLine { (client, line) throws(Failure) in
             let ended = try client.record(line, EndedRow.self)
             _ = tallies[client.host.name, default: Tally()].add(ended)
-            if !session.wantsJSON { try WaitVerb.tell(ended, session, host: client.host.name) }
+            if !session.wantsJSON { try WaitVerb.write(ended, session, host: client.host.name) }
             return !isAny
         }
         // The exit codes are in the ends, because an exit status of 3 or 4 would also be that of an error of opsctl.

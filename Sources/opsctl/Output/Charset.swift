@@ -22,7 +22,7 @@ enum Charset: Sendable {
         self = codeset.starts(with: "utf8".utf8) ? .unicode : .ascii
     }
 
-    /// ASCII replacements for the symbols, trees and bars of opsctl, one character for each; other characters stay.
+    /// ASCII replacements for the symbols, trees and bars of opsctl, one character for each.
     private static let replacements: [Unicode.Scalar: UInt8] = {
         let pairs: [(symbols: String, ascii: Unicode.Scalar)] = [
             ("✓", "+"), ("✗", "x"), ("⊘", "/"), ("↷", ">"), ("‼", "!"), ("●", "*"), ("❄", "#"), ("⏸", "="), ("◷", "@"),
@@ -38,7 +38,8 @@ enum Charset: Sendable {
         return table
     }()
 
-    /// Returns the bytes of a text that opsctl has composed.
+    /// Returns the bytes of a text. The symbols of opsctl are replaced in the whole text, also where a name contains
+    /// them; other characters stay.
     func bytes(of text: String) -> [UInt8] {
         guard self == .ascii, !text.utf8.allSatisfy({ $0 < 0x80 }) else { return Array(text.utf8) }
         var bytes: [UInt8] = []

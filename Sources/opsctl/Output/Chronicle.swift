@@ -7,23 +7,23 @@ internal import OpsWire
 final class Chronicle {
     private let session: Session
     /// True to write successes from before the display began, too.
-    private let tellsSuccessesOfPast: Bool
+    private let includesPastSuccesses: Bool
     private var started: Set<Int64> = []
     private var ended: Set<Int64> = []
     private var isBegun = false
 
-    init(_ session: Session, tellsSuccessesOfPast: Bool) {
+    init(_ session: Session, includesPastSuccesses: Bool) {
         self.session = session
-        self.tellsSuccessesOfPast = tellsSuccessesOfPast
+        self.includesPastSuccesses = includesPastSuccesses
     }
 
     /// Writes the starts and ends of operations that have not been written yet, in the order of time.
-    func tell(past rows: [OperationRow]) throws(Failure) {
-        let tellsAll = isBegun || tellsSuccessesOfPast
+    func write(past rows: [OperationRow]) throws(Failure) {
+        let includesSuccesses = isBegun || includesPastSuccesses
         isBegun = true
         var lines: [(at: Instant, row: OperationRow, isEnd: Bool)] = []
         for row in rows {
-            if row.state == .finished, !tellsAll, !row.isUnsuccessful {
+            if row.state == .finished, !includesSuccesses, !row.isUnsuccessful {
                 ended.insert(row.id)
                 started.insert(row.id)
             }
@@ -37,7 +37,7 @@ final class Chronicle {
     }
 
     /// Writes the line for an event.
-    func tell(_ event: EventRow, of id: Int64) throws(Failure) {
+    func write(_ event: EventRow, of id: Int64) throws(Failure) {
         switch event.type {
         case .started:
             guard event.attempt != nil, !started.contains(id) else { return }
@@ -88,7 +88,7 @@ final class Chronicle {
             var lines = LogLines()
             while feed.isOpen {
                 try feed.read { (reply, data) throws(Failure) in
-                    try lines.take(reply, data) { (line) throws(Failure) in try write(line) }
+                    try lines.add(reply, data) { (line) throws(Failure) in try write(line) }
                 }
             }
             try lines.finish { (line) throws(Failure) in try write(line) }

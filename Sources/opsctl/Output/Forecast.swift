@@ -29,18 +29,18 @@ struct Forecast {
         guard let fallback = here.mean ?? earlier.mean else { return nil }
         var ends = [Int64](repeating: 0, count: ids.count)
         var (work, slots, longest) = (Int64(0), Int64(0), Int64(0))
-        for place in order {
+        for index in order {
             var left: Int64 = 0
-            if let row = rows[ids[place]], !row.isGroup, row.outcome == nil {
+            if let row = rows[ids[index]], !row.isGroup, row.outcome == nil {
                 let isRunning = row.state == .executing
                 let spent = isRunning ? row.startedAt.instant.map { (now - $0).nanoseconds } ?? 0 : 0
                 let usual = here.joined(with: earlier, for: row.command ?? []) ?? fallback
                 left = max(0, usual - spent)
                 if isRunning { slots += 1 }
             }
-            ends[place] = left + (before[place].map { ends[$0] }.max() ?? 0)
+            ends[index] = left + (before[index].map { ends[$0] }.max() ?? 0)
             work += left
-            longest = max(longest, ends[place])
+            longest = max(longest, ends[index])
         }
         return Span(nanoseconds: max(longest, work / max(1, slots)))
     }

@@ -10,17 +10,17 @@ struct OperationTree {
     init(_ rows: [OperationRow]) {
         self.rows = rows
         let known = Set(rows.map(\.id))
-        var places: [String: Int] = [:]
+        var graphIndices: [String: Int] = [:]
         for (index, row) in rows.enumerated() {
             if let group = row.group, known.contains(group) {
                 children[group, default: []].append(index)
                 continue
             }
-            if places[row.graph] == nil {
-                places[row.graph] = graphs.count
+            if graphIndices[row.graph] == nil {
+                graphIndices[row.graph] = graphs.count
                 graphs.append((row.graphName.map { "\(row.graph) \($0)" } ?? row.graph, []))
             }
-            if let place = places[row.graph] { graphs[place].roots.append(index) }
+            if let graph = graphIndices[row.graph] { graphs[graph].roots.append(index) }
         }
     }
 
@@ -32,8 +32,8 @@ struct OperationTree {
     }
 
     private func write(_ indices: [Int], _ prefix: String, _ session: Session, _ now: Instant) throws(Failure) {
-        for (place, index) in indices.enumerated() {
-            let isLast = place == indices.count - 1
+        for (position, index) in indices.enumerated() {
+            let isLast = position == indices.count - 1
             try session.output.line(line(rows[index], prefix + (isLast ? "└─ " : "├─ "), session, now))
             try write(children[rows[index].id] ?? [], prefix + (isLast ? "   " : "│  "), session, now)
         }

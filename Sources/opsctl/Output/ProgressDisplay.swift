@@ -32,7 +32,7 @@ final class ProgressDisplay {
     static func run(_ session: Session, graph: String, _ interruption: Interruption) throws(Failure) -> ExitStatus {
         if !session.wantsJSON { try session.output.line(graph) }
         let display = try ProgressDisplay(
-            session, Selection(graph: graph), interruption, until: nil, any: false, tellsPast: true)
+            session, Selection(graph: graph), interruption, until: nil, any: false, includesPastSuccesses: true)
         try display.show()
         return display.tally.status(any: false, exitCode: false)
     }
@@ -41,20 +41,20 @@ final class ProgressDisplay {
         _ session: Session, _ selection: Selection, until end: Instant?, any: Bool
     ) throws(Failure) -> Tally {
         let display = try ProgressDisplay(
-            session, selection, Interruption([]), until: end, any: any, tellsPast: false)
+            session, selection, Interruption([]), until: end, any: any, includesPastSuccesses: false)
         try display.show()
         return display.tally
     }
 
     private init(
         _ session: Session, _ selection: Selection, _ interruption: Interruption, until end: Instant?, any: Bool,
-        tellsPast: Bool
+        includesPastSuccesses: Bool
     ) throws(Failure) {
         self.session = session
         self.selection = selection
         self.interruption = interruption
         isLive = session.screen.isCapable && !session.wantsJSON
-        chronicle = Chronicle(session, tellsSuccessesOfPast: tellsPast)
+        chronicle = Chronicle(session, includesPastSuccesses: includesPastSuccesses)
         self.any = any
         deadline = end
         // An event between the two calls is reported by the first and counted by the second, so none is missed.
@@ -66,7 +66,7 @@ final class ProgressDisplay {
     private func load() throws(Failure) {
         guard !session.wantsJSON else { return }
         for row in try session.rows(of: selection) { rows[row.id] = row }
-        if isLive { try foresee() } else { try chronicle.tell(past: Array(rows.values)) }
+        if isLive { try prepareForecast() } else { try chronicle.write(past: Array(rows.values)) }
     }
 
     private func show() throws(Failure) {
@@ -87,15 +87,15 @@ final class ProgressDisplay {
         let readable = interruption.wait(
             session.wantsJSON ? [ends.descriptor] : [ends.descriptor, events.descriptor],
             milliseconds: isLive ? Self.ticks : nil)
-        if let signal = interruption.take() { try cancel(signal) }
-        if readable.contains(1) { try takeEvents() }
-        if readable.contains(0) { try takeEnds() }
+        if let signal = interruption.nextSignal() { try cancel(signal) }
+        if readable.contains(1) { try readEvents() }
+        if readable.contains(0) { try readEnds() }
         try draw()
         try session.output.flush()
     }
 
     /// Prepares the forecast, which needs the dependencies of the graph.
-    private func foresee() throws(Failure) {
+    private func prepareForecast() throws(Failure) {
         guard let level = selection.level, level.kind == "graph" else { return }
         let picture = GraphPicture(try session.call(GraphRequest.with { $0.graph = level.name }))
         forecast = Forecast(picture, earlier: try earlier())
@@ -109,12 +109,12 @@ final class ProgressDisplay {
             .filter { commands.contains($0.command) && rows[$0.id] == nil }
     }
 
-    private func takeEnds() throws(Failure) {
+    private func readEnds() throws(Failure) {
         try session.speaking { () throws(ClientError) in try ends.receive() }
         while let reply = try session.speaking({ () throws(ClientError) in try ends.arrived() }) {
             for ended in reply.ended where tally.add(ended) {
                 if isLive { try erase() }
-                if isLive || session.wantsJSON { try WaitVerb.tell(ended, session) }
+                if isLive || session.wantsJSON { try WaitVerb.write(ended, session) }
                 if isLive, ended.isUnsuccessful {
                     try chronicle.writeOutput(of: ended.id, ended.exitCode, ended.signal, lines: Self.linesOfFailure)
                 }
@@ -125,10 +125,10 @@ final class ProgressDisplay {
         }
         guard ends.isOver, !isLive, !session.wantsJSON else { return }
         // The last events may not have arrived yet.
-        try chronicle.tell(past: try session.rows(of: selection))
+        try chronicle.write(past: try session.rows(of: selection))
     }
 
-    private func takeEvents() throws(Failure) {
+    private func readEvents() throws(Failure) {
         try session.speaking { () throws(ClientError) in try events.receive() }
         while let event = try session.speaking({ () throws(ClientError) in try events.arrived() })?.event {
             if let id = event.id { try apply(event, to: id) }
@@ -136,7 +136,7 @@ final class ProgressDisplay {
     }
 
     private func apply(_ event: EventRow, to id: Int64) throws(Failure) {
-        if !isLive { return try chronicle.tell(event, of: id) }
+        if !isLive { return try chronicle.write(event, of: id) }
         var row = rows[id] ?? .with { $0.id = id }
         row.state = event.new ?? row.state
         row.outcome = event.outcome ?? row.outcome
@@ -160,8 +160,8 @@ final class ProgressDisplay {
     }
 
     private func cancel(_ signal: Int32) throws(Failure) {
-        let reason = "signal \(signal) to opsctl run"
-        try session.callUntilAnswered(CancelRequest.with { ($0.selection, $0.reason) = (selection, reason) })
+        try session.callUntilAnswered(
+            CancelRequest.with { ($0.selection, $0.reason) = (selection, Interruption.reason(signal)) })
     }
 
     // MARK: - Drawing

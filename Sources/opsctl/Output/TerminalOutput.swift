@@ -26,11 +26,12 @@ struct TerminalOutput {
     static func line(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         var output = TerminalOutput(allowsOverwriting: false)
         // A carriage return before the end of a line has no effect.
-        return output.take(bytes.last == UInt8(ascii: "\r") ? bytes.dropLast() : bytes) + output.finish()
+        return output.add(bytes.last == UInt8(ascii: "\r") ? bytes.dropLast() : bytes) + output.finish()
     }
 
-    /// Returns the next piece of the output. The end of the piece is kept back if it is incomplete.
-    mutating func take(_ piece: some Collection<UInt8>) -> [UInt8] {
+    /// Adds a piece of the output and returns the part that can be shown now. The end of the piece is kept back if it
+    /// is incomplete.
+    mutating func add(_ piece: some Collection<UInt8>) -> [UInt8] {
         partial += piece
         return show(isLast: false)
     }
@@ -45,28 +46,28 @@ struct TerminalOutput {
     private mutating func show(isLast: Bool) -> [UInt8] {
         var shown: [UInt8] = []
         shown.reserveCapacity(partial.count)
-        var place = 0
-        while place < partial.count {
-            guard let item = item(at: place) ?? (isLast ? Item.hiddenByte : nil) else { break }
+        var index = 0
+        while index < partial.count {
+            guard let item = item(at: index) ?? (isLast ? Item.hiddenByte : nil) else { break }
             if item.isShown {
-                shown += partial[place..<place + item.length]
-                if partial[place] == Self.escape { isColoured = true }
+                shown += partial[index..<index + item.length]
+                if partial[index] == Self.escape { isColoured = true }
             } else {
                 shown.append(UInt8(ascii: "?"))
             }
-            place += item.length
+            index += item.length
         }
-        partial.removeFirst(place)
+        partial.removeFirst(index)
         return shown
     }
 
-    /// Returns the character or colour at `place`; nil if it has not wholly arrived.
-    private func item(at place: Int) -> Item? {
-        switch partial[place] {
+    /// Returns the character or colour at `index`; nil if it has not wholly arrived.
+    private func item(at index: Int) -> Item? {
+        switch partial[index] {
         case 0x20..<0x7f, UInt8(ascii: "\t"), UInt8(ascii: "\n"): Item(length: 1, isShown: true)
         case UInt8(ascii: "\r"), 0x08: Item(length: 1, isShown: allowsOverwriting)
-        case Self.escape: Self.colour(partial[place...])
-        default: Self.character(partial[place...])
+        case Self.escape: Self.colour(partial[index...])
+        default: Self.character(partial[index...])
         }
     }
 

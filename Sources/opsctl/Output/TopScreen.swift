@@ -8,6 +8,7 @@ final class TopScreen {
     private let session: Session
     private let terminal: RawTerminal
     private let interruption: Interruption
+    private let page: TopPage
     private var changes: ReplyStream<StatusReply>
     private var status = StatusReply()
     private var rows: [OperationRow] = []
@@ -29,15 +30,12 @@ final class TopScreen {
 
     /// Writes a `DaemonView` after every change, for programs.
     static func writeViews(_ session: Session) throws(Failure) -> ExitStatus {
-        var changes = try session.open(StatusRequest())
-        while let status = try session.speaking({ () throws(ClientError) in try changes.next() }) {
+        try Redraw.afterEachChange(session) { (status) throws(Failure) in
             var view = DaemonView()
             view.status = status
             view.operations = try rows(session)
             try session.row(view)
-            try session.output.flush()
         }
-        return .done
     }
 
     /// Returns the unfinished operations in the order of display, then the newest finished ones.
@@ -66,6 +64,7 @@ final class TopScreen {
         self.changes = changes
         interruption = try Interruption([SIGINT, SIGTERM, SIGHUP, SIGWINCH])
         terminal = try RawTerminal()
+        page = TopPage(session: session, terminal: terminal, interruption: interruption)
     }
 
     func run() throws(Failure) -> ExitStatus {
@@ -74,18 +73,23 @@ final class TopScreen {
         while true {
             try draw()
             let readable = interruption.wait([STDIN_FILENO, changes.descriptor], milliseconds: Self.ticks)
-            if let signal = interruption.take(), signal != SIGWINCH { return ExitStatus(code: 128 + signal) }
-            if readable.contains(1) { try takeChanges() }
-            if readable.contains(0) {
-                guard let keys = terminal.keys() else { return .done }
-                for key in keys where try !handle(key) { return .done }
+            if let signal = interruption.nextSignal(), signal != SIGWINCH { return ExitStatus(code: 128 + signal) }
+            do throws(Failure) {
+                if readable.contains(1) { try readChanges() }
+                if readable.contains(0) {
+                    guard let keys = terminal.keys() else { return .done }
+                    for key in keys where try !handle(key) { return .done }
+                }
+            } catch {
+                try session.awaitReturn(after: error)
+                changes = try session.open(StatusRequest())
             }
         }
     }
 
     // MARK: - Display
 
-    private func takeChanges() throws(Failure) {
+    private func readChanges() throws(Failure) {
         var isNews = false
         try session.speaking { () throws(ClientError) in
             try changes.receive()
@@ -122,7 +126,7 @@ final class TopScreen {
         if chosen >= top + room - 1 { top = max(0, chosen - room + 2) }
         if let head = table.first { lines.append(head) }
         for (index, line) in table.dropFirst().enumerated() where index >= top && index < top + room - 1 {
-            lines.append(index == chosen ? "\u{1b}[7m\(plain(line, width))\u{1b}[0m" : line)
+            lines.append(index == chosen ? Self.selected(line, width) : line)
         }
         while lines.count < height - 1 { lines.append("") }
         lines.append(session.style(question == nil ? .dim : .yellow, DisplayWidth.fit(foot, width)))
@@ -160,13 +164,10 @@ final class TopScreen {
         let isRunning = status.state == .running && !status.suspended
         let width = session.screen.columns ?? 80
         let bar = ProgressBar.text(done: min(workers, counts.executing), total: workers, cells: width < 80 ? 4 : 12)
-        let apart = [(counts.scheduled, "scheduled"), (counts.held, "held")].filter { $0.0 > 0 }
         let first = style.line(
             [
                 ("● \(state)", isRunning ? .boldGreen : .yellow),
-                ("  \(bar)  \(counts.executing) of \(workers) executing, \(counts.ready) ready, ", nil),
-                (apart.map { "\($0.0) \($0.1), " }.joined() + "\(counts.pending) pending, ", nil),
-                ("\(counts.finished) finished", nil),
+                ("  \(bar)  \(counts.executing) of \(workers) executing, \(counts.textOfOthers)", nil),
             ], cells: width)
         let queues = status.queues.map { queue in
             let waiting = queue.ready + queue.pending
@@ -186,8 +187,8 @@ final class TopScreen {
         return lines.lines
     }
 
-    /// Returns the selected line without colours, over the whole width.
-    private func plain(_ line: String, _ width: Int) -> String {
+    /// Returns the selected line in reverse, over the whole width and without other colours: these would end it.
+    static func selected(_ line: String, _ width: Int) -> String {
         var text = ""
         var isEscape = false
         for character in line {
@@ -195,7 +196,7 @@ final class TopScreen {
             if !isEscape { text.append(character) }
             if isEscape && character == "m" { isEscape = false }
         }
-        return DisplayWidth.pad(text, width)
+        return "\u{1b}[7m\(DisplayWidth.pad(text, width))\u{1b}[0m"
     }
 
     // MARK: - Keys
@@ -260,7 +261,7 @@ final class TopScreen {
             try session.output.line(
                 session.style.line([("  " + DisplayWidth.pad(key, 15), .cyan), (meaning, nil)], cells: width) + "\r")
         }
-        try awaitKey()
+        try page.awaitKey()
     }
 
     private func act(_ key: RawTerminal.Key) throws(Failure) {
@@ -268,9 +269,7 @@ final class TopScreen {
         let row = rows[chosen]
         let id = row.id
         switch key {
-        case .enter: try page(["show", "\(id)"])
-        case .character("l"): try page(["log", "-n", "\(max(1, session.screen.rows - 2))", "\(id)"])
-        case .character("w"): try page(["why", "\(id)"])
+        case .enter, .character("l"), .character("w"): try page.show(key, about: id, host: session.host?.name)
         case .character("c"):
             question = (
                 "cancel \(id) \(row.title)? y or n",
@@ -289,7 +288,7 @@ final class TopScreen {
         }
     }
 
-    /// Shows an error as a message at the bottom; only a lost daemon ends the screen.
+    /// Shows an error as a message at the bottom, except the loss of the daemon.
     private func attempt(_ action: () throws(Failure) -> Void) throws(Failure) {
         do throws(Failure) {
             try action()
@@ -311,29 +310,5 @@ final class TopScreen {
 
     private func prioritise(_ id: Int64, _ priority: Int) throws(Failure) {
         _ = try session.call(SetRequest(Selection(id), [.init("priority", .integer(Int64(priority)))]))
-    }
-
-    /// Shows the output of another verb on the whole screen, until a key is pressed.
-    private func page(_ words: [String]) throws(Failure) {
-        try session.clear()
-        try session.output.flush()
-        let socket = session.arguments.text(.socket).map { ["--socket", $0] } ?? []
-        let host = session.host.map { ["--host", $0.name] } ?? []
-        var parser = Parser(words + socket + host)
-        do throws(Failure) {
-            let inner = try Session(try parser.parse())
-            if let action = inner.arguments.verb.action { _ = try action(inner) }
-            try inner.output.flush()
-        } catch {
-            for line in error.lines { try session.output.line(line) }
-        }
-        try awaitKey()
-    }
-
-    private func awaitKey() throws(Failure) {
-        try session.output.write(session.style(.dim, "\u{1b}[\(session.screen.rows);1Hpress any key"))
-        try session.output.flush()
-        _ = interruption.wait([STDIN_FILENO])
-        _ = terminal.keys()
     }
 }
