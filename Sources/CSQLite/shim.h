@@ -19,7 +19,7 @@ static inline int opsd_sqlite3_set_option(sqlite3 *database, int option, int on)
 }
 
 /* Whether the device has refused to read or write the database or its log on this connection. Each of the two files
-   knows what the system has said of it last, be it long ago. */
+   keeps its last error of the system, which may be old. */
 static inline int opsd_sqlite3_has_device_failed(sqlite3 *database)
 {
     int of_database = 0, of_log = 0;
@@ -30,7 +30,7 @@ static inline int opsd_sqlite3_has_device_failed(sqlite3 *database)
     return of_database == EIO || of_database == ENXIO || of_log == EIO || of_log == ENXIO;
 }
 
-/* Writes every byte of a write-ahead log over itself, and syncs it, without any of SQLite's knowledge of it.
+/* Writes every byte of a write-ahead log over itself, and syncs it, without using SQLite's connection.
    No log: nothing is done. */
 static inline int opsd_sqlite3_rewrite_log(const char *database, const char *log)
 {
@@ -93,7 +93,7 @@ static inline int opsd_sqlite3_sync(sqlite3 *database)
    lock of those who raise it (https://www.sqlite.org/walformat.html, 2.2). Too low a number only has frames copied again.
    If all frames were moved, they are on the disk: SQLite syncs before it counts the last one. Then nothing is done, since a
    commit of another connection may be about to start the log over, and a checkpoint that still took the old frames for
-   unmoved ones would copy what that commit writes over them to wrong pages. Wants a connection that has read something. */
+   unmoved ones would copy what that commit writes over them to wrong pages. The connection must have read something. */
 static inline int opsd_sqlite3_forget_moved(sqlite3 *database)
 {
     enum { checkpoint_lock = 1, version_word = 0, version = 3007000, frames_word = 4, moved_word = 24, region = 32768 };

@@ -40,7 +40,7 @@ extension Store {
         }
     }
 
-    /// Makes the settings that are part of a file from its first page on.
+    /// Sets the options that must be chosen before the first page is written.
     private static func prepareNew(_ database: Database) throws(StoreError) {
         try database.execute("PRAGMA auto_vacuum = INCREMENTAL")
         try database.execute("PRAGMA journal_mode = WAL")

@@ -2,9 +2,9 @@ internal import OpsCore
 
 /// The memory of the daemon: one SQLite database in the state directory.
 ///
-/// It belongs to the thread that opened it and is deliberately not `Sendable`. What it promises:
+/// It belongs to the thread that opened it and is deliberately not `Sendable`. Its promises:
 /// 1. `commit` is one transaction, on the disk when it returns; when it throws, nothing of it has happened.
-/// 2. `load` and every other read tell what was committed, and nothing else.
+/// 2. `load` and every other read return committed data only.
 /// 3. A file that is damaged, foreign or from a later version is refused, and not a byte of it is changed.
 public final class Store {
     let database: Database

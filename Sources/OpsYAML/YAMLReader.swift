@@ -10,6 +10,8 @@ private import CYAML
     private(set) var repeatedKeys: [YAMLProblem] = []
     /// Values by their anchors; nil for a value that has not ended yet.
     private var anchors: [String: Int?] = [:]
+    /// Number of levels in each node. An alias has those of the value that it repeats.
+    private var heights: [Int] = []
     private let text: [UInt8]
     private let maximumDepth: Int
     private var parser = unsafe yaml_parser_t()
@@ -95,17 +97,24 @@ private import CYAML
 
     private mutating func add(_ content: YAMLNode.Content, _ position: YAMLPosition) -> Int {
         nodes.append(YAMLNode(content: content, position: position))
+        heights.append(height(of: content))
         return nodes.count - 1
+    }
+
+    private func height(of content: YAMLNode.Content) -> Int {
+        switch content {
+        case .scalar: 0
+        case .alias(let target): heights[target]
+        case .sequence(let elements): 1 + (elements.map { heights[$0] }.max() ?? 0)
+        case .mapping(let members): 1 + (members.map { heights[$0.value] }.max() ?? 0)
+        }
     }
 
     private mutating func value(_ event: yaml_event_t, depth: Int) throws(Stop) -> Int {
         let position = Self.position(unsafe event.start_mark)
-        guard depth <= maximumDepth else {
-            note("nested more than \(maximumDepth) deep", at: position)
-            throw Stop()
-        }
+        try requireDepth(depth, at: position)
         switch unsafe event.type {
-        case YAML_ALIAS_EVENT: return alias(unsafe Self.text(event.data.alias.anchor) ?? "", position)
+        case YAML_ALIAS_EVENT: return unsafe try alias(Self.text(event.data.alias.anchor) ?? "", position, depth)
         case YAML_SCALAR_EVENT:
             let scalar = unsafe event.data.scalar
             let index = unsafe add(content(of: scalar, position), position)
@@ -127,9 +136,17 @@ private import CYAML
         }
     }
 
-    private mutating func alias(_ name: String, _ position: YAMLPosition) -> Int {
+    private mutating func requireDepth(_ depth: Int, at position: YAMLPosition) throws(Stop) {
+        guard depth > maximumDepth else { return }
+        note("nested more than \(maximumDepth) deep", at: position)
+        throw Stop()
+    }
+
+    private mutating func alias(_ name: String, _ position: YAMLPosition, _ depth: Int) throws(Stop) -> Int {
         switch anchors[name] {
-        case .some(.some(let target)): return add(.alias(of: target), position)
+        case .some(.some(let target)):
+            try requireDepth(depth + heights[target], at: position)
+            return add(.alias(of: target), position)
         case .some(.none): note("*\(name) is inside the value that it refers to", at: position)
         case .none: note("no anchor &\(name) is defined before this", at: position)
         }

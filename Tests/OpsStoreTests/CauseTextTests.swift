@@ -21,6 +21,7 @@ import Testing
         (.outOfMemory, "out of memory"),
         (.cannotStart(step: "/no/such", errno: 2), "cannot start: /no/such: no such file or directory"),
         (.ranLongerThan(.seconds(30)), "ran longer than 30s"),
+        (.ranLongerThan(.nanoseconds(1_000_500_000)), "ran longer than 1s500us"),
         (.deadlinePassed, "its deadline passed"),
         (.cancelledBy("root", reason: "wrong branch"), "cancelled by root: wrong branch"),
         (.cancelledBy("root", reason: nil), "cancelled by root"),

@@ -5,16 +5,16 @@ import Testing
 
 @Suite struct CheckTests {
     @Test(arguments: [
-        ("UPDATE operation SET state = 7 WHERE id = 3", "operation 3 is in state 7, which there is not"),
-        ("UPDATE operation SET outcome = 1 WHERE id = 3", "operation 3 has an outcome but is not finished"),
-        ("UPDATE operation SET cause = NULL WHERE id = 1", "operation 1 did not succeed and does not say why"),
+        ("UPDATE operation SET state = 7 WHERE id = 3", "operation 3 is in the unknown state 7"),
+        ("UPDATE operation SET outcome = 1 WHERE id = 3", "operation 3 has an outcome and is not finished"),
+        ("UPDATE operation SET cause = NULL WHERE id = 1", "operation 1 did not succeed and has no cause"),
         ("UPDATE operation SET finishedAt = NULL WHERE id = 1", "operation 1 is finished without an instant"),
         ("UPDATE operation SET outcome = 9 WHERE id = 1", "operation 1 ended in an unknown way"),
         ("DELETE FROM submission", "operation 1 belongs to no submission"),
         ("DELETE FROM operation WHERE id = 3", "submission 1 of graph 1 lacks operations"),
-        ("UPDATE edge SET dependency = 77", "operation 2 waits for 77, which is not there"),
-        ("UPDATE operation SET parent = 50 WHERE id = 2", "operation 2 is below 50, which is not there"),
-        ("UPDATE operation SET parent = 1 WHERE id = 2", "operation 2 has not finished, but what holds it has"),
+        ("UPDATE edge SET dependency = 77", "operation 2 waits for 77, which does not exist"),
+        ("UPDATE operation SET parent = 50 WHERE id = 2", "operation 2 is in group 50, which does not exist"),
+        ("UPDATE operation SET parent = 1 WHERE id = 2", "operation 2 is unfinished, but its group has finished"),
         ("DELETE FROM event WHERE seq = 2", "events are missing: 1 between 1 and 3"),
         ("UPDATE event SET kind = 99 WHERE seq = 1", "event 1 is of an unknown kind"),
         ("DELETE FROM text WHERE body LIKE '%umask%'", "operation 1 has lost a text"),
@@ -23,10 +23,10 @@ import Testing
         ("UPDATE operation SET state = 2 WHERE id = 3", "operation 3 executes without an attempt"),
         (
             "INSERT INTO ending (operation, outcome, causeKind, \"by\") VALUES (3, 3, 6, 'x')",
-            "an end is decided for operation 3, which does not execute"
+            "operation 3 has a decided outcome but is not executing"
         ),
-        ("UPDATE meta SET staged = '[[1,2,1]]'", "operation 1 may yet be started, which is not about to"),
-        ("UPDATE meta SET staged = '[[3,1,9]]'", "operation 3 may yet be started by a runner that is not there"),
+        ("UPDATE meta SET staged = '[[1,2,1]]'", "operation 1 is staged but has finished or does not exist"),
+        ("UPDATE meta SET staged = '[[3,1,9]]'", "operation 3 is staged on an unknown runner"),
         ("UPDATE operation SET queue = 99 WHERE id = 3", "row 3 of operation refers to a missing row"),
         ("DELETE FROM meta", "the row of meta is missing"),
         ("UPDATE edge SET \"when\" = 9 WHERE dependency = 1", "operation 2 waits for 1 in an unknown way"),

@@ -54,6 +54,24 @@ import Testing
         #expect(try Raw(one.store.path).texts(hashes) == stored)
     }
 
+    @Test func `texts with the same characters in other bytes are stored as they are`() throws {
+        let world = try World()
+        var submission = Submission()
+        submission.operations = [Draft(), Draft()]
+        let names = ["\u{e9}", "e\u{301}"]
+        let details = names.map { #"{"directory":"/\#($0)"}"# }
+        world.submit(
+            SubmissionTexts(
+                submission, user: "ada", details: details,
+                particulars: names.enumerated().map { .init(command: #"["rm","\#($1)"]"#, details: Int32($0)) }))
+        try world.commit()
+        let stored = try Raw(world.store.path).texts(
+            "SELECT hex(c.body) || hex(d.body) FROM operation o JOIN text c ON c.id = command JOIN text d ON d.id = details"
+        )
+        #expect(Set(stored).count == 2)
+        #expect(stored.allSatisfy { ($0.contains("C3A9") ? 1 : 0) + ($0.contains("65CC81") ? 1 : 0) == 1 })
+    }
+
     /// A list in the condition of a partial index did, for each operation that was stored or ended.
     @Test(arguments: [
         "INSERT INTO operation (id, state, flags, priority, queue, details, environment) VALUES (1, 0, 0, 0, 1, 1, 1)",

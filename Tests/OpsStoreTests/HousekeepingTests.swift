@@ -1,9 +1,10 @@
 import CSQLite
 import Glibc
 import OpsCore
-import OpsStore
 import TestSupport
 import Testing
+
+@testable import OpsStore
 
 @Suite struct HousekeepingTests {
     private func run(_ pruning: Pruning, limit: Int = 1) throws -> [AttemptID] {
@@ -166,6 +167,20 @@ import Testing
         let copy = try Store.open(directory: target.path, boot: "b")
         #expect(try copy.load().operations.count == 200, "as it was when it began")
         #expect(try History.open(path: copy.path).check() == [])
+    }
+
+    @Test func `the plan to find the next submission of a graph reads a range of ids`() throws {
+        let world = try World()
+        let plan = try Raw(world.store.path).texts("EXPLAIN QUERY PLAN " + Pruning.nextSubmission, column: 3)
+        #expect(plan.first { $0.hasPrefix("SEARCH submission") }?.contains("(graph=? AND rowid>?)") == true, "\(plan)")
+    }
+
+    @Test func `no copy of the database is made inside the state directory, whatever its name begins with`() throws {
+        let world = try World()
+        let state = String(world.store.path.dropLast(Store.fileName.count))
+        for name in ["x", "\u{301}x"] {
+            #expect(throws: BackupRefusal.self) { try world.history().backUp(to: state + name) }
+        }
     }
 
     @Test func `an abandoned backup leaves no file`() throws {

@@ -183,4 +183,13 @@ import Testing
         #expect(try world.history().select(selection, limit: 9) == [OperationID(2)])
         #expect(try world.history().check() == [])
     }
+
+    @Test(arguments: [[Standing.held], [.held, .cancelling], [.scheduled]])
+    func `a step reads only its own range of unfinished operations`(standings: [Standing]) throws {
+        let world = try World()
+        var selection = Selection()
+        selection.standings = Set(standings)
+        let plan = try Raw(world.store.path).texts("EXPLAIN QUERY PLAN " + selection.sql, column: 3)
+        #expect(plan.contains { $0.contains("operationUnfinished (state=? AND rowid>? AND rowid<?)") }, "\(plan)")
+    }
 }

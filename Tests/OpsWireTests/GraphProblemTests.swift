@@ -19,6 +19,30 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
         }
     }
 
+    @Test(arguments: [
+        (#""a b""#, #"contains " ": only A-Z a-z 0-9 _ . : / - are allowed"#),
+        (#""gr\u00fcn""#, #"contains "ü": only A-Z a-z 0-9 _ . : / - are allowed"#),
+        (#""""#, "has 0 characters: a name has 1 to 200"),
+        ("\"" + String(repeating: "x", count: 201) + "\"", "has 201 characters: a name has 1 to 200"),
+        (#""12""#, "must not be all digits: that would be an id"),
+    ]) func `a refused name is shown with what is wrong`(name: String, reason: String) {
+        #expect(said(#"[{"name": \#(name), "command": ["x"]}]"#) == ["0 - name: \(reason)"])
+    }
+
+    @Test func `a refused reference is shown`() {
+        #expect(
+            said(#"[{"command": ["x"], "after": ["a b"]}]"#) == [
+                #"0 - after[0]: "a b" is not a name, an id or "name@graph""#
+            ])
+    }
+
+    @Test func `escapes in a command do not count as bytes`() {
+        let argument = String(repeating: #"\u00e9"#, count: Limits.commandBytes / 4)
+        #expect(problems(#"[{"command": ["\#(argument)"]}]"#).isEmpty)
+        let two = #"[{"command": ["\#(argument)", "\#(argument)"]}]"#
+        #expect(problems(two).first?.message == "longer than \(Limits.commandBytes) bytes")
+    }
+
     @Test func `all problems of a graph are reported at once`() {
         let said = said(
             #"""
@@ -30,7 +54,7 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
         #expect(
             said == [
                 #"- - defaults.umsk: unknown key; did you mean "umask"?"#,
-                #"- - defaults.name: belongs to one operation alone"#,
+                #"- - defaults.name: is not possible in defaults: it belongs to a single operation"#,
                 #"0 first comand: unknown key; did you mean "command"?"#,
                 #"0 first timeout: not a duration such as "90s", "1h30m", "250ms" or a number of seconds"#,
                 #"1 second shell: there is also a "command"; only one of them is possible"#,

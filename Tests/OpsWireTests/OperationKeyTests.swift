@@ -220,6 +220,7 @@ import Testing
                 (#"{"memory": "1K"}"#, "slurm.memory"),
                 (#"{"partition": "-p"}"#, "slurm.partition"), (#"{"time": "1h"}"#, "slurm.time"),
                 (#"{"args": ["--comment=x"]}"#, "slurm.args[0]"), (#"{"args": ["--comm=x"]}"#, "slurm.args[0]"),
+                (#"{"args": ["--comment=\u0301=x"]}"#, "slurm.args[0]"),
                 (#"{"args": ["--hold"]}"#, "slurm.args[0]"), (#"{"args": ["-H"]}"#, "slurm.args[0]"),
                 (#"{"args": ["--array=1-3"]}"#, "slurm.args[0]"), (#"{"args": ["--wrap=true"]}"#, "slurm.args[0]"),
                 (#"{"args": ["--export=ALL"]}"#, "slurm.args[0]"), (#"{"args": ["--requeue"]}"#, "slurm.args[0]"),

@@ -105,6 +105,14 @@ import Testing
         #expect(problems(text).first?.contains("nested more than 92 deep") == true)
     }
 
+    @Test func `aliases count as deep as the values that they repeat`() {
+        // Only the first value of a repeated key is written, so these aliases expand to nothing.
+        var text = "a: &a0 []\n"
+        for level in 1...60_000 { text += "a: &a\(level) [*a\(level - 1)]\n" }
+        text += "b: *a60000\n"
+        #expect(problems(text).contains { $0.contains("nested more than 92 deep") })
+    }
+
     @Test func `marks give the positions of keys and elements`() throws {
         let document = try YAMLDocument(Array("a:\n  - b\n  - c: 1\n".utf8))
         #expect(document.marks.map(\.position.line) == [1, 2, 3, 3])

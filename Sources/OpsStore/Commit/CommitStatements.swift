@@ -248,9 +248,14 @@ struct SettingStatements {
             INSERT INTO rateStart (category, boot, at, count) VALUES (?1, ?2, ?3, 1)
             ON CONFLICT (category, boot, at) DO UPDATE SET count = count + 1
             """)
-        // Starts of an earlier boot count as made at instant 0 of this one.
+        // Starts of an earlier boot count as made at instant 0 of this one. SQLite reads a range of the primary key for each
+        // part of the condition.
         expireRatedStarts = try make(
-            "DELETE FROM rateStart WHERE category = ?1 AND iif(boot = ?2, at, 0) <= ?3")
+            """
+            DELETE FROM rateStart
+            WHERE category = ?1 AND boot = ?2 AND at <= ?3
+                OR category = ?1 AND boot < ?2 AND ?3 >= 0 OR category = ?1 AND boot > ?2 AND ?3 >= 0
+            """)
         forgetRatedStarts = try make("DELETE FROM rateStart WHERE category = ?1")
         insertEvent = try make(
             """

@@ -1,6 +1,7 @@
 internal import OpsCore
 
-/// Cache of the rows that store values shared by many operations. It is dropped when a commit fails.
+/// Values of the tables that commits need again, such as the rows of values that many operations share. All are read again
+/// after a failed commit, except `sharedSince`.
 struct Interned {
     var queues: [String: Int64] = [:]
     var policies: [Policy: Int64] = [:]
@@ -14,7 +15,7 @@ struct Interned {
     /// Texts of the latest launch.
     var latestTexts = LatestTexts()
     /// The latest texts that submissions have shared, with their rows.
-    var latestShared: [(text: String, row: Int64)] = []
+    var latestShared: [(text: ExactText, row: Int64)] = []
     /// Rows of older texts that were used again since the sweep began; nil while there is no sweep.
     var sharedSince: Set<Int64>?
     var isSweeping: Bool { sharedSince != nil }
@@ -30,12 +31,15 @@ struct Interned {
     private static let sharedTexts = 8
     private static let longestShared = 16_384
 
-    func row(ofLatest text: String) -> Int64? { latestShared.first { $0.text == text }?.row }
+    func row(ofLatest text: String) -> Int64? {
+        let text = ExactText(text)
+        return latestShared.first { $0.text == text }?.row
+    }
 
     mutating func remember(_ row: Int64, of text: String) {
         guard text.utf8.count <= Self.longestShared else { return }
         if latestShared.count == Self.sharedTexts { latestShared.removeFirst() }
-        latestShared.append((text: text, row: row))
+        latestShared.append((text: ExactText(text), row: row))
     }
 
     /// Forgets values that the sweep may delete. A value that is used again gets a new row, or is added to

@@ -16,8 +16,13 @@ struct Reopened {
         let crossing = try store.kept("SELECT operation FROM edge WHERE dependency = ?1 AND crossing")
         let range = try store.kept(
             "SELECT first, first + count - 1 FROM submission WHERE first <= ?1 ORDER BY first DESC LIMIT 1")
+        // Only edges of waiting operations, which may be few among those of the submission.
         let local = try store.kept(
-            "SELECT operation, dependency FROM edge WHERE operation BETWEEN ?1 AND ?2 AND NOT crossing")
+            """
+            SELECT e.operation, e.dependency FROM operation o INDEXED BY operationUnfinished
+            CROSS JOIN edge e ON e.operation = o.id
+            WHERE o.state IN (0, 1, 2) AND o.state < 3 AND o.id BETWEEN ?1 AND ?2 AND NOT e.crossing
+            """)
         var last: Int64 = 0
         for id in ids.sorted() {
             crossing.bind(1, id)

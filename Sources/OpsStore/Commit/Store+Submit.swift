@@ -97,7 +97,7 @@ struct SharedRows {
     var policies: [Int64] = []
     var details: [Int64] = []
     var environments: [Int64] = []
-    private var commands: [String: Int64] = [:]
+    private var commands: [ExactText: Int64] = [:]
 
     init(_ texts: SubmissionTexts, _ store: Store) throws(StoreError) {
         for name in texts.submission.queues { queues.append(try store.row(ofQueue: name)) }
@@ -111,9 +111,9 @@ struct SharedRows {
     /// only the first commands are remembered.
     mutating func row(ofCommand command: String, _ store: Store) throws(StoreError) -> Int64? {
         if command.isEmpty { return nil }
-        if let known = commands[command] { return known }
+        if let known = commands[ExactText(command)] { return known }
         let id = try store.insert(text: command)
-        if commands.count < Interned.capacity { commands[command] = id }
+        if commands.count < Interned.capacity { commands[ExactText(command)] = id }
         return id
     }
 }

@@ -12,7 +12,7 @@ struct BackupDestination {
 
     /// `replacesAnything`: any present file but a device or a directory may be replaced, and not only an earlier copy.
     init(_ wanted: String, of database: String, replacesAnything: Bool) throws(BackupRefusal) {
-        let slash = wanted.lastIndex(of: "/") ?? wanted.startIndex
+        let slash = wanted.lastSlash ?? wanted.startIndex
         let name = wanted[slash...].drop { $0 == "/" }
         guard !name.isEmpty, name != ".", name != ".." else { throw Self.directoryRefusal(wanted) }
         let directory = try Self.resolved(String(wanted[..<slash]) + "/", for: wanted)
@@ -60,7 +60,7 @@ struct BackupDestination {
 
     /// Refuses the directory of the database, by any path: its files belong to opsd.
     private func refuseStateDirectory(around directory: String) throws(BackupRefusal) {
-        let slash = database.lastIndex(of: "/") ?? database.startIndex
+        let slash = database.lastSlash ?? database.startIndex
         let state = FileIdentity(String(database[..<slash]) + "/")
         var ancestor = directory
         while true {
@@ -68,7 +68,7 @@ struct BackupDestination {
                 throw BackupRefusal(
                     description: "\(path) is inside the state directory of opsd; name a file outside of it")
             }
-            guard ancestor != "/", let end = ancestor.lastIndex(of: "/") else { return }
+            guard ancestor != "/", let end = ancestor.lastSlash else { return }
             ancestor = end == ancestor.startIndex ? "/" : String(ancestor[..<end])
         }
     }
@@ -129,4 +129,9 @@ private struct FileIdentity: Equatable {
     static func == (one: FileIdentity, other: FileIdentity) -> Bool {
         one.device == other.device && one.inode == other.inode
     }
+}
+
+extension String {
+    /// Index of the last slash in the bytes: with a combining character, a slash is another character.
+    fileprivate var lastSlash: Index? { utf8.lastIndex(of: UInt8(ascii: "/")) }
 }

@@ -37,11 +37,11 @@ extension History {
     /// Queries, each of which selects one text per violation.
     private static let invariants = [
         """
-        SELECT 'operation ' || id || ' is in state ' || state || ', which there is not'
+        SELECT 'operation ' || id || ' is in the unknown state ' || state
         FROM operation WHERE state NOT IN (\(list(OperationState.allCases.map(\.stored))))
         """,
         """
-        SELECT 'operation ' || id || ' has an outcome but is not finished, or the other way round'
+        SELECT 'operation ' || id || ' has an outcome and is not finished, or is finished without one'
         FROM operation WHERE (state = 3) <> (outcome IS NOT NULL)
         """,
         """
@@ -53,7 +53,7 @@ extension History {
         FROM operation WHERE state = 3 AND finishedAt IS NULL
         """,
         """
-        SELECT 'operation ' || id || ' did not succeed and does not say why'
+        SELECT 'operation ' || id || ' did not succeed and has no cause'
         FROM operation WHERE state = 3 AND outcome <> 0 AND cause IS NULL
         """,
         """
@@ -72,7 +72,7 @@ extension History {
         WHERE (SELECT count(*) FROM operation WHERE id BETWEEN s.first AND s.first + s.count - 1) <> s.count
         """,
         """
-        SELECT 'operation ' || e.operation || ' waits for ' || e.dependency || ', which is not there' FROM edge e
+        SELECT 'operation ' || e.operation || ' waits for ' || e.dependency || ', which does not exist' FROM edge e
         JOIN operation o ON o.id = e.operation
         WHERE o.state < 3 AND NOT EXISTS (SELECT 1 FROM operation WHERE id = e.dependency)
         """,
@@ -81,11 +81,11 @@ extension History {
         FROM edge WHERE "when" NOT IN (\(list(EdgeCondition.allCases.map(\.stored))))
         """,
         """
-        SELECT 'operation ' || o.id || ' is below ' || o.parent || ', which is not there' FROM operation o
+        SELECT 'operation ' || o.id || ' is in group ' || o.parent || ', which does not exist' FROM operation o
         WHERE o.parent IS NOT NULL AND NOT EXISTS (SELECT 1 FROM operation WHERE id = o.parent)
         """,
         """
-        SELECT 'operation ' || o.id || ' has not finished, but what holds it has' FROM operation o
+        SELECT 'operation ' || o.id || ' is unfinished, but its group has finished' FROM operation o
         JOIN operation p ON p.id = o.parent WHERE o.state < 3 AND p.state = 3
         """,
         """
@@ -103,15 +103,15 @@ extension History {
         WHERE categories IS NOT NULL AND NOT EXISTS (SELECT 1 FROM categorySet WHERE id = operation.categories)
         """,
         """
-        SELECT 'an end is decided for operation ' || e.operation || ', which does not execute' FROM ending e
+        SELECT 'operation ' || e.operation || ' has a decided outcome but is not executing' FROM ending e
         JOIN operation o ON o.id = e.operation WHERE o.state <> 2
         """,
         """
-        SELECT 'operation ' || l.operation || ' may yet be started, which is not about to' FROM stagedLaunches l
+        SELECT 'operation ' || l.operation || ' is staged but has finished or does not exist' FROM stagedLaunches l
         LEFT JOIN operation o ON o.id = l.operation WHERE ifnull(o.state, 3) = 3
         """,
         """
-        SELECT 'operation ' || operation || ' may yet be started by a runner that is not there' FROM stagedLaunches l
+        SELECT 'operation ' || operation || ' is staged on an unknown runner' FROM stagedLaunches l
         WHERE NOT EXISTS (SELECT 1 FROM runner WHERE id = l.runner)
         """,
         """

@@ -130,20 +130,21 @@ extension History {
 
     /// Returns the submitter of each operation that exists, who may change it.
     public func owners(of ids: [OperationID]) throws(StoreError) -> [OperationID: UInt32] {
+        var owners: [OperationID: UInt32] = [:]
+        for id in ids { owners[id] = try owner(of: id) }
+        return owners
+    }
+
+    /// Returns the submitter of an operation; `nil`: it is not stored.
+    public func owner(of id: OperationID) throws(StoreError) -> UInt32? {
         let row = try statement(
             """
             SELECT uid FROM submission
             WHERE first = (SELECT max(first) FROM submission WHERE first <= ?1) AND ?1 < first + count
             """)
-        var owners: [OperationID: UInt32] = [:]
-        for id in ids {
-            row.bind(1, id.rawValue)
-            if try row.step() {
-                owners[id] = UInt32(truncatingIfNeeded: row.int(0))
-                row.reset()
-            }
-        }
-        return owners
+        row.bind(1, id.rawValue)
+        defer { row.reset() }
+        return try row.step() ? UInt32(truncatingIfNeeded: row.int(0)) : nil
     }
 
     /// Returns facts about the finished operations among the ids. A submission that names them needs these.
@@ -183,18 +184,6 @@ extension History {
         row.bind(2, on.rawValue)
         defer { row.reset() }
         return try row.step()
-    }
-
-    /// Returns the user who submitted an operation; `nil`: it is not stored.
-    public func submitter(of id: OperationID) throws(StoreError) -> UInt32? {
-        let row = try statement(
-            """
-            SELECT uid FROM submission
-            WHERE first = (SELECT max(first) FROM submission WHERE first <= ?1) AND ?1 < first + count
-            """)
-        row.bind(1, id.rawValue)
-        defer { row.reset() }
-        return try row.step() ? UInt32(truncatingIfNeeded: row.int(0)) : nil
     }
 
     public func brief(of id: OperationID) throws(StoreError) -> OperationBrief? {

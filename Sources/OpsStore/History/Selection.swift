@@ -118,8 +118,12 @@ extension Selection {
         }
         if queue != nil { conditions.append("o.queue = (SELECT id FROM queue WHERE name = \(parameter()))") }
         if state != nil { conditions.append("o.state = \(parameter())") }
-        // The condition of the partial index, which SQLite does not derive by itself.
-        if isUnfinished { conditions.append("o.state < 3") }
+        // The condition of the partial index, which SQLite does not derive by itself, and the states to look up in it.
+        if isUnfinished {
+            let states = Set(standings.flatMap(\.states).map(\.stored)).sorted().map { "\($0)" }
+            if !states.isEmpty { conditions.append("o.state IN (\(states.joined(separator: ", ")))") }
+            conditions.append("o.state < 3")
+        }
         if let outcome { conditions.append(Standing.outcome(outcome).sql) }
         for choice in [outcomes.map(Standing.outcome), Array(standings)] where !choice.isEmpty {
             conditions.append("(" + choice.map(\.sql).sorted().joined(separator: " OR ") + ")")

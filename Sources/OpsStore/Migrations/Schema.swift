@@ -19,7 +19,7 @@ enum Schema {
         }
     }
 
-    /// Returns true if everything that the migrations create exists; additions do not matter.
+    /// Throws if something that the migrations create is missing; additions do not matter.
     static func expectComplete(_ database: Database) throws(StoreError) {
         if let missing = expected.subtracting(try objects(of: database)).min() {
             throw StoreError(.corrupt, "the \(missing) is missing", file: database.path)

@@ -38,14 +38,7 @@ func views(outcomes outcomeWords: [String], more: String = "", slot: String = "a
     """
     \(operationsView(outcomes: outcomeWords, more: more))
 
-    CREATE VIEW attempts AS
-    SELECT a.operation, a.number AS attempt, a.run, \(slot), a.pid,
-        \(words("a.outcome", outcomeWords)) AS outcome, a.cause, a.exitCode, a.signal, a.outOfMemory,
-        \(instant("a.startedAt")) AS startedAt, \(instant("a.exitedAt")) AS exitedAt,
-        \(instant("a.finishedAt")) AS finishedAt,
-        a.userMicroseconds / 1e6 AS userSeconds, a.systemMicroseconds / 1e6 AS systemSeconds, a.maxResidentBytes,
-        a.progressDone, a.progressTotal, a.status AS statusText, a.result, r.name AS runner, r.boot
-    FROM attempt a JOIN runner r ON r.id = a.runner;
+    \(attemptsView(outcomes: outcomeWords, slot: slot))
 
     \(eventsView(events: firstEventWords, outcomes: outcomeWords))
 
@@ -54,6 +47,20 @@ func views(outcomes outcomeWords: [String], more: String = "", slot: String = "a
         (SELECT sum(count) FROM submission WHERE graph = s.graph) AS operations,
         EXISTS (SELECT 1 FROM suspendedGraph WHERE graph = s.graph) AS suspended
     FROM submission s WHERE s.isNew;
+    """
+}
+
+/// Returns the view of attempts.
+func attemptsView(outcomes outcomeWords: [String], slot: String) -> String {
+    """
+    CREATE VIEW attempts AS
+    SELECT a.operation, a.number AS attempt, a.run, \(slot), a.pid,
+        \(words("a.outcome", outcomeWords)) AS outcome, a.cause, a.exitCode, a.signal, a.outOfMemory,
+        \(instant("a.startedAt")) AS startedAt, \(instant("a.exitedAt")) AS exitedAt,
+        \(instant("a.finishedAt")) AS finishedAt,
+        a.userMicroseconds / 1e6 AS userSeconds, a.systemMicroseconds / 1e6 AS systemSeconds, a.maxResidentBytes,
+        a.progressDone, a.progressTotal, a.status AS statusText, a.result, r.name AS runner, r.boot
+    FROM attempt a JOIN runner r ON r.id = a.runner;
     """
 }
 

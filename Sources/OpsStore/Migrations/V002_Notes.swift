@@ -1,4 +1,4 @@
-/// A note that a person puts beside an operation, and a view that tells of those there are.
+/// A note on an operation, and a view of all notes.
 let v002 = Migration(
     version: 2,
     sql: """

@@ -112,11 +112,13 @@ private let signalNames = [
     "PWR", "SYS",
 ]
 
-/// `250ms`, `30s`, `1m30s`, `1h`: as durations are written in a graph file.
+/// `500us`, `250ms`, `30s`, `1m30s`, `1h`: as durations are written in a graph file.
 func durationText(_ duration: TimeSpan) -> String {
-    let milliseconds = duration.milliseconds
-    let units: [(Int64, String)] = [(3_600_000, "h"), (60_000, "m"), (1000, "s"), (1, "ms")]
-    var rest = milliseconds
+    let units: [(Int64, String)] = [
+        (3_600_000_000_000, "h"), (60_000_000_000, "m"), (1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us"),
+        (1, "ns"),
+    ]
+    var rest = duration.nanoseconds
     var text = ""
     for (size, unit) in units where rest >= size {
         text += "\(rest / size)\(unit)"

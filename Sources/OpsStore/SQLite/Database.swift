@@ -15,9 +15,9 @@ final class Database {
     let path: String
     /// True if the pages that the log's index counts as moved into the database are known to be on disk (`checkpoint`).
     var movedIsOnDisk = false
-    /// Returns true if the present read has taken too long (`interrupting`). The other variable counts the rows since
-    /// the last call.
+    /// Returns true if the present read has taken too long (`interrupting`).
     var isOver: (() -> Bool)?
+    /// Number of rows that were read while a limit was set.
     var rows = 0
     /// Configures SQLite once, before its first use. If another part of the process has used SQLite before, the call
     /// has no effect.

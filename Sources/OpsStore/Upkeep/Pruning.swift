@@ -132,6 +132,15 @@ public final class Pruning {
         return olderThan
     }
 
+    /// SQL for the submission of a graph that contains an operation, or else the next one. The inner query keeps SQLite from
+    /// reading all earlier submissions.
+    static let nextSubmission = """
+        SELECT first, count FROM submission
+        WHERE graph = ?1 AND first + count > ?2
+            AND first >= ifnull((SELECT max(first) FROM submission WHERE graph = ?1 AND first <= ?2), 0)
+        ORDER BY first LIMIT 1
+        """
+
     /// Examines a part of a graph. Returns whether the graph can be removed: all of it has finished, long enough ago or
     /// beyond the number to keep, and no waiting operation refers to it.
     private func mayGo(_ graph: Int64, _ checks: inout Int) throws(StoreError) -> Bool {
@@ -143,8 +152,7 @@ public final class Pruning {
             unchecked = nil
             return false
         }
-        let next = try store.kept(
-            "SELECT first, count FROM submission WHERE graph = ?1 AND first + count > ?2 ORDER BY first LIMIT 1")
+        let next = try store.kept(Self.nextSubmission)
         next.bind(1, graph)
         next.bind(2, from)
         guard try next.step() else {

@@ -100,7 +100,7 @@ final class Sweep {
                 try statement.run()
             }
         }
-        // No remembered row is one that was deleted.
+        // Forgets the remembered rows: some of them were deleted.
         if !unused.isEmpty { store.interned.latestShared = [] }
         return count == limit
     }

@@ -177,8 +177,10 @@ public enum SlurmArgument {
         guard argument.hasPrefix("--"), argument.utf8.count > 2 else {
             return "must be a long option of sbatch such as \"--gres=gpu:1\""
         }
-        let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        let name = String(parts[0])
+        // sbatch reads bytes: a "=" with a combining character ends the name, too.
+        let parts = argument.utf8.dropFirst(2).split(
+            separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+        let name = String(Substring(parts[0]))
         // sbatch accepts any unique beginning of an option's name.
         if let option = reserved.first(where: { $0.hasPrefix(name) }), !flags.contains(name) {
             return "--\(option) is given by opsd"

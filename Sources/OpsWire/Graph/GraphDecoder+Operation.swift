@@ -81,7 +81,9 @@ extension GraphDecoder {
             // value.
             if try scanner.skipNull() { continue }
             if draft.index < 0, key.isOfOneAlone {
-                report(draft, key: key.text, "belongs to one operation alone", at: text.start - 1)
+                report(
+                    draft, key: key.text, "is not possible in defaults: it belongs to a single operation",
+                    at: text.start - 1)
                 try scanner.skip()
                 continue
             }

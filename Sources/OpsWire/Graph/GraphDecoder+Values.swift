@@ -6,7 +6,7 @@ extension GraphDecoder {
         guard try scanner.peek() == .string else { throw scanner.error(.expected("a string")) }
         let text = try scanner.text()
         let symbol = try symbol(of: text, scanner) { (bytes) in
-            if !NameSyntax.isName(bytes) { return NameSyntax.rule }
+            if let complaint = NameSyntax.complaint(aboutName: bytes) { return complaint }
             return NameSyntax.isNumber(bytes) ? "must not be all digits: that would be an id" : nil
         }
         let taken = operationOfName[Int(symbol)]
@@ -65,9 +65,8 @@ extension GraphDecoder {
         while try scanner.nextElement() {
             guard try scanner.peek() == .string else { throw scanner.error(.expected("a string")).inside("[\(count)]") }
             let text = try scanner.text()
-            try append(argument: text, at: count, scanner)
+            bytes += try append(argument: text, at: count, scanner) + 1
             count += 1
-            bytes += text.count + 1
             guard count <= Limits.arguments else {
                 throw scanner.error(.refused("more than \(Limits.arguments) words"), at: start)
             }
@@ -80,15 +79,20 @@ extension GraphDecoder {
         return try internCommand(scanner, start)
     }
 
+    /// Returns the number of bytes of the argument.
     private mutating func append(argument text: JSONScanner.Text, at index: Int, _ scanner: JSONScanner)
-        throws(JSONError)
+        throws(JSONError) -> Int
     {
-        guard text.hasEscapes else { return cache.scratch.string(utf8: scanner.slice(text.start..<text.end)) }
+        guard text.hasEscapes else {
+            cache.scratch.string(utf8: scanner.slice(text.start..<text.end))
+            return text.count
+        }
         let characters = scanner.unescaped(text)
         if characters.contains(0) {
             throw scanner.error(.refused("must not contain a NUL"), at: text.start - 1).inside("[\(index)]")
         }
         characters.withUnsafeBufferPointer { cache.scratch.string(utf8: $0) }
+        return characters.count
     }
 
     mutating func shell(_ scanner: inout JSONScanner) throws(JSONError) -> Int32 {
@@ -161,7 +165,9 @@ extension GraphDecoder {
         guard kind == .string else { throw scanner.error(.expected("a name, an id or \"name@graph\"")) }
         let text = try scanner.text()
         return try symbol(of: text, scanner) {
-            NameSyntax.isReference($0) ? nil : "not a name, an id or \"name@graph\""
+            guard !NameSyntax.isReference($0) else { return nil }
+            let shown = String(decoding: $0.prefix(Limits.nameBytes), as: UTF8.self)
+            return "\"\(shown)\" is not a name, an id or \"name@graph\""
         }
     }
 
@@ -250,8 +256,7 @@ extension JSONScanner {
         _ = try peek()
         let start = position
         let name = try string()
-        var copy = name
-        guard copy.withUTF8({ NameSyntax.isName($0) }) else { throw error(.refused(NameSyntax.rule), at: start) }
+        if let complaint = NameSyntax.complaint(aboutName: name.utf8) { throw error(.refused(complaint), at: start) }
         return name
     }
 

@@ -166,11 +166,13 @@ extension JSONScanner {
         atMost limit: Int, problem: (_ name: String, _ value: String) -> String?
     ) throws(JSONError) -> StringMap {
         var map = StringMap()
-        var names: Set<String> = []
+        var names: Set<ExactText> = []
         try beginObject()
         while let text = try nextMember() {
             let name = string(text)
-            guard names.insert(name).inserted else { throw error(.duplicateKey(name), at: text.start - 1).inside(name) }
+            guard names.insert(ExactText(name)).inserted else {
+                throw error(.duplicateKey(name), at: text.start - 1).inside(name)
+            }
             guard map.entries.count < limit else {
                 throw error(.refused("at most \(limit) are possible"), at: text.start - 1)
             }

@@ -1,6 +1,5 @@
 /// Syntax of names and references.
 public enum NameSyntax {
-    static let rule = "only A-Z a-z 0-9 _ . : / - are allowed (1 to \(Limits.nameBytes) characters)"
 
     private static let isAllowed: [Bool] = (0..<256).map {
         switch UInt8($0) {
@@ -13,6 +12,16 @@ public enum NameSyntax {
 
     static func isName(_ bytes: some Collection<UInt8>) -> Bool {
         1...Limits.nameBytes ~= bytes.count && bytes.allSatisfy { isAllowed[Int($0)] }
+    }
+
+    /// Returns why bytes cannot be a name, with the character or the length that is wrong.
+    static func complaint(aboutName bytes: some Collection<UInt8>) -> String? {
+        guard 1...Limits.nameBytes ~= bytes.count else {
+            return "has \(bytes.count) characters: a name has 1 to \(Limits.nameBytes)"
+        }
+        guard !isName(bytes) else { return nil }
+        let wrong = String(decoding: bytes, as: UTF8.self).first { !isName(String($0)) }
+        return "contains \"\(wrong.map(String.init) ?? "")\": only A-Z a-z 0-9 _ . : / - are allowed"
     }
 
     static func isNumber(_ bytes: some Collection<UInt8>) -> Bool { bytes.allSatisfy { $0 &- UInt8(ascii: "0") <= 9 } }

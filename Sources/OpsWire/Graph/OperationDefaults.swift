@@ -41,6 +41,6 @@ struct DecoderCache: Sendable {
     var categories: [[CategoryUse]: Int32] = [:]
     /// Number of members of all these sets.
     var categoryUses = 0
-    /// Labels from which each set was made, because groups pass theirs to their children.
+    /// Buffer for the JSON of a value before it is interned.
     var scratch = JSONWriter()
 }

@@ -50,14 +50,15 @@ public indirect enum JSONValue: Equatable, Sendable {
     private static func members(from scanner: inout JSONScanner) throws(JSONError) -> [Member] {
         var members: [Member] = []
         // For a few members comparing is faster than hashing.
-        var seen: Set<String> = []
+        var seen: Set<ExactText> = []
         try scanner.beginObject()
         while let text = try scanner.nextMember() {
-            let key = scanner.string(text)
-            if members.count == 16 { seen = Set(members.map(\.key)) }
-            let isTwice = members.count < 16 ? members.contains { $0.key == key } : !seen.insert(key).inserted
-            if isTwice { throw scanner.error(.duplicateKey(key), at: text.start - 1) }
-            members.append(Member(key, try JSONValue(from: &scanner)))
+            let key = ExactText(scanner.string(text))
+            if members.count == 16 { seen = Set(members.map { ExactText($0.key) }) }
+            let isTwice =
+                members.count < 16 ? members.contains { ExactText($0.key) == key } : !seen.insert(key).inserted
+            if isTwice { throw scanner.error(.duplicateKey(key.text), at: text.start - 1) }
+            members.append(Member(key.text, try JSONValue(from: &scanner)))
         }
         return members
     }

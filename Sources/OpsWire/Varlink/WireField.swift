@@ -139,24 +139,27 @@ public struct StringMap: WireField, ExpressibleByDictionaryLiteral {
     public struct Entry: Equatable, Sendable {
         public var name: String
         public var value: String
+
+        fileprivate func has(_ name: String) -> Bool { ExactText(self.name) == ExactText(name) }
     }
     public var entries: [Entry] = []
 
     public init(_ entries: [(String, String)] = []) { self.entries = entries.map { Entry(name: $0, value: $1) } }
     public init(dictionaryLiteral elements: (String, String)...) { self.init(elements) }
-    public subscript(name: String) -> String? { entries.last { $0.name == name }?.value }
+    public subscript(name: String) -> String? { entries.last { $0.has(name) }?.value }
 
     /// Adds the entries of another map, which replace own entries of the same name.
-    public mutating func lay(_ other: StringMap) {
+    public mutating func override(with other: StringMap) {
         // For large maps a table is faster than comparing each entry with each.
         let isLarge = entries.count * other.entries.count > 1024
-        var indices: [String: Int] = [:]
-        if isLarge { for (index, entry) in entries.enumerated() { indices[entry.name] = index } }
+        var indices: [ExactText: Int] = [:]
+        if isLarge { for (index, entry) in entries.enumerated() { indices[ExactText(entry.name)] = index } }
         for entry in other.entries {
-            if let index = isLarge ? indices[entry.name] : entries.firstIndex(where: { $0.name == entry.name }) {
+            if let index = isLarge ? indices[ExactText(entry.name)] : entries.firstIndex(where: { $0.has(entry.name) })
+            {
                 entries[index].value = entry.value
             } else {
-                if isLarge { indices[entry.name] = entries.count }
+                if isLarge { indices[ExactText(entry.name)] = entries.count }
                 entries.append(entry)
             }
         }
@@ -164,11 +167,11 @@ public struct StringMap: WireField, ExpressibleByDictionaryLiteral {
 
     public static var varlinkType: String { "[string]string" }
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
-        var names: Set<String> = []
+        var names: Set<ExactText> = []
         try reading { () throws(JSONError) in try scanner.beginObject() }
         while let text = try reading({ () throws(JSONError) in try scanner.nextMember() }) {
             let name = scanner.string(text)
-            guard names.insert(name).inserted else { throw InvalidParameter(name, "occurs twice") }
+            guard names.insert(ExactText(name)).inserted else { throw InvalidParameter(name, "occurs twice") }
             do throws(InvalidParameter) {
                 entries.append(Entry(name: name, value: try String(from: &scanner)))
             } catch { throw error.inside(name) }
