@@ -22,6 +22,34 @@ import Testing
         #expect(named > 50)
     }
 
+    /// Installs the documents, with /bin/true in place of each program.
+    @Test func `links of installed documents lead to installed files`() throws {
+        let files = FileManager.default
+        let folder = files.temporaryDirectory.appendingPathComponent("opsd-documents-\(UUID().uuidString)").path
+        try files.createDirectory(atPath: folder + "/bin", withIntermediateDirectories: true)
+        defer { try? files.removeItem(atPath: folder) }  // a directory that stays harms no other test
+        for name in ["d", "ctl", "d-runner", "d-fetch", "d-transfer", "d-slurm", "d-step", "d-web"] {
+            try files.createSymbolicLink(atPath: folder + "/bin/ops" + name, withDestinationPath: "/bin/true")
+        }
+        let install = Process()
+        install.executableURL = URL(fileURLWithPath: "/bin/bash")
+        install.arguments = ["scripts/install", folder + "/bin", folder + "/target", "/usr", "/lib/systemd"]
+        install.currentDirectoryURL = Tree.top
+        try install.run()
+        install.waitUntilExit()
+        #expect(install.terminationStatus == 0)
+        let documents = folder + "/target/usr/share/doc/opsd"
+        let pages = try files.subpathsOfDirectory(atPath: documents).filter { $0.hasSuffix(".md") }
+        #expect(pages.count > 30)
+        for page in pages {
+            let text = try String(contentsOfFile: documents + "/" + page, encoding: .utf8)
+            let place = (documents + "/" + page as NSString).deletingLastPathComponent
+            for link in text.matches(of: #/\]\(([^)#:]+)(?:#[^)]*)?\)/#) {
+                #expect(files.fileExists(atPath: "\(place)/\(link.output.1)"), "\(page): \(link.output.1)")
+            }
+        }
+    }
+
     @Test func `every state and outcome is in the code map`() throws {
         let text = try Tree.text("docs/CODEMAP.md")
         for path in ["Sources/OpsCore/Operation/OperationState.swift", "Sources/OpsCore/Operation/Outcome.swift"] {

@@ -91,7 +91,8 @@ extension KeyEntry {
             options: [
                 .value(
                     "observer", "WHEN=COMMAND", .keyValue,
-                    "run COMMAND on start, finish, failed, or when it adds a child (produce), with the event on standard input"
+                    "run COMMAND on start, finish, failed, or when it submits another operation (produce), with the "
+                        + "event on standard input"
                 ).known(as: "observers")
             ])
     }

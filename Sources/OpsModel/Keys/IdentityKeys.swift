@@ -7,6 +7,7 @@ extension KeyEntry {
                 default: "none",
                 "The name of the operation, unique in its graph, and not all digits. `after` refers to it; "
                     + "`build@g3` is the operation `build` of graph `g3`.",
+                "In a selection, a name such as `1990-1995` is a range of ids; `1990-1995@g3` is the operation.",
                 example: #""name": "compile""#),
             options: [.value("name", "n", "NAME", .text, "name of the operation")])
     }
@@ -110,8 +111,8 @@ extension KeyEntry {
                 "Variables that are added to the environment of the submitter, or replace variables in it: first "
                     + "those of `defaults`, then those of the operation. All of them together take at most "
                     + "\(Limits.environmentBytes >> 20)M.",
-                "Variables that opsd sets are refused: `NOTIFY_SOCKET`, and all that begin with `OPS_` except "
-                    + "`OPS_INDEX`.",
+                "Variables that opsd sets are refused: `NOTIFY_SOCKET`, `TRACEPARENT`, and all that begin with `OPS_` "
+                    + "except `OPS_INDEX`.",
                 example: #""environment": {"LANG": "C"}"#),
             options: [
                 .value(
@@ -140,6 +141,8 @@ extension KeyEntry {
                 "Variables whose values are not stored: the new process reads each value from its file, with the "
                     + "rights of its user, before the command runs. A newline at the end is removed. opsctl log "
                     + "shows `***` instead of the value as long as the file contains it. A value has at most 64K.",
+                "Each entry has either `file`, the path of a file that the operation's user can read, or `credential`, "
+                    + "the name of a systemd credential of opsd's unit (operations of root only).",
                 example: #""secrets": {"API_TOKEN": {"file": "/home/ann/.token"}}"#),
             options: [
                 .value(

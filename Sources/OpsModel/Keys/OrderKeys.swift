@@ -204,8 +204,8 @@ extension KeyEntry {
                         negation,
                         .init(
                             "otherwise", .choice(["fail", "skip", "wait", "succeed"]), default: "`fail`",
-                            "What happens if the condition is false: the operation fails, is skipped, waits "
-                                + "until it is true, or succeeds without running, because it is up to date. If "
+                            "Effect of a false condition: the operation fails, is skipped, waits until the "
+                                + "condition is true, or succeeds without running, because it is up to date. If "
                                 + "the condition cannot be evaluated, the operation fails; with `wait`, it is "
                                 + "evaluated again."),
                         .init(

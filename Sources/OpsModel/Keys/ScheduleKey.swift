@@ -16,9 +16,9 @@ public enum ScheduleKey: String, CaseIterable, Sendable {
         case .overlap:
             (
                 "one of `\"skip\"`, `\"queueOne\"`, `\"queueAll\"`, `\"cancel\"`, `\"allow\"`",
-                "What happens at an instant while a run of the schedule is unfinished. `skip`: the new run is skipped; "
-                    + "`queueOne`: one run waits; `queueAll`: all runs wait; `cancel`: the older run is cancelled; "
-                    + "`allow`: both run.",
+                "Effect of an instant that comes while a run of the schedule is unfinished. `skip`: the new run is "
+                    + "skipped; `queueOne`: one run waits; `queueAll`: all runs wait; `cancel`: the older run is "
+                    + "cancelled; `allow`: both run.",
                 "`\"skip\"`; for triggers `\"queueAll\"`"
             )
         case .catchUp:
