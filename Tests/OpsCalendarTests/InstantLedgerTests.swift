@@ -171,6 +171,16 @@ import Testing
         #expect(ledger.shortened(record, to: at(-1)) == nil)
     }
 
+    @Test func `no instant of a very long record is lost when it is shortened`() throws {
+        let every = Recurrence(try expression("every 1s"), zone: .utc, start: at(0))
+        let ledger = InstantLedger(
+            Recurrences([every]), SchedulePolicy(), name: "tick", at: .init(accounted: at(-1)))
+        let record = InstantRecord(.missed, from: at(0), through: at(93_619), count: 93_620)
+        for end in 0..<93_619 {
+            #expect(ledger.shortened(record, to: at(Int64(end)))?.count == end + 1)
+        }
+    }
+
     @Test func `rules that contradict each other are named`() {
         var policy = SchedulePolicy()
         #expect(policy.contradiction?.key == nil)

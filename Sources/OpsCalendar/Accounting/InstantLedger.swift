@@ -216,10 +216,10 @@ public struct InstantLedger: Sendable {
         if total == record.count, next == nil {
             return InstantRecord(record.result, from: record.nominal, through: last, count: count)
         }
-        let share =
-            Double(end.seconds - record.nominal.seconds) / Double(record.through.seconds - record.nominal.seconds)
-        let some = 1 + Int(Double(record.count - 1) * share)
-        return InstantRecord(record.result, from: record.nominal, through: end, count: some)
+        // Exact, because a share as a floating-point number is rounded, and one instant would be lost.
+        let product = (record.count - 1).multipliedFullWidth(by: Int(end.seconds - record.nominal.seconds))
+        let some = Int(record.through.seconds - record.nominal.seconds).dividingFullWidth(product).quotient
+        return InstantRecord(record.result, from: record.nominal, through: end, count: 1 + some)
     }
 
     /// Returns the parts of a record of instants that did not run, before and after one of them.
