@@ -58,8 +58,11 @@ public struct Reason: Equatable, Sendable {
         /// True if it contains a position in line.
         var hasPosition: Bool {
             switch self {
-            case .category, .queue, .pool, .groupLimit: true
-            default: false
+            case .category, .queue, .pool, .groupLimit, .executorWindow: true
+            case .dependency, .reserved, .rate, .yields, .deadlocked, .suspended, .held, .groupHeld, .instant,
+                .condition, .conditionsInLine, .barrier, .groupNotStarted, .process, .ending, .children, .executorAway,
+                .job, .finishMessage, .runner, .stopping:
+                false
             }
         }
     }

@@ -58,9 +58,10 @@ extension Scheduler {
             guard let set = draft.categories, firstUsers[Int(set)] == nil else { continue }
             firstUsers[Int(set)] = Int32(operation)
         }
-        for (set, firstUser) in zip(submission.categorySets, firstUsers) {
+        let sets = submission.categorySets.map { CategoryUse.strictest($0) }
+        for (uses, firstUser) in zip(sets, firstUsers) {
             guard let firstUser else { continue }
-            try registry.checkCapacity(CategoryUse.strictest(set), of: .local(firstUser))
+            try registry.checkCapacity(uses, of: .local(firstUser))
         }
         var depth: [Int32] = []
         let hasGroups = submission.operations.contains { $0.flags.contains(.group) }
@@ -72,15 +73,12 @@ extension Scheduler {
                 throw .tooMany(what: "groups in one another", limit: Limits.groupDepth)
             }
             guard let set = draft.categories else { continue }
-            for use in CategoryUse.strictest(submission.categorySets[Int(set)]) {
+            for use in sets[Int(set)] {
                 var above = draft.group
                 var share: CategoryUse?
                 while let index = above, share == nil {
                     let group = submission.operations[Int(index)]
-                    if let set = group.categories {
-                        let held = CategoryUse.strictest(submission.categorySets[Int(set)])
-                        share = held.first { $0.name == use.name }
-                    }
+                    if let set = group.categories { share = sets[Int(set)].first { $0.name == use.name } }
                     above = group.group
                 }
                 try use.check(

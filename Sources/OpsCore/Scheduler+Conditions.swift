@@ -27,7 +27,7 @@ extension Scheduler {
         return false
     }
 
-    /// User as which conditions are evaluated; nil: a privileged one.
+    /// Returns the user as which conditions are evaluated; nil: a privileged one.
     func evaluationUser(of operation: OperationIndex) -> ConditionQueue.User {
         table[operation].partition.map { partitions[$0].key.user }
     }
@@ -94,7 +94,10 @@ extension Scheduler {
         guard mayStart, isNext(operation, in: lane) else { return }
         // No earlier entry counts from now on.
         _ = lanes.choose(lane)
+        let resource = lanes[lane].wokenBy
+        lanes[lane].wokenBy = nil
         _ = conditionsHold(evaluatingIfNeeded: operation, in: lane)
+        if let resource { wake(resource) }
     }
 
     /// Returns whether a lane waits for nothing but a category or a slot, and no other lane gets it first.

@@ -39,7 +39,7 @@ extension Scheduler {
         return .done(touched)
     }
 
-    /// Decides the end of one operation, but not of its children. Returns false if it was decided before.
+    /// Decides the end of one operation, but not of its children. Returns false if the end is not open any more.
     private mutating func cancelOne(_ operation: OperationIndex, _ end: Resolution, by: String, reason: String?) -> Bool
     {
         guard !table[operation].traits.contains(.finishPending) else { return false }
@@ -53,9 +53,8 @@ extension Scheduler {
             }
             return true
         }
-        if !table[operation].isGroup, registry.leavesProcesses(index), !executions[index].isOver,
-            !executions[index].isCancelling
-        {
+        let isOpen = isEndOpen(operation, index)
+        if !isOpen, registry.leavesProcesses(index), !executions[index].isOver, !executions[index].isCancelling {
             // The first resolution remains. The processes that it would have waited for are terminated now.
             executions[index].isCancelling = true
             if let stored = executions[index].resolution {
@@ -67,9 +66,7 @@ extension Scheduler {
             terminate(index)
             return true
         }
-        guard !executions[index].isCancelling, executions[index].resolution == nil || executions[index].isOver else {
-            return false
-        }
+        guard isOpen else { return false }
         executions[index].resolution = end
         disarmTimeout(index)
         recordCancelling(index, by: by, reason: reason)
@@ -77,6 +74,15 @@ extension Scheduler {
         // No process is left whose end could be reported: it waited for a message that it no longer needs.
         if executions[index].isGone, !executions[index].isOver { endAttempt(index) }
         return true
+    }
+
+    /// Returns whether the end of an executing operation is open: its attempt goes on, another attempt may follow, or
+    /// its children decide.
+    private func isEndOpen(_ operation: OperationIndex, _ index: ExecutionIndex) -> Bool {
+        guard let end = executions[index].resolution else { return true }
+        if end.outcome == .cancelled { return false }
+        if mayRetry(operation, index, end) { return true }
+        return !end.endsChildren && registry.hasUnfinishedChildren(operation)
     }
 
     /// Ends an executing operation and everything below it.

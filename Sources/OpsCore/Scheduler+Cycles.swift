@@ -29,16 +29,17 @@ extension Scheduler {
         guard let parent = table.index(of: producer) else { return }
         let above = table.chain(from: parent).map { WaitNode.end($0) }
         let view = WaitView(registry)
-        var checked: Set<WaitNode> = []
-        func check(_ nodes: [WaitNode], of child: Int32) throws(Rejection) {
-            let fresh = nodes.filter { checked.insert($0).inserted }
-            guard let path = view.path(from: fresh, to: Set(above)) else { return }
-            if path == [.end(parent)] { throw .waitsForOwnProducer(producer) }
-            throw .cycle([.local(child)] + view.name(path) + [.local(child)])
+        // Events that children wait for, in the order of the children, and the first child that waits for each.
+        var nodes: [WaitNode] = []
+        var children: [WaitNode: Int32] = [:]
+        func add(_ node: WaitNode, of child: Int32) {
+            guard children[node] == nil else { return }
+            children[node] = child
+            nodes.append(node)
         }
         for edge in submission.edges {
             guard case .existing(let id) = edge.on, let operation = unfinished(id) else { continue }
-            try check([edge.when.node(of: operation)], of: edge.from)
+            add(edge.when.node(of: operation), of: edge.from)
         }
         let isPrivileged = privilegedUsers.contains(submission.user)
         // Children of one queue wait for the same barriers, and its barriers for the same operations.
@@ -50,8 +51,11 @@ extension Scheduler {
             let waits = registry.barriers.waits(
                 ofNewChildOf: parent, in: queue, isPrivileged ? nil : partitions.find(queue, submission.user),
                 isBarrier: isBarrier, isPrivileged: isPrivileged, in: table)
-            try check(waits.map { .end($0) }, of: Int32(i))
+            for other in waits { add(.end(other), of: Int32(i)) }
         }
+        guard let path = view.path(from: nodes, to: Set(above)), let child = children[path[0]] else { return }
+        if path == [.end(parent)] { throw .waitsForOwnProducer(producer) }
+        throw .cycle([.local(child)] + view.name(path) + [.local(child)])
     }
 }
 

@@ -31,6 +31,7 @@ extension Scheduler {
 
     mutating func disarmTimeout(_ index: ExecutionIndex) {
         executions[index].timeoutLeft = nil
+        executions[index].timeoutDue = nil
         guard executions[index].timeoutAt != nil else { return }
         executions[index].timeoutAt = nil
         noteStaleTimer(.timeout)
@@ -55,7 +56,7 @@ extension Scheduler {
 
     /// Stops the timeout of an attempt that is frozen.
     mutating func stopTimeout(_ index: ExecutionIndex) {
-        guard let at = executions[index].timeoutAt else { return }
+        guard let at = executions[index].timeoutAt ?? executions[index].timeoutDue else { return }
         disarmTimeout(index)
         executions[index].timeoutLeft = max(.zero, at - now.monotonic)
         recordTimeout(index)
@@ -84,14 +85,15 @@ extension Scheduler {
 
     mutating func fireDueTimers() {
         wakeRates()
-        while let entry = timers.firstDue(at: now), mayFire(entry) {
+        while let entry = timers.firstDue(at: now), spendTimer(entry) {
             timers.removeFirst(entry)
             fire(entry)
         }
     }
 
-    private mutating func mayFire(_ entry: Timers.Entry) -> Bool {
-        !budget.isLimited || budget.mayAfford(weight(of: entry, upTo: budget.left))
+    /// Spends the weight of a timer. Returns false if the timer is put off.
+    private mutating func spendTimer(_ entry: Timers.Entry) -> Bool {
+        !budget.isLimited || budget.spend(weight(of: entry, upTo: budget.left))
     }
 
     private mutating func fire(_ entry: Timers.Entry) {

@@ -99,6 +99,8 @@ extension Scheduler {
         record(.edited(table[operation].operationID, edit))
         setPolicy(policy, of: operation)
         publish(.edited, operation, detail: "policy")
+        // A full group reserves no positions in categories.
+        reservations.requestReview()
         if let group = group(of: operation) { wake(.group(group)) }
     }
 

@@ -12,7 +12,7 @@ extension Scheduler {
     mutating func launched(_ attempt: AttemptID, _ process: LaunchedProcess) {
         guard let index = confirmedExecution(of: attempt), executions[index].process == nil else { return }
         executions[index].process = process
-        confirmStart(of: index)
+        countConfirmedStart(of: index)
         record(.launched(attempt, process))
     }
 
@@ -134,7 +134,7 @@ extension Scheduler {
         record(.frozen(table[operation].operationID, by: []))
     }
 
-    /// Records a resolution that was decided while processes are alive. Nothing that happens later changes it.
+    /// Records a resolution that was decided while processes are alive. Their ends do not change it.
     mutating func recordCancelling(_ index: ExecutionIndex, by: String, reason: String?) {
         guard let end = executions[index].resolution else { return }
         executions[index].isCancelling = true
@@ -206,7 +206,7 @@ extension Scheduler {
         }
     }
 
-    /// The back-off, or longer if the attempt has ended with the wish for a longer one.
+    /// Returns the back-off, or a longer delay if the exit asked for one.
     private func delayOfRetry(_ index: ExecutionIndex) -> TimeSpan {
         let execution = executions[index]
         let retry = policy(of: execution.operation)?.retry
@@ -216,7 +216,7 @@ extension Scheduler {
     }
 
     private mutating func retryLater(_ operation: OperationIndex, _ index: ExecutionIndex) {
-        confirmStart(of: index)
+        countConfirmedStart(of: index)
         let execution = executions[index]
         let delay = execution.isRefused ? .zero : delayOfRetry(index)
         executions.remove(index)

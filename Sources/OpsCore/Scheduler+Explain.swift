@@ -1,8 +1,8 @@
 /// Explanations why an operation has not started or not finished. They are complete, and name only operations that
-/// exist. To explain a wait in a queue of a million operations takes milliseconds: each may be examined, but not named
-/// or sorted.
+/// exist. To explain a wait in a queue of a million operations takes milliseconds: each may be examined, but only those
+/// that wait for the same category are sorted.
 extension Scheduler {
-    /// Everything that an unfinished operation waits for; empty for one that the core does not hold.
+    /// Returns everything that an unfinished operation waits for; empty for one that the core does not hold.
     public func why(_ id: OperationID, at now: Moment) -> [Reason] {
         guard let operation = unfinished(id) else { return [] }
         switch table[operation].state {

@@ -99,7 +99,7 @@ extension Scheduler {
         return slotTimes.reading(account, at: now.monotonic)
     }
 
-    /// Number of processes of each user in each fair queue.
+    /// Returns the number of processes of each user in each fair queue.
     func processesInFairQueues() -> [SlotTimes.Key: Int32] {
         var running: [SlotTimes.Key: Int32] = [:]
         for index in executions.indices where executions[index].countsForLimits {

@@ -186,7 +186,7 @@ extension Scheduler {
     /// Removes an execution, and releases its slot and its categories.
     private mutating func removeExecution(_ index: ExecutionIndex) {
         let operation = executions[index].operation
-        confirmStart(of: index)
+        countConfirmedStart(of: index)
         vacate(index)
         let (holding, assigned) = (executions[index].holding, executions[index].assigned)
         if executions[index].timeoutAt != nil { noteStaleTimer(.timeout) }
@@ -233,7 +233,7 @@ extension Scheduler {
         while let edge = upcoming {
             upcoming = graph.dependency(after: edge)
             guard let on = graph[edge].on, table[on].traits.contains(.provided), table[on].state != .executing,
-                !table[on].traits.contains(.hasStarted), !isNeeded(on, besides: operation)
+                table[on].traits.isDisjoint(with: [.hasStarted, .finishPending]), !isNeeded(on, besides: operation)
             else {
                 continue
             }

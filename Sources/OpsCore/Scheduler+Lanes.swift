@@ -21,11 +21,11 @@ extension Scheduler {
             guard let need = lanes[lane].needs.first(where: { $0.category == category }) else { return }
             categories[category].parkedCount += 1
             let parked = categories[category].parked
-            let place = parked.firstIndex { $0.mode == need.mode && $0.units == need.units } ?? parked.count
-            if place == parked.count {
+            let position = parked.firstIndex { $0.mode == need.mode && $0.units == need.units } ?? parked.count
+            if position == parked.count {
                 categories[category].parked.append(Category.Parking(mode: need.mode, units: need.units))
             }
-            lanes.add(entry, to: &registry.categories[category].parked[place].lanes[needsSlot: needsSlot])
+            lanes.add(entry, to: &registry.categories[category].parked[position].lanes[needsSlot: needsSlot])
         case .executor(let executor):
             lanes.add(entry, to: &executors[executor].parked)
             executors[executor].parkedCount += 1
@@ -50,7 +50,12 @@ extension Scheduler {
         switch resource {
         case .queue(let queue): queues[queue].parkedCount -= 1
         case .group(let group): groups[group].parkedCount -= 1
-        case .category(let category): categories[category].parkedCount -= 1
+        case .category(let category):
+            categories[category].parkedCount -= 1
+            // Kinds of needs would accumulate. A few of them are likely to be parked again.
+            if categories[category].parkedCount == 0, categories[category].parked.count > 16 {
+                categories[category].parked = []
+            }
         case .executor(let executor): executors[executor].parkedCount -= 1
         case .rate(let category): categories[category].parkedAtRateCount -= 1
         // Lanes that are parked there are not counted.

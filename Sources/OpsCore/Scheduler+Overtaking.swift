@@ -98,13 +98,13 @@ extension Scheduler {
         reservations.add()
         let key = table[operation].key
         for need in needsInLane(of: operation) {
-            let place = place(of: key, among: categories[need.category].reservations)
-            categories[need.category].reservations.insert(operation, at: place)
+            let position = position(of: key, among: categories[need.category].reservations)
+            categories[need.category].reservations.insert(operation, at: position)
         }
     }
 
     /// Returns the number of reservations before a key; they are in the order of their keys.
-    private func place(of key: UInt64, among reservations: [OperationIndex]) -> Int {
+    private func position(of key: UInt64, among reservations: [OperationIndex]) -> Int {
         var (low, high) = (0, reservations.count)
         while low < high {
             let middle = (low + high) / 2
@@ -119,20 +119,24 @@ extension Scheduler {
 
     /// Removes a reservation as `clearReservation` does, but wakes no lane.
     mutating func unreserve(_ operation: OperationIndex) {
+        unreserve(operation, needsInLane(of: operation))
+    }
+
+    private mutating func unreserve(_ operation: OperationIndex, _ needs: [Need]) {
         table[operation].traits.remove(.reserving)
         reservations.remove()
-        for need in needsInLane(of: operation) {
-            categories[need.category].reservations.removeAll { $0 == operation }
+        let key = table[operation].key
+        for need in needs {
+            let position = position(of: key, among: categories[need.category].reservations)
+            categories[need.category].reservations.remove(at: position)
         }
     }
 
     /// Ends a reservation: the operation starts, or leaves its lane.
     mutating func clearReservation(of operation: OperationIndex, in lane: LaneIndex) {
         guard table[operation].traits.contains(.reserving) else { return }
-        table[operation].traits.remove(.reserving)
-        reservations.remove()
         let needs = lanes[lane].needs
-        for need in needs { categories[need.category].reservations.removeAll { $0 == operation } }
+        unreserve(operation, needs)
         for need in needs { wake(.category(need.category)) }
         wake(.reservations)
     }
@@ -153,20 +157,26 @@ extension Scheduler {
 
     /// Returns the resource at which a lane must wait because its first member would take a reserved position; nil if
     /// it may start. No reservation blocks an operation for which the owner of a reservation waits, so that no two of
-    /// them can wait for one another.
-    func reservationInWay(_ operation: OperationIndex, _ needs: [Need]) -> Resource? {
+    /// them can wait for one another. `awaited`: the operations for which owners of reservations wait, once known.
+    func reservationInWay(
+        _ operation: OperationIndex, _ needs: [Need], _ awaited: inout AwaitedOperations?
+    ) -> Resource? {
         guard !reservations.isEmpty else { return nil }
         let key = table[operation].key
         guard let need = needs.first(where: { reserver(of: $0, against: key) != nil }) else { return nil }
-        let awaited = endsAwaitedByReservers()
-        if awaited.isEmpty { return .category(need.category) }
-        return isReached(operation, from: awaited) ? nil : .reservations
+        let known = awaited ?? awaitedByReservers()
+        awaited = known
+        guard known.hasHolders else { return .category(need.category) }
+        return known.starts.contains(operation) ? nil : .reservations
     }
 
-    /// Returns whether an operation is among those that these ends wait for. Not inlined: the optimizer would copy the registry
+    /// Returns the operations for which owners of reservations wait. Not inlined: the optimizer would copy the registry
     /// at the beginning of the caller, which seldom gets this far.
-    @inline(never) private func isReached(_ operation: OperationIndex, from awaited: [WaitNode]) -> Bool {
-        WaitView(registry).reach(awaited).contains(.start(operation))
+    @inline(never) private func awaitedByReservers() -> AwaitedOperations {
+        let ends = endsAwaitedByReservers()
+        guard !ends.isEmpty else { return AwaitedOperations(hasHolders: false, starts: []) }
+        let reached = WaitView(registry).reach(ends)
+        return AwaitedOperations(hasHolders: true, starts: Set(reached.filter { !$0.isEnd }.map(\.operation)))
     }
 
     /// Returns the ends of groups and producers that hold a category which an operation with a reservation needs: only
@@ -174,37 +184,42 @@ extension Scheduler {
     func endsAwaitedByReservers() -> [WaitNode] {
         guard groups.count > 0 else { return [] }
         var result: [WaitNode] = []
-        for category in categories.pool.indices {
-            for reserver in categories[category].reservations {
-                guard let lane = lane(of: reserver), waitsForCategoriesAlone(lane) else { continue }
-                for need in lanes[lane].needs
-                where !categories[need.category].room.fits(need.mode, need.units) {
-                    result += categories[need.category].longHolders.map { .end($0) }
-                }
-            }
+        for category in categories.pool.indices where !categories[category].longHolders.isEmpty {
+            guard categories[category].reservations.contains(where: { lacksRoom($0, in: category) }) else { continue }
+            result += categories[category].longHolders.map { .end($0) }
         }
         return result
     }
 
-    /// Reviews blocked lanes; true when one of them is a candidate again.
-    mutating func reviewBlocked(ofYieldingGroupsAlone: Bool = false) -> Bool {
+    /// Returns whether an operation with a reservation waits for categories alone, this one among them.
+    private func lacksRoom(_ reserver: OperationIndex, in category: CategoryIndex) -> Bool {
+        guard let lane = lane(of: reserver), waitsForCategoriesAlone(lane) else { return false }
+        return lanes[lane].needs.contains {
+            $0.category == category && !categories[category].room.fits($0.mode, $0.units)
+        }
+    }
+
+    /// Reviews blocked lanes. Returns whether one of them is a candidate again.
+    mutating func reviewBlocked(ofYieldingGroupsAlone: Bool = false, _ awaited: inout AwaitedOperations?) -> Bool {
         guard lanes.hasBlocked else { return false }
         var isAny = false
         for entry in lanes.popAllBlocked() {
             let isLeft = ofYieldingGroupsAlone && lanes[entry.lane].status != .parked(.yielding)
-            if isLeft || mustStayBlocked(entry.lane) {
+            if isLeft || mustStayBlocked(entry.lane, &awaited) {
                 lanes.block(entry)
             } else {
                 makeCandidate(entry.lane)
+                // While it was blocked, reservations of its members blocked nothing.
+                awaited = nil
                 isAny = true
             }
         }
         return isAny && hasCandidate()
     }
 
-    private mutating func mustStayBlocked(_ lane: LaneIndex) -> Bool {
+    private mutating func mustStayBlocked(_ lane: LaneIndex, _ awaited: inout AwaitedOperations?) -> Bool {
         guard let first = lanes[lane].members.first else { return true }
-        if let obstacle = obstacle(to: first.operation, in: lane) { return obstacle == .reservations }
+        if let obstacle = obstacle(to: first.operation, in: lane, &awaited) { return obstacle == .reservations }
         return mustYield(first.operation, in: lane)
     }
 
@@ -217,4 +232,13 @@ extension Scheduler {
         }
         return true
     }
+}
+
+/// The operations for which owners of reservations wait. They stay the same until an operation starts or ends, until a
+/// priority changes, and until a blocked lane is a candidate again.
+struct AwaitedOperations {
+    /// True if a group or a producer holds a category that an owner of a reservation needs.
+    let hasHolders: Bool
+    /// Operations whose starts come before the ends of these groups and producers.
+    let starts: Set<OperationIndex>
 }

@@ -34,11 +34,13 @@ extension Scheduler {
     }
 
     mutating func setEffective(_ operation: OperationIndex, _ priority: Int8) {
+        let isReserving = table[operation].traits.contains(.reserving)
+        // Reservations are found by their keys.
+        if isReserving { unreserve(operation) }
         table[operation].effective = priority
         guard table[operation].lane != nil else { return rankJob(of: operation) }
         moveInLane(operation)
-        if table[operation].traits.contains(.reserving) {
-            unreserve(operation)
+        if isReserving {
             reserve(operation)
             reservations.requestReview()
         }
@@ -106,7 +108,7 @@ extension Scheduler {
 
     mutating func recountInvalidPriorities() {
         var proven: Set<WaitNode> = []
-        while !priorities.isEmpty, budget.mayAfford(1), let recount = priorities.popNext() {
+        while !priorities.isEmpty, budget.spend(1), let recount = priorities.popNext() {
             switch recount {
             case .claim(let category): recountClaim(on: category)
             case .operation(let operation):

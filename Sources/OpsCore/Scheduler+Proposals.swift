@@ -137,13 +137,9 @@ extension Scheduler {
             }
             view.rebuildBarriers(of: ordered)
             if isOrdered {
-                for (operation, _) in moves {
-                    for node in [WaitNode.start(operation), .end(operation)] {
-                        for next in view.waits(of: node) {
-                            guard let path = view.path(from: next, to: node) else { continue }
-                            throw .cycle(view.name([node] + path))
-                        }
-                    }
+                for node in view.blockedByCycles(moves.flatMap { [WaitNode.start($0.operation), .end($0.operation)] }) {
+                    guard let path = view.path(from: view.waits(of: node), to: [node]) else { continue }
+                    throw .cycle(view.name([node] + path))
                 }
             }
             guard mayWaitMore, hasLongHolders else { return [] }

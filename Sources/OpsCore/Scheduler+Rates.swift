@@ -19,7 +19,7 @@ extension Scheduler {
         return nil
     }
 
-    /// Counts a start. That of a process is confirmed later.
+    /// Counts a start. That of a process is counted at an instant once its process exists.
     mutating func countStart(of index: ExecutionIndex) {
         guard !categories.rated.isEmpty else { return }
         let needs = executions[index].holding.compactMap { rated($0) }
@@ -29,15 +29,15 @@ extension Scheduler {
             // Operations behind a reserved position may start: its owner waits for the rate.
             if categories[category].rate?.hasRoom(at: now) == false { reservations.requestReview() }
         }
-        executions[index].unconfirmed = needs
-        if table[executions[index].operation].isGroup { confirmStart(of: index) }
+        executions[index].uncountedRates = needs
+        if table[executions[index].operation].isGroup { countConfirmedStart(of: index) }
     }
 
     /// Counts the start of an attempt as made now: its process exists, or it has ended without one.
-    mutating func confirmStart(of index: ExecutionIndex) {
-        guard !executions[index].unconfirmed.isEmpty else { return }
-        let counted = executions[index].unconfirmed
-        executions[index].unconfirmed = []
+    mutating func countConfirmedStart(of index: ExecutionIndex) {
+        guard !executions[index].uncountedRates.isEmpty else { return }
+        let counted = executions[index].uncountedRates
+        executions[index].uncountedRates = []
         for category in counted {
             guard let interval = categories[category].rate?.rate.interval else { continue }
             let (name, instant) = (categories[category].name, now.monotonic)
@@ -48,14 +48,14 @@ extension Scheduler {
 
     /// Starts that are under way do not count for a rate that is set now, nor for one that is gone.
     mutating func forgetUnconfirmedStarts(of category: CategoryIndex) {
-        for index in Array(executions.indices) { executions[index].unconfirmed.removeAll { $0 == category } }
+        for index in Array(executions.indices) { executions[index].uncountedRates.removeAll { $0 == category } }
     }
 
     /// Restores a start whose process was not stored when opsd ended.
     mutating func restoreCount(of index: ExecutionIndex) {
         let needs = executions[index].holding.compactMap { rated($0) }
         for category in needs { categories[category].rate?.begin() }
-        executions[index].unconfirmed = needs
+        executions[index].uncountedRates = needs
     }
 
     /// Wakes the lanes that wait for a rate that permits a start again.

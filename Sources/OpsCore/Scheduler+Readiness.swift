@@ -142,10 +142,10 @@ extension Scheduler {
     /// Removes an empty lane, unless it is a plain lane of its queue.
     private mutating func dropLane(_ lane: LaneIndex) {
         unpark(lane)
-        let token = lanes[lane].wokenBy
+        let resource = lanes[lane].wokenBy
         lanes[lane].wokenBy = nil
         lanes[lane].status = .idle
         if !lanes[lane].key.isPlain { lanes.remove(lane) }
-        if let token { wake(token) }
+        if let resource { wake(resource) }
     }
 }

@@ -61,7 +61,7 @@ extension Scheduler {
         }.sorted { $0.name < $1.name }
     }
 
-    /// Executor of the operations in a queue that name none; nil: the runner.
+    /// Returns the executor of the operations in a queue that name none; nil: the runner.
     public func executor(ofQueue name: String) -> String? { queues.find(name).flatMap { queues[$0].executor } }
 
     public func hasQueue(_ name: String) -> Bool { queues.find(name) != nil }

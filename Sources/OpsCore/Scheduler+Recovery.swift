@@ -205,7 +205,7 @@ extension Scheduler {
         }
         countRunning(operation, 1)
         resumeSlotTime(of: operation)
-        if executions[index].executor != nil, running.process == nil { return }
+        if executions[index].resolution != nil || executions[index].executor != nil && running.process == nil { return }
         if table[operation].traits.isDisjoint(with: .frozen) {
             if let given = running.timeoutRemaining ?? timeout(of: index) {
                 executions[index].timeoutDue = running.startedAt.monotonic + given

@@ -2,47 +2,50 @@ extension Scheduler {
     /// Starts everything that can start, best first. A lane is examined only when something about it has changed.
     mutating func startEligible() {
         guard mayStart else { return }
-        _ = reviewBlocked()
+        var awaited: AwaitedOperations?
+        _ = reviewBlocked(&awaited)
         repeat {
             while !hasPutOff, let entry = lanes.popCandidate(hasFreeSlot: capacity.hasFreeSlot) {
                 let entry = fairest(insteadOf: entry)
-                guard mayAffordStart(of: entry.lane) else { return makeCandidate(entry.lane) }
+                guard spendStart(of: entry.lane) else { return makeCandidate(entry.lane) }
                 let before = output.sequence
-                consider(entry)
+                consider(entry, &awaited)
                 recordFinishes()
                 recountInvalidPriorities()
                 // Groups may have yielded to an operation that has started or ended.
-                if output.sequence != before { _ = reviewBlocked(ofYieldingGroupsAlone: true) }
+                if output.sequence != before { _ = reviewBlocked(ofYieldingGroupsAlone: true, &awaited) }
             }
-        } while !hasPutOff && (reviewReservations() || reviewBlocked())
+        } while !hasPutOff && (reviewReservations() || reviewBlocked(&awaited))
     }
 
-    private mutating func mayAffordStart(of lane: LaneIndex) -> Bool {
+    /// Spends the weight of the start of a lane's first operation. Returns false if the start is put off.
+    private mutating func spendStart(of lane: LaneIndex) -> Bool {
         guard budget.isLimited, let first = lanes[lane].members.first else { return true }
-        return budget.mayAfford(weight(ofStart: first.operation, upTo: budget.left))
+        return budget.spend(weight(ofStart: first.operation, upTo: budget.left))
     }
 
     /// Returns whether there is a lane to consider.
     mutating func hasCandidate() -> Bool { lanes.hasCandidate(hasFreeSlot: capacity.hasFreeSlot) }
 
     /// Starts the first member of a lane, or parks the lane at the obstacle.
-    private mutating func consider(_ entry: LaneEntry) {
+    private mutating func consider(_ entry: LaneEntry, _ awaited: inout AwaitedOperations?) {
         let lane = entry.lane
-        let token = lanes[lane].wokenBy
+        let resource = lanes[lane].wokenBy
         lanes[lane].wokenBy = nil
         if entry.key != lanes[lane].top {
             // Its first member has left since: the next member decides its turn.
             makeCandidate(lane)
         } else if let first = lanes[lane].members.first {
-            if let obstacle = obstacle(to: first.operation, in: lane) {
+            if let obstacle = obstacle(to: first.operation, in: lane, &awaited) {
                 park(lane, at: obstacle)
             } else if mustYield(first.operation, in: lane) {
                 park(lane, at: .yielding)
             } else if conditionsHold(evaluatingIfNeeded: first.operation, in: lane) {
                 start(first.operation, from: lane)
+                awaited = nil
             }
         }
-        if let token { wake(token) }
+        if let resource { wake(resource) }
     }
 
     /// Returns whether a group must not start yet, since an operation that it waits for would wait for its end.
@@ -54,6 +57,14 @@ extension Scheduler {
 
     /// Returns the obstacle to starting a lane's first operation, apart from the pool and deadlock avoidance.
     @inline(__always) func obstacle(to operation: OperationIndex, in lane: LaneIndex) -> Resource? {
+        var awaited: AwaitedOperations?
+        return obstacle(to: operation, in: lane, &awaited)
+    }
+
+    /// Returns the obstacle as above. `awaited`: the operations for which owners of reservations wait, once known.
+    @inline(__always) func obstacle(
+        to operation: OperationIndex, in lane: LaneIndex, _ awaited: inout AwaitedOperations?
+    ) -> Resource? {
         let key = lanes[lane].key
         if !queues[key.queue].hasRoom(forGroup: key.isGroup) { return .queue(key.queue) }
         if let group = lanes[lane].group, !key.isGroup, !groups[group].hasRoom { return .group(group) }
@@ -62,7 +73,7 @@ extension Scheduler {
         for need in lanes[lane].needs where !categories[need.category].room.fits(need.mode, need.units) {
             return .category(need.category)
         }
-        return reservationInWay(operation, lanes[lane].needs)
+        return reservationInWay(operation, lanes[lane].needs, &awaited)
     }
 
     /// Starts an operation: acquires its slot and categories in one step, and records the intent before the launch.

@@ -200,6 +200,11 @@ extension Scheduler {
             if let index = row.execution, let instant = executions[index].timeoutAt {
                 expect(.timeout, operation, instant, in: monotonic)
             }
+            if !row.traits.isDisjoint(with: .frozen), let index = row.execution,
+                executions[index].timeoutAt != nil || executions[index].timeoutDue != nil
+            {
+                broken.append("timers: the timeout of \(row.id) goes on although it is frozen")
+            }
             let policy = policy(of: operation)
             if row.traits.contains(.delayed) { expect(.notBefore, operation, policy?.notBefore ?? .zero, in: wall) }
             let isDecided = row.execution.map { executions[$0].resolution != nil || executions[$0].isCancelling }

@@ -236,7 +236,7 @@ extension Scheduler {
         registry.table.policy(of: operation).map { registry.policies[$0] }
     }
     func isAncestor(_ ancestor: OperationIndex, of operation: OperationIndex) -> Bool {
-        registry.isAncestor(ancestor, of: operation)
+        registry.table.isAncestor(ancestor, of: operation)
     }
     mutating func setState(_ operation: OperationIndex, _ new: OperationState) {
         if table[operation].state == .ready, queues[table[operation].queue].aging != nil { noteStaleTimer(.aging) }

@@ -93,7 +93,7 @@ public struct Snapshot: Sendable, Codable {
     /// The stored state of an executing attempt.
     public struct Running: Sendable, Codable {
         public var attempt: AttemptID
-        /// Nil for a group.
+        /// Nil for a group, on an executor other than the runner, and after the slot was freed.
         public var slot: Int32?
         public var runner: String
         public var boot: String

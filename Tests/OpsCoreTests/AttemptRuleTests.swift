@@ -297,6 +297,23 @@ import Testing
             ])
     }
 
+    @Test func `a deadline ends a producer whose processes end while its child goes on`() {
+        var world = World()
+        let deadline = world.now.wall + .seconds(5)
+        world.add { $0.deadline = deadline }
+        world.turn()
+        let child = world.add(child: 1)
+        world.turn()
+        world.after(world.exit(1, gone: false))
+        world.pass(seconds: 5)
+        #expect(world.turn() == ["cancelling 1 timedOut", "cancelling 2 cancelled"])
+        #expect(world.after(.gone(world.attempt(1))) == ["ended 1#1 timedOut"])
+        #expect(
+            world.after(world.exit(child)).suffix(2) == [
+                "finished 2 cancelled group 1 timed out", "finished 1 timedOut deadline",
+            ])
+    }
+
     @Test func `a level that is suspended keeps nothing from its deadline`() {
         var world = World()
         let deadline = world.now.wall + .seconds(1)

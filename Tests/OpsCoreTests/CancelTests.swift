@@ -1,4 +1,5 @@
 import OpsCore
+import OpsTesting
 import Testing
 
 @Suite struct CancelTests {
@@ -60,6 +61,61 @@ import Testing
         world.after(.updated(world.attempt(1), OperationUpdate(finished: 0)))
         #expect(world.after(cancel(1)) == ["cancelling 1 succeeded"])
         #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: .seconds(10))])
+    }
+
+    /// Ways in which an attempt is resolved before its processes are gone.
+    enum Resolver: CaseIterable { case exit, timeout, report }
+
+    @Test(arguments: Resolver.allCases)
+    func `a cancel ends an operation whose resolved attempt would be retried`(_ resolver: Resolver) {
+        var world = World()
+        world.add {
+            $0.retry = RetryPolicy(limit: 3, backoff: 0)
+            if resolver == .timeout { $0.timeout = .seconds(1) }
+            guard resolver == .report else { return }
+            $0.completion = .notify
+            $0.leftovers = .wait
+        }
+        world.turn()
+        switch resolver {
+        case .exit: world.after(world.exit(1, 1, gone: false))
+        case .timeout:
+            world.pass(seconds: 1)
+            world.turn()
+        case .report: world.after(.updated(world.attempt(1), OperationUpdate(finished: 1)))
+        }
+        #expect(world.handle(cancel(1)) == .success(.done(1)))
+        #expect(world.turn() == ["cancelling 1 cancelled"])
+        #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: .seconds(10))])
+        #expect(world.handle(cancel(1)) == .success(.done(0)))
+        #expect(
+            world.after(world.exit(1, 1)).suffix(2) == ["ended 1#1 cancelled", "finished 1 cancelled by root"])
+    }
+
+    @Test func `a cancel of a resolved attempt without a retry changes nothing`() {
+        var world = World()
+        world.add()
+        world.turn()
+        world.after(world.exit(1, 1, gone: false))
+        #expect(world.handle(cancel(1)) == .success(.done(0)))
+        #expect(world.after(.gone(world.attempt(1))) == ["ended 1#1 failed", "finished 1 failed exit 1"])
+    }
+
+    @Test func `a cancel that forbids a retry outlives a restart`() throws {
+        var stage = try Stage<Scheduler>()
+        var policy = Policy()
+        policy.retry = RetryPolicy(limit: 3, backoff: 0)
+        var submission = Submission()
+        submission.policies = [policy]
+        submission.operations = [Draft(policy: 0)]
+        try stage.submit(submission)
+        let attempt = AttemptID(1, 1)
+        try stage.perform(.exited(attempt, ProcessExit(status: .code(1), at: stage.now), treeIsGone: false))
+        try stage.perform(cancel(1))
+        try stage.restart()
+        #expect(stage.effects.last == .terminate(attempt, grace: .seconds(10)))
+        try stage.perform(.gone(attempt))
+        #expect(stage.store[1].outcome == .cancelled)
     }
 
     @Test func `a forced cancel finishes without waiting for the processes`() {

@@ -103,6 +103,29 @@ import Testing
         #expect(world.executing == [asked])
     }
 
+    @Test func `an operation whose conditions are evaluated again leaves the room of its queue to the next one`() {
+        var world = World(workers: 1)
+        world.after(.setQueue("q", QueueEdit()))
+        let asked = world.add(queue: "q") { $0.conditions = [ConditionPolicy()] }
+        world.turn()
+        let question = evaluated(world)
+        #expect(question.map(\.id) == [asked])
+        let first = world.add()
+        world.turn()
+        world.after(.setQueue("q", QueueEdit(limit: .set(0))))
+        let next = world.add(queue: "q")
+        let second = world.add()
+        world.after(.conditionsAnswered(OperationID(asked), token: question[0].token, .allTrue))
+        world.after(world.exit(first))
+        #expect(world.executing == [second])
+        world.after(.setQueue("q", QueueEdit(limit: .set(2))))
+        world.pass(seconds: 11)
+        world.after(.tick)
+        #expect(evaluated(world).map(\.id) == [asked])
+        world.after(world.exit(second))
+        #expect(world.executing == [next])
+    }
+
     @Test(arguments: [Level.daemon, .queue("default")])
     func `conditions are not evaluated again during a suspension`(level: Level) {
         for categories in [[], ["db"]] as [[CategoryUse]] {

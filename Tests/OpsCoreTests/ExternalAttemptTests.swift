@@ -301,7 +301,7 @@ import Testing
         #expect(world.last.effects == [command(.release(first))])
     }
 
-    @Test func `why tells the state of a job, and a new estimate of its start is not stored`() {
+    @Test func `why shows the state of a job, and a new estimate of its start is not stored`() {
         var world = world()
         world.add { $0.executor = "slurm" }
         world.turn()
@@ -435,6 +435,46 @@ import Testing
                 command(.submit(first, job: "4711", priority: 0)), command(.thaw(AttemptID(2, 1))),
                 command(.terminate(AttemptID(2, 1), grace: Policy().grace)),
             ])
+    }
+
+    @Test func `the timeout of a job counts from its start across a restart of the machine`() {
+        var policy = Policy()
+        policy.executor = "slurm"
+        policy.timeout = .seconds(60)
+        // The machine had been up for longer than now.
+        let start = Moment(monotonic: .seconds(5_000), wall: .seconds(999_950))
+        var running = Snapshot.Running(attempt: first, slot: nil, runner: "", boot: "b0", startedAt: start)
+        running.process = LaunchedProcess(pid: 0, startTicks: 0, at: start)
+        var snapshot = Snapshot()
+        snapshot.policies = [policy]
+        snapshot.nextOperation = 2
+        snapshot.nextGraph = 2
+        snapshot.operations = [
+            Snapshot.Row(id: 1, graph: GraphID(1), policy: 0, state: .executing, attempt: 1, hasStarted: true)
+        ]
+        snapshot.running = [running]
+        var world = World(snapshot)
+        let entry = AttemptState.running(LaunchedProcess(pid: 0, startTicks: 0, at: start))
+        world.after(report(.runnerConnected(Inventory(runner: "s1", boot: "b1", entries: [first: entry]))))
+        world.pass(seconds: 9)
+        #expect(world.after(.tick) == [])
+        world.pass(seconds: 1)
+        #expect(world.after(.tick) == ["cancelling 1 timedOut"])
+    }
+
+    @Test func `a position behind a full window has the estimate that decides it`() {
+        var world = world(window: 1)
+        var policy = Policy()
+        policy.executor = "slurm"
+        let path = EstimatedPath(milliseconds: 5_000)
+        var submission = Submission()
+        submission.policies = [policy]
+        submission.operations = [Draft(policy: 0), Draft(policy: 0, path: path)]
+        world.handle(.submit(submission))
+        world.turn()
+        let reasons = world.scheduler.why(2, at: world.now)
+        #expect(reasons.map(\.detail) == [.executorWindow(name: "slurm", window: 1, position: 1)])
+        #expect(reasons.map(\.path) == [path])
     }
 
     @Test func `a job takes a free category before a process that lacks a slot`() {

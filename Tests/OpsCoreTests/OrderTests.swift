@@ -87,6 +87,32 @@ import Testing
         #expect(world.drain() == [late])
     }
 
+    @Test func `each of several reservations ends for itself after their order has changed`() {
+        var world = World(workers: 4)
+        world.handle(.setCategory("c", capacity: 2))
+        let narrow = CategoryUse(name: "c", units: 1)
+        world.add(categories: [narrow])
+        world.turn()
+        let wide = (0..<3).map { _ in world.add(categories: [CategoryUse(name: "c", units: 2)]) }
+        for _ in 0..<Limits.overtakes {
+            let id = world.add(categories: [narrow])
+            world.turn()
+            world.after(world.exit(id))
+        }
+        let late = world.add(categories: [narrow])
+        world.turn()
+        // An operation that waits raises the one that it waits for.
+        world.add(after: [wide[2]], priority: 7)
+        world.add(after: [wide[1]], priority: 9)
+        world.turn()
+        for id in [wide[1], wide[0]] {
+            world.after(.cancel([OperationID(id)], by: "ann", reason: nil, force: false))
+            #expect(world.executing == [1])
+        }
+        world.after(.cancel([OperationID(wide[2])], by: "ann", reason: nil, force: false))
+        #expect(world.executing == [1, late])
+    }
+
     /// Without the closed category an operation waits for nothing that could be kept for it.
     @Test(arguments: [0, 1] as [Int32])
     func `an operation that needs more than a category has is overtaken without end`(capacity: Int32) {

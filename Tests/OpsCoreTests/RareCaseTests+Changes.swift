@@ -93,6 +93,30 @@ extension RareCaseTests {
         #expect(world.executing == [last])
     }
 
+    // MARK: Limits
+
+    @Test func `a lower limit of a group ends the reservations of its children`() {
+        var world = World(workers: 8)
+        world.add(categories: ["b"])
+        var submission = Submission()
+        submission.categorySets = [["a", "b"]]
+        submission.operations = [Draft(flags: .group), Draft(group: 0, categories: 0)]
+        world.handle(.submit(submission))
+        world.turn()
+        for _ in 0..<Limits.overtakes {
+            let next = world.add(categories: ["a"])
+            world.turn()
+            world.after(world.exit(next))
+        }
+        let last = world.add(categories: ["a"])
+        world.turn()
+        #expect(world.executing == [1, 2])
+        var policy = Policy()
+        policy.childLimit = 0
+        world.after(.edit([2], Edit(policy: policy)))
+        #expect(world.executing == [1, 2, last])
+    }
+
     // MARK: Counts
 
     @Test func `only operations that change count as resumed and suspended`() {

@@ -82,6 +82,42 @@ import Testing
         #expect(world.turn().last == "finished 1 timedOut longer than 60s")
     }
 
+    @Test func `a timeout stands still for an operation that is frozen before its runner has connected`() {
+        var policy = Policy()
+        policy.timeout = .seconds(60)
+        var world = World(
+            snapshot {
+                $0.policies = [policy]
+                $0.operations[0].policy = 0
+                $0.running[0].startedAt = Moment(monotonic: .seconds(990), wall: .seconds(999_990))
+            }, connected: false)
+        #expect(world.after(.suspend(.operations([1]), freeze: true)) == ["timeout 1 50s", "frozen 1 true"])
+        _ = connect(&world, .running(LaunchedProcess(pid: 7, startTicks: 1, at: world.now)))
+        world.pass(seconds: 100)
+        #expect(world.turn() == [])
+        world.after(.resume(.operations([1])))
+        world.pass(seconds: 50)
+        #expect(world.turn() == ["cancelling 1 timedOut"])
+    }
+
+    @Test func `a resolved attempt that was frozen at a restart has no timeout when it goes on`() {
+        var policy = Policy()
+        policy.timeout = .seconds(60)
+        policy.completion = .notify
+        policy.leftovers = .wait
+        var world = World(
+            snapshot {
+                $0.policies = [policy]
+                $0.operations[0].policy = 0
+                $0.operations[0].frozenBy = .operation
+                $0.running[0].resolution = Resolution(outcome: .succeeded, cause: .reported(status: 0))
+            }, connected: false)
+        _ = connect(&world, .running(LaunchedProcess(pid: 7, startTicks: 1, at: world.now)))
+        world.after(.resume(.operations([1])))
+        world.pass(seconds: 100)
+        #expect(world.turn() == [] && world.last.effects == [])
+    }
+
     @Test(arguments: [false, true])
     func `processes left by a reported end are ended after a restart only if they were cancelled`(isCancelled: Bool) {
         var world = World(

@@ -232,6 +232,7 @@ extension Scheduler {
 
     private mutating func reconcile(_ index: ExecutionIndex, _ inventory: Inventory) {
         let attempt = registry.attemptID(index)
+        moveStart(of: index, toBoot: inventory.boot)
         confirm(index)
         guard let entry = inventory.entries[attempt] else {
             // Unknown to the executor: it looks for the attempt in its engine before it submits or cancels a job.
@@ -251,6 +252,17 @@ extension Scheduler {
         case .ended(let end): handleReport(.ended(attempt, end), of: index)
         }
         if registry.execution(of: attempt) == index, executions[index].isCancelling { terminate(index) }
+    }
+
+    /// Moves the start of an attempt of an earlier boot, and its timeout, to the monotonic clock of this one. Only the
+    /// wall clock says how long ago it started.
+    private mutating func moveStart(of index: ExecutionIndex, toBoot boot: String) {
+        guard !executions[index].boot.isEmpty, !boot.isEmpty, executions[index].boot != boot else { return }
+        executions[index].boot = boot
+        let old = executions[index].startedAt
+        let start = now.monotonic - max(.zero, now.wall - old.wall)
+        executions[index].startedAt.monotonic = start
+        executions[index].timeoutDue = executions[index].timeoutDue.map { start + ($0 - old.monotonic) }
     }
 
     // MARK: Explanations

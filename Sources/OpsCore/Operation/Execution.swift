@@ -6,7 +6,7 @@ struct Execution: Codable {
     var run: Int32
     /// Attempts of this run, this one included.
     var attemptsInRun: Int32
-    /// Nil for a group, and once its process tree is gone.
+    /// Nil for a group, on an executor other than the runner, and once its process tree is gone.
     var slot: Int32?
     /// True if its slot is free because no process of it is alive, and its result is yet to be reported.
     var hasFreedSlot = false
@@ -27,12 +27,12 @@ struct Execution: Codable {
     /// Named units among them.
     var assigned: [Assignment] = []
     /// Categories whose rates count its start once its process exists.
-    var unconfirmed: [CategoryIndex] = []
+    var uncountedRates: [CategoryIndex] = []
     var process: LaunchedProcess?
     var exit: ProcessExit?
     /// Instant at which its last process ended, as reported by the runner: opsd may have been away.
     var endedAt: WallInstant?
-    /// Resolution that was decided first. It never changes.
+    /// Resolution that was decided first. A cancel or a deadline replaces one after which the operation would go on.
     var resolution: Resolution?
     /// True if no process of its tree is alive.
     var isGone = false

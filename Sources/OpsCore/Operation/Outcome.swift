@@ -74,7 +74,7 @@ public enum Cause: Hashable, Sendable, Codable {
 }
 
 extension Cause {
-    /// Message of the person who declared a success; nil for another one.
+    /// The cause of a success that a person declared with a message; nil for any other.
     var ofSuccess: Cause? {
         if case .finishedBy(_, .some) = self { self } else { nil }
     }

@@ -21,7 +21,7 @@ extension BarrierBook {
         orders(one, rows[other].partition, in: rows) || orders(other, rows[one].partition, in: rows)
     }
 
-    /// The scope that a barrier orders.
+    /// Returns the scope that a barrier orders.
     static func scope(ofBarrier row: OperationRow) -> Scope {
         row.partition.map { .partition($0) } ?? .queue(row.queue)
     }
@@ -115,14 +115,20 @@ extension BarrierBook {
         let scope = Self.scope(ofBarrier: row)
         let last = self[scope].barriers[..<self[scope].position(from: row.id)]
             .last { !Self.isOpen($0.operation, to: barrier, in: rows) }
-        return rows.indices.filter { other in
+        func isAwaited(_ other: OperationIndex) -> Bool {
             let id = rows[other].id
             guard Self.isMember(other, of: scope, in: rows), id < row.id, rows[other].state != .finished,
                 !rows.isAncestor(other, of: barrier)
             else { return false }
             guard let last, id <= last.id else { return true }
             return !Self.isBarrier(other, of: scope, in: rows) && rows.isAncestor(other, of: last.operation)
-        }.sorted { rows[$0].id < rows[$1].id }
+        }
+        // Between two barriers there may be few operations of a large table.
+        guard let first = last, row.id - first.id < Int64(rows.count) else {
+            return rows.indices.filter(isAwaited).sorted { rows[$0].id < rows[$1].id }
+        }
+        let between = (first.id + 1..<row.id).compactMap { rows.index(of: OperationID($0)) }
+        return (rows.enclosing(first.operation).reversed() + between).filter(isAwaited)
     }
 
     /// Returns operations that came back before a barrier that executes. It does not wait for them, but operations

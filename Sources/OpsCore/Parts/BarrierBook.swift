@@ -130,7 +130,7 @@ struct BarrierBook: Codable {
         return true
     }
 
-    /// Counts a finished operation that no barrier orders no longer. Returns false for any other.
+    /// Stops counting a finished operation that no barrier orders. Returns false for any other.
     mutating func leaveUnordered(_ row: OperationRow) -> Bool {
         guard !awaitsRecount(row.queue), !mayOrder(row) else { return false }
         countPlain(row, -1)
@@ -171,7 +171,7 @@ struct BarrierBook: Codable {
 
     // MARK: Operations that go
 
-    /// Counts an operation no longer, which has finished. Returns the consequences in order.
+    /// Stops counting an operation that has finished. Returns the consequences in order.
     mutating func leave(_ operation: OperationIndex, in rows: some OperationRows) -> [Release] {
         let row = rows[operation]
         guard !awaitsRecount(row.queue) else { return [] }

@@ -99,7 +99,7 @@ struct DeadlockProblem {
         return members[Int(member)].uses[position]
     }
 
-    /// A cycle of orders that are forced, or nil.
+    /// Returns a cycle of orders that are forced, or nil.
     mutating func deadlock() -> Solution? {
         let isActive = unordered()
         guard isActive.contains(true) else { return nil }
@@ -112,8 +112,8 @@ struct DeadlockProblem {
         }
     }
 
-    /// A cycle of orders that are forced and that goes through one of these members, or nil. Other cycles are removed
-    /// and ignored: they exist whatever the members do.
+    /// Returns a cycle of orders that are forced and that goes through one of these members, or nil. Other cycles are
+    /// removed and ignored: they exist whatever the members do.
     mutating func deadlock(through chosen: [Int32]) -> Solution? {
         let isActive = unordered()
         arcs.removeAll { !isActive[Int($0.before) / 2] || !isActive[Int($0.after) / 2] }

@@ -104,7 +104,7 @@ struct LaneBoard: Codable {
         }
     }
 
-    /// The best candidate among lanes of processes.
+    /// Returns the best candidate among lanes of processes.
     mutating func firstProcess() -> LaneEntry? {
         Self.dropStale(&candidates, pool)
         return candidates.first

@@ -3,11 +3,13 @@ protocol OperationRows {
     associatedtype Indices: Sequence<OperationIndex>
     subscript(operation: OperationIndex) -> OperationRow { get }
     var indices: Indices { get }
+    /// Number of rows.
+    var count: Int { get }
     func index(of id: OperationID) -> OperationIndex?
 }
 
 extension OperationRows {
-    /// The groups and producers around an operation, the nearest first.
+    /// Returns the groups and producers around an operation, the nearest first.
     func enclosing(_ operation: OperationIndex) -> UnfoldSequence<OperationIndex, OperationIndex?> {
         sequence(state: self[operation].parent) { upcoming in
             guard let present = upcoming else { return nil }

@@ -81,7 +81,7 @@ extension Registry {
             if now.room != room {
                 broken.append("3: category \(now.name) counts other holders than it has")
             }
-            let unconfirmed = executions.indices.count { executions[$0].unconfirmed.contains(category) }
+            let unconfirmed = executions.indices.count { executions[$0].uncountedRates.contains(category) }
             broken += now.rate?.checkInvariants(unconfirmed: Int32(unconfirmed)) ?? []
             broken += now.units?.checkInvariants(held: units[category] ?? [:]) ?? []
             let kinds = [room.usedUnits > 0, room.sharedHolders > 0, room.exclusiveHolders > 0].filter { $0 }.count

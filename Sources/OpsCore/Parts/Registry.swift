@@ -75,14 +75,10 @@ struct Registry: Codable {
     func group(of operation: OperationIndex) -> GroupIndex? { table.group(of: operation) }
     func execution(of operation: OperationIndex) -> ExecutionIndex? { table.execution(of: operation) }
 
-    /// The policy of an operation; nil: `Policy()`.
+    /// Returns the policy of an operation; nil: `Policy()`.
     func policy(of operation: OperationIndex) -> Policy? { table.policy(of: operation).map { policies[$0] } }
 
-    func isAncestor(_ ancestor: OperationIndex, of operation: OperationIndex) -> Bool {
-        table.ancestors(of: operation).contains(ancestor)
-    }
-
-    /// Number of groups and producers around an operation.
+    /// Returns the number of groups and producers around an operation.
     func depth(of operation: OperationIndex) -> Int32 {
         table.ancestors(of: operation).reduce(0) { depth, _ in depth + 1 }
     }

@@ -12,7 +12,7 @@ struct Reservations: Codable {
     /// Asks for a review, where there is something to review.
     mutating func requestReview() { if count > 0 { needsReview = true } }
 
-    /// True when a review is due; it counts as done.
+    /// Returns whether a review is due, which then counts as made.
     mutating func beginReview() -> Bool {
         defer { needsReview = false }
         return needsReview

@@ -7,7 +7,7 @@ struct WaitNode: Hashable, Codable {
 }
 
 extension EdgeCondition {
-    /// The event of an operation that an edge with this condition waits for.
+    /// Returns the event of an operation that an edge with this condition waits for.
     func node(of operation: OperationIndex) -> WaitNode { self == .started ? .start(operation) : .end(operation) }
 }
 

@@ -29,6 +29,29 @@ extension WaitView {
         return nil
     }
 
+    /// Returns those of the events that a cycle keeps from happening: they are part of one, or wait for one.
+    func blockedByCycles(_ nodes: [WaitNode]) -> [WaitNode] {
+        var outstanding: [WaitNode: Int] = [:]
+        var waiters: [WaitNode: [WaitNode]] = [:]
+        var possible: [WaitNode] = []
+        var open = nodes
+        while let next = open.popLast() {
+            guard outstanding[next] == nil else { continue }
+            let others = waits(of: next)
+            outstanding[next] = others.count
+            if others.isEmpty { possible.append(next) }
+            for other in others { waiters[other, default: []].append(next) }
+            open += others
+        }
+        while let next = possible.popLast() {
+            for waiter in waiters[next] ?? [] {
+                outstanding[waiter, default: 0] -= 1
+                if outstanding[waiter] == 0 { possible.append(waiter) }
+            }
+        }
+        return nodes.filter { outstanding[$0] ?? 0 > 0 }
+    }
+
     /// Returns the operations of a path, each once in a row, as they are named in a refusal.
     func name(_ nodes: [WaitNode]) -> [DraftEdge.Target] {
         var result: [DraftEdge.Target] = []

@@ -24,10 +24,10 @@ extension WaitView {
             }
             return found
         }
-        let nodes = reach([.end(group)])
-        guard needs.contains(where: { mayExceed($0, of: group, among: nodes) }) else { return nil }
         var supposed = self
         supposed.started = group
+        let nodes = supposed.reach([.end(group)])
+        guard needs.contains(where: { mayExceed($0, of: group, among: nodes) }) else { return nil }
         let found = supposed.deadlock(among: nodes)
         return found?.stuck.contains(.end(group)) == true ? found : nil
     }
@@ -82,7 +82,10 @@ extension WaitView {
             open += waits(of: node)
             if !node.isEnd {
                 if holdsUntilChildrenFinish(node.operation) { open.append(.end(node.operation)) }
-                if rows[node.operation].state != .executing, rows[node.operation].categories != nil {
+                // The group that has started has room beside the other holders of its categories.
+                if node.operation != started, rows[node.operation].state != .executing,
+                    rows[node.operation].categories != nil
+                {
                     for need in resolvedNeeds(of: node.operation) {
                         open += holders(of: need.category).map { .end($0) }
                     }

@@ -61,12 +61,13 @@ struct WaitView {
 
     func needs(of operation: OperationIndex) -> [Need] { registry.categories.needs(of: rows[operation].categories) }
 
-    /// The needs of an operation with each category that a group above it holds replaced by that group's share.
+    /// Returns the needs of an operation with each category that a group above it holds replaced by that group's share.
     func resolvedNeeds(of operation: OperationIndex) -> [Need] {
         registry.resolve(needs(of: operation), under: rows[operation].parent, in: rows)
     }
 
-    /// Operations with children that hold a category, those included that the proposed request gives their first child.
+    /// Returns the operations with children that hold a category, those included that the proposed request gives their
+    /// first child.
     func holders(of category: CategoryIndex) -> [OperationIndex] {
         var result = registry.categories[category].longHolders
         for parent in children.keys where !rows.isProposed(parent) && rows[parent].group == nil {
@@ -159,6 +160,7 @@ struct ProposedRows: OperationRows {
     }
 
     var indices: [OperationIndex] { Array(table.indices) + added }
+    var count: Int { table.count + added.count }
 
     func index(of id: OperationID) -> OperationIndex? { table.index(of: id) ?? ids[id.rawValue] }
 

@@ -14,8 +14,8 @@ struct WorkBudget: Codable {
 
     mutating func end() { left = .max }
 
-    /// Returns whether work of this weight is within the budget; if not, it is put off, and all work after it.
-    mutating func mayAfford(_ weight: Int) -> Bool {
+    /// Spends the weight of some work. Returns false if it is beyond the budget: it is put off, and all work after it.
+    mutating func spend(_ weight: Int) -> Bool {
         guard isLimited else { return true }
         if !hasPutOff { left -= weight }
         hasPutOff = left < 0

@@ -35,10 +35,10 @@ struct DependencyGraph: Codable {
 
     // MARK: Looking
 
-    /// The edges on the operation of a row, the newest first.
+    /// Returns the edges on the operation of a row, the newest first.
     func dependents(of row: OperationRow) -> Dependents { Dependents(edges: edges, upcoming: row.firstDependent) }
 
-    /// The edges by which the operation of a row waits or has waited, the newest first.
+    /// Returns the edges by which the operation of a row waits or has waited, the newest first.
     func dependencies(of row: OperationRow) -> Dependencies {
         Dependencies(edges: edges, upcoming: row.firstDependency)
     }

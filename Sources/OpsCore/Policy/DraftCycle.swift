@@ -42,7 +42,7 @@ struct DraftCycle {
     var nodeCount: Int { heads.count }
     var arcCount: Int { targets.count }
 
-    /// Calls with every node that comes after one, the newest arc first.
+    /// Calls `body` with every node that comes after `node`, the newest arc first.
     func forEach(after node: Int, _ body: (Int32) -> Void) {
         var next = heads[node].wrappedValue
         while let arc = next {
@@ -88,7 +88,7 @@ struct DraftCycle {
         sequence(first: child) { submission.operations[Int($0)].group }.dropFirst().contains(group)
     }
 
-    /// The operations of a cycle in order, the first repeated at the end.
+    /// Returns the operations of a cycle in order, the first repeated at the end; nil if there is no cycle.
     func find() -> [DraftEdge.Target]? {
         var outstanding = outstanding
         var open: [Int32] = []
@@ -104,7 +104,7 @@ struct DraftCycle {
         return done == heads.count ? nil : cycle(outstanding)
     }
 
-    /// Every node left has one left before it: walking back from any of them closes a cycle.
+    /// Each remaining node has a remaining node before it, so walking back from any of them closes a cycle.
     private func cycle(_ outstanding: [Int32]) -> [DraftEdge.Target] {
         var before = [Int32?](repeating: nil, count: heads.count)
         for node in heads.indices where outstanding[node] > 0 {

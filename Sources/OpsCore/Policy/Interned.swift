@@ -31,7 +31,7 @@ struct Interned<Value: Hashable & Codable, Index: Handle>: Codable {
 
     mutating func retain(_ index: Index) { users[index.offset] += 1 }
 
-    /// True when that was the last user.
+    /// Counts one use less. Returns whether it was the last one.
     mutating func release(_ index: Index) -> Bool {
         users[index.offset] -= 1
         guard users[index.offset] == 0 else { return false }

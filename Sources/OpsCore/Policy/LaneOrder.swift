@@ -18,7 +18,7 @@ struct LaneOrder: Codable {
 
     var entries: [Entry] { heap.entries }
 
-    /// The ticket of the new entry.
+    /// Adds an entry and returns its ticket.
     mutating func add(_ key: UInt64, lane: LaneIndex, need: Int32) -> LaneTicket {
         let ticket = freeTickets.popLast() ?? LaneTicket(rawValue: Int32(positions.count))
         if ticket.offset == positions.count { positions.append(Int32(heap.count)) }

@@ -7,7 +7,7 @@ struct OperationTable: Codable {
     /// Number of operations.
     var count: Int { rows.count - free.count }
 
-    /// The row of an operation, or nil when the core does not hold it.
+    /// Returns the row of an operation, or nil when the core does not hold it.
     func index(of id: OperationID) -> OperationIndex? { ids.index(of: id.rawValue) }
 
     subscript(operation: OperationIndex) -> OperationRow {
@@ -25,7 +25,7 @@ struct OperationTable: Codable {
         return parent
     }
 
-    /// The group of an operation that has children or is a group.
+    /// Returns the group of an operation that has children or is a group.
     func group(of operation: OperationIndex) -> GroupIndex? {
         let group = rows[operation.offset].group
         return group
@@ -85,12 +85,12 @@ struct OperationTable: Codable {
     /// Rows in use in the order of their ids.
     var indicesByID: [OperationIndex] { indices.sorted { self[$0].id < self[$1].id } }
 
-    /// The groups and producers around an operation, the nearest first.
+    /// Returns the groups and producers around an operation, the nearest first.
     func ancestors(of operation: OperationIndex) -> Ancestors {
         Ancestors(rows: rows, upcoming: self[operation].parent)
     }
 
-    /// An operation, and the groups and producers around it, the nearest first.
+    /// Returns an operation, and the groups and producers around it, the nearest first.
     func chain(from operation: OperationIndex) -> Ancestors { Ancestors(rows: rows, upcoming: operation) }
 
     struct Ancestors: Sequence, IteratorProtocol {

@@ -27,7 +27,7 @@ struct PartitionTable: Codable {
     /// Returns whether an index has been given to a partition that has no members any more.
     func isFree(_ offset: Int) -> Bool { offset < pool.isUsed.count && !pool.isUsed[offset] }
 
-    /// Number of operations of an ordinary user, those included that finish in this turn.
+    /// Returns the number of operations of an ordinary user, those included that finish in this turn.
     func members(of user: UInt32) -> Int { membersOfUsers[user] ?? 0 }
 
     /// Returns the partition of a user in a queue, and counts one more member.

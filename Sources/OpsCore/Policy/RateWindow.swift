@@ -46,7 +46,7 @@ struct RateWindow: Codable {
         trim()
     }
 
-    /// Counts an unconfirmed start at this instant. A start that began before the rate was set counts too.
+    /// Counts an unconfirmed start at this instant.
     mutating func confirm(_ instant: MonotonicInstant) {
         unconfirmed = max(0, unconfirmed - 1)
         add(instant)

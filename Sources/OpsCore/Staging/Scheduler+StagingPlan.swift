@@ -199,8 +199,8 @@ extension Scheduler {
         return isPredictable ? first : nil
     }
 
-    /// Calls with each operation that success of another may unblock; false when that is not predictable. A skip is not:
-    /// much may follow from it.
+    /// Calls `body` with each operation that the success of `operation` may unblock. Returns false if that is not
+    /// predictable; a skip is not, since much may follow from it.
     private func forEachUnblocked(by operation: OperationIndex, _ body: (OperationIndex, EdgeCondition) -> Void) -> Bool
     {
         var count = 0

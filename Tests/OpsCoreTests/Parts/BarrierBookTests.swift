@@ -46,6 +46,18 @@ struct BarrierBookTests {
         #expect(rows.finish(between) == [.gathered(second)])
     }
 
+    @Test func `a barrier gathers the operations since the barrier before it over a gap in the ids`() {
+        for id in [5, 5_000] as [Int64] {
+            let rows = RegistryOfRows()
+            let group = rows.add(1, .group)
+            let inside = rows.add(2, .barrier, under: group)
+            let (between, elsewhere, second) = (rows.add(3), rows.add(4, in: "other"), rows.add(id, .barrier))
+            for operation in [group, inside, between, elsewhere, second] { rows.join(operation) }
+            #expect(rows.registry.barriers.gathered(by: second, in: rows.registry.table) == [group, between])
+            #expect(rows.broken().isEmpty)
+        }
+    }
+
     @Test func `the end of a barrier leaves operations to the barrier before it`() {
         let rows = RegistryOfRows()
         let (first, second, last) = (rows.add(1, .barrier), rows.add(2, .barrier), rows.add(3))

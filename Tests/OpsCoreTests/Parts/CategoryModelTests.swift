@@ -50,6 +50,24 @@ struct CategoryModelTests {
         }
     }
 
+    @Test func `a category forgets many kinds of needs once no lane waits for it`() {
+        var world = World()
+        world.after(.setCategory("gpu", capacity: 20))
+        world.add(categories: [CategoryUse(name: "gpu", units: 20)])
+        world.turn()
+        var waiting: [OperationID] = []
+        for units in 1...20 as ClosedRange<Int32> {
+            waiting.append(OperationID(world.add(categories: [CategoryUse(name: "gpu", units: units)])))
+        }
+        world.turn()
+        func kinds() -> Int? {
+            world.scheduler.categories.find("gpu").map { world.scheduler.categories[$0].parked.count }
+        }
+        #expect(kinds() == 20)
+        world.after(.cancel(waiting, by: "ann", reason: nil, force: false))
+        #expect(kinds() == 0)
+    }
+
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func `a category is known while it has users or settings`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)

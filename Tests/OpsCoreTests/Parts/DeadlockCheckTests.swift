@@ -84,6 +84,33 @@ struct DeadlockCheckTests {
         #expect(view.path(from: .start(outside), to: .start(child)) == nil)
     }
 
+    @Test func `a group that has started does not wait for other holders of its categories`() throws {
+        let rows = RegistryOfRows()
+        let shared = [CategoryUse(name: "disk", mode: .shared)]
+        let (holder, group) = (rows.add(1, .group, needing: shared), rows.add(2, .group, needing: shared))
+        let need = try #require(needs(rows, group).first)
+        rows.add(3, under: group)
+        rows.start(holder)
+        var registry = rows.registry
+        registry.categories[need.category].longHolders = [holder]
+        var view = WaitView(registry)
+        #expect(view.reach([.end(group)]).contains(.end(holder)))
+        view.started = group
+        #expect(!view.reach([.end(group)]).contains(.end(holder)))
+    }
+
+    @Test func `events in a cycle and those that wait for one are blocked`() {
+        let rows = RegistryOfRows()
+        let all = (1...4).map { rows.add(Int64($0)) }
+        rows.edge(all[0], on: all[1])
+        rows.edge(all[1], on: all[0])
+        rows.edge(all[2], on: all[0], when: .started)
+        rows.edge(all[3], on: rows.add(5))
+        let starts = all.map { WaitNode.start($0) }
+        #expect(WaitView(rows.registry).blockedByCycles(starts) == Array(starts.prefix(3)))
+        #expect(WaitView(rows.registry).blockedByCycles([.end(all[3])]).isEmpty)
+    }
+
     // MARK: Proposals
 
     @Test func `a proposal is seen by the view alone`() {

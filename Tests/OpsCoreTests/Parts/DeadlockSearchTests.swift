@@ -157,7 +157,7 @@ struct DeadlockSearchTests {
                 id, isGroup ? .group : [], under: groups.isEmpty || random.chance(50) ? nil : random.pick(groups),
                 needing: random.pick(uses))
             for other in all where random.chance(25) {
-                let isInside = rows.registry.isAncestor(other, of: operation)
+                let isInside = rows.registry.table.isAncestor(other, of: operation)
                 let (from, on) = isInside || random.chance(50) ? (operation, other) : (other, operation)
                 rows.edge(from, on: on, when: random.chance(30) || isInside ? .started : .succeeded)
             }

@@ -43,8 +43,8 @@ struct RegistryTests {
         let (registry, operations) = nested()
         #expect(registry.descendants(of: operations[0]) == [operations[1], operations[2]])
         #expect(registry.descendants(of: operations[2]).isEmpty)
-        #expect(registry.isAncestor(operations[0], of: operations[2]))
-        #expect(!registry.isAncestor(operations[2], of: operations[0]))
+        #expect(registry.table.isAncestor(operations[0], of: operations[2]))
+        #expect(!registry.table.isAncestor(operations[2], of: operations[0]))
         #expect(registry.depth(of: operations[2]) == 2 && registry.hasUnfinishedChildren(operations[1]))
     }
 

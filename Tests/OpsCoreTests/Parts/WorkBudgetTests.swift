@@ -6,17 +6,17 @@ import Testing
 struct WorkBudgetTests {
     @Test func `without a limit nothing is put off`() {
         var budget = WorkBudget()
-        #expect(budget.mayAfford(.max) == true)
+        #expect(budget.spend(.max) == true)
         #expect(!budget.hasPutOff && !budget.isLimited)
     }
 
     @Test func `work beyond the limit is put off, and all work after it`() {
         var budget = WorkBudget()
         budget.begin(10)
-        #expect(budget.mayAfford(10) == true)
+        #expect(budget.spend(10) == true)
         #expect(budget.checkInvariants().count == 1, "the turn has not ended")
-        #expect(budget.mayAfford(1) == false)
-        #expect(budget.mayAfford(0) == false)
+        #expect(budget.spend(1) == false)
+        #expect(budget.spend(0) == false)
         budget.end()
         #expect(budget.hasPutOff && !budget.isLimited && budget.checkInvariants().isEmpty)
         budget.begin(.max)
