@@ -11,14 +11,13 @@ public struct JobRow: Hashable, Sendable {
     public var reason: String
     /// Wait status of the script, as wait(2) returns it.
     public var waitStatus: Int
-    public var restarts: Int
     public var nodes: String
     /// Instant at which Slurm expects the start of a waiting job; nil: no estimate.
     public var expectedStart: WallInstant?
 
     public init(
-        job: String, batch: Batch, user: UInt32, state: JobState, reason: String, waitStatus: Int, restarts: Int,
-        nodes: String, expectedStart: WallInstant? = nil
+        job: String, batch: Batch, user: UInt32, state: JobState, reason: String, waitStatus: Int, nodes: String,
+        expectedStart: WallInstant? = nil
     ) {
         self.job = job
         self.batch = batch
@@ -26,7 +25,6 @@ public struct JobRow: Hashable, Sendable {
         self.state = state
         self.reason = reason
         self.waitStatus = waitStatus
-        self.restarts = restarts
         self.nodes = nodes
         self.expectedStart = expectedStart
     }
@@ -62,7 +60,7 @@ public struct JobListing: Hashable, Sendable {
 
     /// Fields of a row, in this order. The comment is last, since its owner can put any text into it.
     private static let fields = [
-        "JobArrayID", "UserID", "State", "Reason", "exit_code", "RestartCnt", "NodeList", "StartTime", "Comment",
+        "JobArrayID", "UserID", "State", "Reason", "exit_code", "NodeList", "StartTime", "Comment",
     ]
     /// Most attempts that all comments of a listing may name, and most tasks for which rows are added. A user can write
     /// comments about any attempts, which must not fill the memory.
@@ -102,22 +100,21 @@ public struct JobListing: Hashable, Sendable {
         for line in lines.dropFirst() {
             let parts = line.split(
                 separator: "|", maxSplits: Self.fields.count - 1, omittingEmptySubsequences: false)
-            guard parts.count == Self.fields.count, parts[8].last == "|" else { continue }
-            let text = parts[8].dropLast()
+            guard parts.count == Self.fields.count, parts[7].last == "|" else { continue }
+            let text = parts[7].dropLast()
             guard let comment = comments[text] ?? JobComment(text), comment.instance == instance else { continue }
             if comments[text] == nil {
                 guard named + comment.batch.attempts.count <= Self.mostAttempts else { continue }
                 named += comment.batch.attempts.count
                 comments[text] = comment
             }
-            guard let user = UInt32(parts[1]), let status = Int(parts[4]), let restarts = Int(parts[5]),
-                let job = JobNumber(parts[0])
+            guard let user = UInt32(parts[1]), let status = Int(parts[4]), let job = JobNumber(parts[0])
             else { return nil }
             let state = JobState(parts[2])
             var row = JobRow(
                 job: String(parts[0]), batch: comment.batch, user: user, state: state, reason: String(parts[3]),
-                waitStatus: status, restarts: restarts, nodes: String(parts[6]),
-                expectedStart: state.meaning == .pending ? Self.instant(parts[7]) : nil)
+                waitStatus: status, nodes: String(parts[5]),
+                expectedStart: state.meaning == .pending ? Self.instant(parts[6]) : nil)
             guard comment.batch.isArray else {
                 if job.task == nil { rows.append(row) }
                 continue

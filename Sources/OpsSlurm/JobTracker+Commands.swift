@@ -23,14 +23,16 @@ extension JobTracker {
         return record.isShared ? [.store(record), .request] : [.store(record)]
     }
 
-    /// Ends the attempt. A job that runs gets SIGTERM, and SIGKILL after `grace`.
+    /// Ends the attempt. A job that runs gets SIGTERM, and SIGKILL after `grace`. Another call can only shorten
+    /// that time.
     public mutating func terminate(grace: TimeSpan, now: Moment) -> [Effect] {
         if case .ended(let report) = phase { return [.report(report)] }
         if case .looking = phase, !record.mayBeSubmitted { return conclude(.signal(15), now: now) }
-        guard !record.isTerminated else { return [] }
+        guard !record.isTerminated || grace < record.grace else { return [] }
         record.isTerminated = true
         record.grace = grace
-        killDeadline = now.monotonic.clampedSum(start == nil ? .zero : grace)
+        let deadline = now.monotonic.clampedSum(start == nil ? .zero : grace)
+        killDeadline = min(killDeadline ?? deadline, deadline)
         guard let job = record.job else { return [.store(record), .list] }
         // Others go on in a job that is shared.
         if record.isShared { return [.store(record)] + (start == nil ? conclude(.signal(15), now: now) : [.request]) }
@@ -116,7 +118,7 @@ extension JobTracker {
         switch report {
         case .refused(_, let cause): record.refusal = cause
         case .ended(_, let end):
-            record.end = AttemptRecord.End(outcome: end.outcome, cause: end.cause, at: end.at.wall)
+            record.end = JobRecord.End(outcome: end.outcome, cause: end.cause, at: end.at.wall)
         default: return [.report(report)]
         }
         return [.store(record), .report(report)]

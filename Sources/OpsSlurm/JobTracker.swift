@@ -18,7 +18,7 @@ public import OpsModel
 public struct JobTracker {
     public enum Effect: Hashable, Sendable {
         /// Stores the record, durably, before the effects that follow.
-        case store(AttemptRecord)
+        case store(JobRecord)
         case submit
         case release(job: String)
         /// Closes a fence, and calls `fenceClosed`. After an error nothing is called; `timePassed` repeats the effect.
@@ -37,8 +37,9 @@ public struct JobTracker {
     }
 
     public struct Settings: Hashable, Sendable {
-        /// Time after a lost reply after which a submission cannot arrive any more, and time for which listings lack an
-        /// accepted job before it counts as lost. It is longer than Slurm's MessageTimeout.
+        /// Time after a lost reply until a listing without a job allows another submission, and time for which
+        /// listings lack an accepted job before it counts as lost. A job that appears still later does no harm: the
+        /// fence lets one job of the attempt start, and held ones that are not needed are cancelled.
         public var settling = TimeSpan.seconds(15)
         /// Time for a record to become visible after Slurm says that the job has ended.
         public var recordGrace = TimeSpan.seconds(15)
@@ -65,7 +66,7 @@ public struct JobTracker {
     /// Owner of its jobs.
     public let user: UInt32
     let settings: Settings
-    public internal(set) var record: AttemptRecord
+    public internal(set) var record: JobRecord
     var phase: Phase
     /// True if the job is known only from opsd, so that it may or may not have been released.
     var isHandedDown = false
@@ -88,12 +89,12 @@ public struct JobTracker {
 
     /// Makes the tracker of a launch. `record`: nil for an attempt that the spool does not have.
     public init(
-        _ attempt: AttemptID, user: UInt32, record: AttemptRecord?, jobOfOpsd: String, settings: Settings, now: Moment
+        _ attempt: AttemptID, user: UInt32, record: JobRecord?, jobOfOpsd: String, settings: Settings, now: Moment
     ) {
         self.attempt = attempt
         self.user = user
         self.settings = settings
-        self.record = record ?? AttemptRecord()
+        self.record = record ?? JobRecord()
         if record == nil, !jobOfOpsd.isEmpty {
             self.record.mayBeSubmitted = true
             self.record.job = jobOfOpsd
@@ -120,7 +121,7 @@ public struct JobTracker {
     /// True if the attempt has a job that was released and has not started.
     public var waitsInSlurm: Bool { if case .released = phase { start == nil } else { false } }
     /// True if no job of the attempt can exist unless the spool was lost.
-    public var isNew: Bool { if case .looking = phase { record == AttemptRecord() } else { false } }
+    public var isNew: Bool { if case .looking = phase { record == JobRecord() } else { false } }
 
     /// True while a listing is needed, because the spool cannot have the missing fact.
     public var needsListing: Bool { !hasEnded && phase != .submitting }

@@ -1,13 +1,11 @@
 public import OpsModel
 
-/// The listings of jobs. A round has one listing for each user.
+/// The listings of jobs. A round has one for each user, and does not wait long for users who delay theirs.
 public struct ListingRounds {
     /// Instant at which the last round was started.
     private var last = MonotonicInstant.distantPast
     /// Instant before which no round starts, except those at the regular interval.
     private var notBefore = MonotonicInstant.distantPast
-    /// Commands under way.
-    public var underWay = 0
     /// True if an attempt waits for the next round.
     public var isWanted = false
     /// Attempts that are not in the table and that this round is to find.
@@ -18,13 +16,16 @@ public struct ListingRounds {
     public var isComplete = true
 
     private static let shortestPause = TimeSpan.milliseconds(500)
+    /// Longest time for which the next round waits for this one.
+    private static let longestRound = TimeSpan.seconds(2)
 
     public init() {}
 
     /// Returns the instant of the next round, if there is anything to list.
     public func next(interval: TimeSpan) -> MonotonicInstant {
         let wanted = isWanted ? .distantPast : collectedUntil
-        return min(max(wanted, notBefore), last.clampedSum(interval))
+        let next = min(max(wanted, notBefore), last.clampedSum(interval))
+        return awaited.isEmpty ? next : max(next, last.clampedSum(Self.longestRound))
     }
 
     /// Begins a round. A second one may follow at once; in the long run there is at most one in half a second.
@@ -38,6 +39,36 @@ public struct ListingRounds {
         last = now
         found = []
         isComplete = true
+        awaited = []
+    }
+
+    // MARK: Commands
+
+    /// Users whose jobs are being listed.
+    private var underWay: Set<UInt32> = []
+    /// Users among them whose listings the round waits for.
+    private var awaited: Set<UInt32> = []
+    /// Users who had no listing in a round, because an earlier one was under way.
+    private var omitted: Set<UInt32> = []
+    /// True while a command looks for the users of the round.
+    public var isFindingUsers = false
+
+    /// Starts the listings of a round, and returns their users. A user whose earlier listing is still under way gets
+    /// another one after it, in a later round.
+    public mutating func start(_ users: Set<UInt32>) -> Set<UInt32> {
+        let late = users.intersection(underWay)
+        if !late.isEmpty { isComplete = false }
+        omitted.formUnion(late)
+        awaited = users.subtracting(late)
+        underWay.formUnion(awaited)
+        return awaited
+    }
+
+    /// Ends the listing of a user. Returns true if the round has waited for this one, and for no other.
+    public mutating func end(_ uid: UInt32) -> Bool {
+        underWay.remove(uid)
+        if omitted.remove(uid) != nil { isWanted = true }
+        return awaited.remove(uid) != nil && awaited.isEmpty
     }
 
     // MARK: New attempts

@@ -96,8 +96,8 @@ public struct ExitRecord: Hashable, Sendable {
     }
 }
 
-/// Progress of an attempt, as the executor keeps it in the spool.
-public struct AttemptRecord: Hashable, Sendable {
+/// Progress of an attempt and its job, as the executor keeps it in the spool.
+public struct JobRecord: Hashable, Sendable {
     /// True if a job may exist: set before the first submission.
     public var mayBeSubmitted = false
     /// Job that is kept; nil: none is known.

@@ -13,7 +13,7 @@ public struct StepRequest: Hashable, Sendable {
     public init() {}
 
     /// The request that follows from the state of an attempt.
-    public init(_ record: AttemptRecord) {
+    public init(_ record: JobRecord) {
         grace = record.isTerminated ? record.grace : nil
         isFrozen = record.isFrozen
     }

@@ -8,7 +8,7 @@ struct AttemptLog {
     let request: LaunchRequest
     let spool: AttemptSpool
 
-    /// Most bytes that are copied in one go: other attempts wait for it.
+    /// Most bytes that are copied in one go: other attempts of the user wait for it.
     private static let portion: Int64 = 64 << 20
     private static let bufferSize = 1 << 20
 
@@ -61,13 +61,21 @@ struct AttemptLog {
         return true
     }
 
-    /// Adds the words of Slurm and opsd-step on the job that has ended.
-    func appendStepLog() throws(SystemError) {
-        guard let path = files.last?.path, let run = try spool.run(), let words = try run.file(RunFile.stepLog) else {
-            return
-        }
-        let bytes = try words.read(at: 0, count: Self.bufferSize)
-        if !bytes.isEmpty { try Self.append(bytes, to: LogFile(path, descriptor: nil, isOwnershipTaken: false)) }
+    /// Copies the rest of the output of a job that has ended. Adds the messages of Slurm and opsd-step, unless an
+    /// earlier process has.
+    func complete() throws(SystemError) {
+        _ = try copy()
+        guard let path = files.last?.path, let run = try spool.run(), let messages = try run.file(RunFile.stepLog)
+        else { return }
+        let bytes = try messages.read(at: 0, count: Self.bufferSize)
+        guard !bytes.isEmpty, try Self.end(of: path, count: bytes.count) != bytes else { return }
+        try Self.append(bytes, to: LogFile(path, descriptor: nil, isOwnershipTaken: false))
+    }
+
+    /// Returns the last bytes of a file.
+    private static func end(of path: String, count: Int) throws(SystemError) -> [UInt8] {
+        guard let file = try ReadableFile.open(path) else { return [] }
+        return try file.read(at: max(file.size - Int64(count), 0), count: count)
     }
 
     private static func append(_ bytes: [UInt8], to file: LogFile) throws(SystemError) {

@@ -5,8 +5,14 @@ internal import OpsSystem
 /// The directory of an attempt in the spool.
 ///
 /// It belongs to this process. Only `run` in it belongs to the user, who can change it at any time while this process may be
-/// root: nothing there is read, changed or removed by its path.
+/// root: nothing there is read, changed or removed by its path. Nothing of that is done in the loop.
 struct AttemptSpool {
+    /// Records that the job has written.
+    struct Records: Sendable {
+        var start: StartRecord?
+        var exit: ExitRecord?
+    }
+
     let paths: SpoolPaths
     /// Owner of the files that the job writes.
     let user: UInt32
@@ -56,18 +62,18 @@ struct AttemptSpool {
     // MARK: Files of the job
 
     /// Returns the records that the job has written. `fence`: number of the fence that it passes.
-    func records(_ fence: Int) throws(SystemError) -> (start: StartRecord?, exit: ExitRecord?) {
-        guard let run = try run() else { return (nil, nil) }
+    func records(_ fence: Int) throws(SystemError) -> Records {
+        guard let run = try run() else { return Records() }
         // In this order: an exit without a start is none.
         let exit = try Self.bytes(RunFile.exit, in: run).flatMap { ExitRecord($0) }
-        return (try Self.bytes(RunFile.started(fence), in: run).map { StartRecord($0) }, exit)
+        return Records(start: try Self.bytes(RunFile.started(fence), in: run).map { StartRecord($0) }, exit: exit)
     }
 
     /// Closes a fence, durably: no job can pass it after that. Returns false if one has passed.
     func close(_ fence: Int) throws(SystemError) -> Bool {
         // Without the directory no job can create its record.
         guard let run = try run() else { return true }
-        return try run.take(RunFile.started(fence), withLinkTo: "closed")
+        return try run.reserve(RunFile.started(fence), withLinkTo: "closed")
     }
 
     /// Writes the request to the program on the node.
@@ -77,6 +83,16 @@ struct AttemptSpool {
 
     /// Opens the directory of the user; nil: there is none that this process can enter.
     func run() throws(SystemError) -> ForeignDirectory? { try ForeignDirectory.open(paths.run, of: user) }
+
+    /// Calls `body`. Users can cause errors in their directories, so these are only logged; nil: there was one.
+    static func logErrors<Value>(_ body: () throws(SystemError) -> Value) -> Value? {
+        do throws(SystemError) {
+            return try body()
+        } catch {
+            Program.writeError("opsd-slurm: \(error)")
+            return nil
+        }
+    }
 
     private static func bytes(_ name: String, in run: borrowing ForeignDirectory) throws(SystemError) -> [UInt8]? {
         guard let file = try run.file(name) else { return nil }

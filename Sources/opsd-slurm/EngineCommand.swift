@@ -1,7 +1,7 @@
 internal import Glibc
 internal import OpsSystem
 
-/// One run of a command of Slurm, with a deadline.
+/// One run of a command of Slurm, with a deadline. The user whose jobs it is about can stop or change the process.
 struct EngineCommand: Sendable {
     struct End: Sendable {
         /// Exit status; nil: a signal ended it, such as that of the deadline.
@@ -11,7 +11,7 @@ struct EngineCommand: Sendable {
     }
 
     /// Deadline of a command. Slurm's commands wait up to 20 s for a controller that does not answer.
-    static let deadline = TimeSpan.seconds(60)
+    private static let longestRun = TimeSpan.seconds(60)
     private static let outputLimit = 64 << 20
 
     var arguments: [String]
@@ -35,31 +35,43 @@ struct EngineCommand: Sendable {
     }
 
     private func perform() throws -> End {
+        let deadline = Clock.read().monotonic + Self.longestRun
         let output = try Self.pipe()
         let errors = try Self.pipe()
-        var spawn = Spawn(arguments: arguments, environment: environment)
-        spawn.directory = "/"
-        spawn.umask = 0o077
-        spawn.user = user
-        spawn.standardOutput = .descriptor(output.writer)
-        spawn.standardError = .descriptor(errors.writer)
-        let started = Result { try spawn.start() }
-        close(output.writer)
-        close(errors.writer)
         defer {
             close(output.reader)
             close(errors.reader)
         }
-        let pid = try started.get()
+        let process = try start(output: output.writer, errors: errors.writer)
         var texts: [[UInt8]] = [[], []]
-        let isOver = Self.read([output.reader, errors.reader], into: &texts)
-        // It leads a session of its own.
-        if !isOver { kill(-pid, SIGKILL) }
+        let isRead = Self.read([output.reader, errors.reader], into: &texts, until: deadline)
+        // A process can close its output and go on.
+        let isOver = try isRead && Children.hasEnded(process.pid, by: deadline)
+        // It leads a session of its own, unless its user has stopped it before.
+        kill(-process.pid, SIGKILL)
+        kill(process.pid, SIGKILL)
+        let status = try Children.wait(for: process.pid)?.status
+        if case .failure(let error)? = process.outcome() { throw error }
         var end = End()
-        if case .code(let code)? = try Children.wait(for: pid)?.status, isOver { end.status = code }
+        if case .code(let code)? = status, isOver { end.status = code }
         end.output = String(decoding: texts[0], as: UTF8.self)
         end.errors = String(decoding: texts[1], as: UTF8.self)
         return end
+    }
+
+    /// Starts the process, and closes the ends of the pipes that are for it.
+    private func start(output: Int32, errors: Int32) throws(SpawnError) -> StartingProcess {
+        defer {
+            close(output)
+            close(errors)
+        }
+        var spawn = Spawn(arguments: arguments, environment: environment)
+        spawn.directory = "/"
+        spawn.umask = 0o077
+        spawn.user = user
+        spawn.standardOutput = .descriptor(output)
+        spawn.standardError = .descriptor(errors)
+        return try spawn.startApart()
     }
 
     private static func pipe() throws(SystemError) -> (reader: Int32, writer: Int32) {
@@ -71,12 +83,13 @@ struct EngineCommand: Sendable {
     }
 
     /// Reads all pipes to their ends. Returns false at the deadline.
-    private static func read(_ pipes: [Int32], into texts: inout [[UInt8]]) -> Bool {
-        let end = Clock.read().monotonic + deadline
+    private static func read(
+        _ pipes: [Int32], into texts: inout [[UInt8]], until deadline: MonotonicInstant
+    ) -> Bool {
         var polled = pipes.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         var buffer = [UInt8](repeating: 0, count: 65536)
         while polled.contains(where: { $0.fd >= 0 }) {
-            let left = (end - Clock.read().monotonic).milliseconds
+            let left = (deadline - Clock.read().monotonic).milliseconds
             guard left > 0, texts.allSatisfy({ $0.count < outputLimit }) else { return false }
             guard poll(&polled, nfds_t(polled.count), Int32(left)) >= 0 || errno == EINTR else { return false }
             for index in polled.indices where polled[index].fd >= 0 && polled[index].revents != 0 {

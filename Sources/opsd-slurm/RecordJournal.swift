@@ -17,11 +17,19 @@ final class RecordJournal {
     private var limit: Int
 
     private static let smallestLimit = 16 << 20
-    private static let readLimit = 1 << 30
+    /// Bytes that are read at once: more than the longest entry, a launch with the longest frame of the protocol.
+    private static let portion = 128 << 20
 
-    /// Reads the facts about each attempt that was not removed.
+    /// Reads the facts about each attempt that was not removed. The file may be much longer than these facts.
     static func read(_ path: String) throws(SystemError) -> [AttemptID: RecordEntries.Facts] {
-        RecordEntries(try Files.readIfPresent(path, limit: readLimit) ?? []).facts
+        guard let file = try ReadableFile.open(path) else { return [:] }
+        var entries = RecordEntries()
+        var offset: Int64 = 0
+        while true {
+            let count = entries.add(try file.read(at: offset, count: portion))
+            guard count > 0 else { return entries.facts }
+            offset += Int64(count)
+        }
     }
 
     /// Replaces the file by one with these attempts.
@@ -49,7 +57,7 @@ final class RecordJournal {
 
     private static func limit(_ size: Int) -> Int { max(2 * size, smallestLimit) }
 
-    func add(_ attempt: AttemptID, _ record: AttemptRecord) {
+    func add(_ attempt: AttemptID, _ record: JobRecord) {
         added += RecordEntries.bytes(attempt, record: record)
     }
 

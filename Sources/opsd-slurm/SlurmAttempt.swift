@@ -13,6 +13,18 @@ final class SlurmAttempt {
     var isAlone = false
     /// True if its job has to get another rank, once it waits for resources.
     var isRankStale = false
+    /// False if an earlier process has added it, until its records have been read.
+    var isRead = true
+    /// Latest command of each kind that waits until the records have been read.
+    var deferred: [ExecutorCommand] = []
+    /// True while its fence is being closed.
+    var isFenceClosing = false
+    var logState = LogState.open
+
+    /// State of the log of an attempt, whose end is reported once the log is complete.
+    enum LogState {
+        case open, completing, complete
+    }
 
     init(_ request: LaunchRequest, spool: AttemptSpool, tracker: JobTracker) {
         self.request = request
@@ -31,4 +43,6 @@ final class SlurmAttempt {
     var uid: UInt32 { tracker.user }
     var paths: SpoolPaths { spool.paths }
     var log: AttemptLog { AttemptLog(request: request, spool: spool) }
+    /// True if opsd can be told its state.
+    var isReportable: Bool { isRead && (!tracker.hasEnded || logState == .complete) }
 }

@@ -4,7 +4,7 @@ internal import OpsSystem
 internal import OpsSystemd
 
 /// A listing from which commands follow.
-private struct RecentListing: Sendable {
+struct RecentListing: Sendable {
     var listing: JobListing
     /// Instant before squeue was started.
     var askedAt: MonotonicInstant
@@ -17,11 +17,13 @@ private struct RecentListing: Sendable {
     func listing(now: MonotonicInstant) -> JobListing? { now - askedAt < Self.longestAge ? listing : nil }
 }
 
-/// Runs the commands of Slurm in the order of the requests.
+/// Runs the commands of Slurm, those of each user in the order of the requests.
 final class SlurmEngine {
-    private let thread: SideThread
+    private let threads: UserThreads
     /// Requirements that Slurm has found possible: each is tested once.
     private var possible: Set<[String]> = []
+    /// Most of them that are kept: a user can make up any number.
+    private static let mostPossible = 10_000
     private var users: [UInt32: Spawn.User] = [:]
     /// Commands about jobs that are sent at the end of the turn, by user.
     private var commands: [UInt32: [JobCommand]] = [:]
@@ -32,7 +34,7 @@ final class SlurmEngine {
     /// Most tasks of an array: the cluster's MaxArraySize, of which the first index is 0.
     private(set) var mostTasks = 1000
 
-    init(_ thread: SideThread) { self.thread = thread }
+    init(_ threads: UserThreads) { self.threads = threads }
 
     /// Looks up the groups of a user. Commands run as the owner of the jobs.
     func prepare(_ user: LaunchRequest.User?) throws(SystemError) {
@@ -54,18 +56,21 @@ final class SlurmEngine {
     /// Submits a held job. The first one with these requirements is tested before, since Slurm does not check held
     /// jobs.
     func submit(
-        _ words: [String], testing test: [String], for uid: UInt32, then take: @escaping (Submission) -> Void
+        _ words: [String], testing test: [String], for uid: UInt32, then handle: @escaping (Submission) -> Void
     ) {
         let submission = EngineCommand(arguments: words, user: users[uid])
         let isKnown = possible.contains(test)
         let question = EngineCommand(arguments: test, user: users[uid])
-        thread.run {
+        threads.run(for: uid) {
             if !isKnown, let refusal = Self.refusal(of: question) { return refusal }
             let end = submission.run()
             return Submission(status: end.status, output: end.output, errors: end.errors)
         } then: { [unowned self] (reply: Submission) in
-            if case .accepted = reply { possible.insert(test) }
-            take(reply)
+            if case .accepted = reply {
+                if possible.count >= Self.mostPossible { possible = [] }
+                possible.insert(test)
+            }
+            handle(reply)
         }
     }
 
@@ -87,41 +92,41 @@ final class SlurmEngine {
     }
 
     /// Lists the jobs of one user; nil: Slurm does not answer.
-    func list(
-        _ instance: String, of uid: UInt32, then take: @escaping (JobListing?, _ askedAt: MonotonicInstant) -> Void
-    ) {
+    func list(_ instance: String, of uid: UInt32, then handle: @escaping (RecentListing?) -> Void) {
         let command = EngineCommand(
             arguments: JobListing.command(instance: instance), user: users[uid], variables: JobListing.environment)
-        thread.run {
+        threads.run(for: uid) { () -> RecentListing? in
             let askedAt = Clock.read().monotonic
             let end = command.run()
             guard end.status == 0 else {
                 Program.writeError("opsd-slurm: squeue: \(end.errors)")
-                return (nil, askedAt)
+                return nil
             }
-            return (JobListing(end.output, instance: instance), askedAt)
-        } then: { [unowned self] (found: (JobListing?, MonotonicInstant)) in
-            recent[uid] = found.0.map { RecentListing(listing: $0, askedAt: found.1) }
-            take(found.0, found.1)
+            return JobListing(end.output, instance: instance).map { RecentListing(listing: $0, askedAt: askedAt) }
+        } then: { (listing: RecentListing?) in
+            handle(listing)
         }
     }
 
+    /// Sends the commands of this turn without another check if they fit this listing.
+    func use(_ listing: RecentListing, of uid: UInt32) { recent[uid] = listing }
+
     /// Returns all users who have jobs of this instance, and prepares commands as these; nil: Slurm does not answer.
-    func findOwners(_ instance: String, then take: @escaping (Set<UInt32>?) -> Void) {
+    func findOwners(_ instance: String, then handle: @escaping (Set<UInt32>?) -> Void) {
         let command = EngineCommand(arguments: JobOwners.command(instance: instance))
-        thread.run {
+        threads.run(for: Identity.uid) {
             command.run()
         } then: { [unowned self] (end: EngineCommand.End) in
             guard end.status == 0, let owners = JobOwners.parse(end.output) else {
                 Program.writeError("opsd-slurm: squeue: \(end.errors)")
-                return take(nil)
+                return handle(nil)
             }
             do throws(SystemError) {
                 for uid in owners where users[uid] == nil { try prepare(uid) }
-                take(owners)
+                handle(owners)
             } catch {
                 Program.writeError("opsd-slurm: \(error)")
-                take(nil)
+                handle(nil)
             }
         }
     }
@@ -129,12 +134,15 @@ final class SlurmEngine {
     /// Asks for the limits of the cluster.
     func readLimits() {
         let command = EngineCommand(arguments: ClusterConfiguration.command)
-        thread.run {
+        threads.run(for: Identity.uid) {
             command.run()
         } then: { [unowned self] (end: EngineCommand.End) in
             if let most = ClusterConfiguration.mostTasks(end.output) { mostTasks = most }
         }
     }
+
+    /// Ends the threads without work, except those of some users.
+    func endIdleThreads(except users: Set<UInt32>) { threads.endIdle(except: users) }
 
     func add(_ command: JobCommand, of uid: UInt32) { commands[uid, default: []].append(command) }
 
@@ -156,7 +164,7 @@ final class SlurmEngine {
         let user = users[uid]
         let check = EngineCommand(
             arguments: JobListing.command(instance: instance), user: user, variables: JobListing.environment)
-        thread.run {
+        threads.run(for: uid) {
             var listing = recent?.listing(now: Clock.read().monotonic)
             if listing.map({ JobCommand.allFit(commands, $0) }) != true {
                 let end = check.run()
@@ -177,7 +185,7 @@ final class SlurmEngine {
     private func cancel(_ jobs: [UnlistedJob], _ instance: String, as uid: UInt32) {
         let user = users[uid]
         let question = EngineCommand(arguments: UnlistedJob.command(jobs), user: user)
-        thread.run {
+        threads.run(for: uid) {
             let held = UnlistedJob.held(among: jobs, in: question.run().output, instance: instance)
             return held.isEmpty ? "" : EngineCommand(arguments: ["scancel"] + held, user: user).run().errors
         } then: { (errors: String) in

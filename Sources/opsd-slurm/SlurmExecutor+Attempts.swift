@@ -20,6 +20,8 @@ extension SlurmExecutor {
     var scriptPath: String { spool + "/step.sh" }
     var stepPath: String { spool + "/opsd-step" }
     private var recordsPath: String { spool + "/records" }
+    /// Longest time for which the recovery waits for the records.
+    private static let longestReading = TimeSpan.seconds(5)
 
     /// Copies opsd-step into the spool: nodes need nothing else of opsd.
     func prepareSpool() throws(SystemError) {
@@ -43,8 +45,9 @@ extension SlurmExecutor {
     func recover() throws(SystemError) {
         let facts = try RecordJournal.read(recordsPath)
         try restoreLaunches(facts)
-        for name in try Files.list(spool) {
-            if SpoolRemoval.isRemoved(name) { removal.removeLater("\(spool)/\(name)") }
+        let names = try Files.list(spool)
+        var forgotten: [(request: LaunchRequest, paths: SpoolPaths)] = []
+        for name in names {
             guard let attempt = AttemptID(spoolName: name) else { continue }
             let paths = SpoolPaths(attempt: attempt, in: spool)
             guard let bytes = try AttemptSpool.launch(at: paths) else {
@@ -52,31 +55,52 @@ extension SlurmExecutor {
                 try removal.remove(paths)
                 continue
             }
-            if let request = Self.request(bytes), request.attempt == attempt {
-                // It was acknowledged, or no job can know of it; opsd launches it once more if it is needed.
-                if facts[attempt] == nil {
-                    guard let hasStarted = isStarted(AttemptSpool(request, paths)) else { continue }
-                    if !hasStarted {
-                        try removal.remove(paths)
-                        continue
-                    }
-                }
-                try add(request, paths, facts[attempt]?.record)
+            guard let request = Self.request(bytes), request.attempt == attempt else { continue }
+            if let facts = facts[attempt] {
+                let added = try add(request, paths, facts.record)
+                added.isRead = added.tracker.hasEnded
+            } else {
+                forgotten.append((request, paths))
             }
         }
         journal = try RecordJournal(recordsPath, table.values)
         listings.isWanted = !table.isEmpty
-        for attempt in table.values { readRecords(of: attempt) }
+        for (request, paths) in forgotten { restoreIfStarted(request, paths) }
+        try readAllRecords()
+        for name in names where SpoolRemoval.isRemoved(name) { removal.removeLater("\(spool)/\(name)") }
     }
 
-    /// Returns whether an attempt has passed its first fence; nil: an error prevents the reading. Users can cause errors in
-    /// their directories, and this program has to start nevertheless.
-    private func isStarted(_ attempt: AttemptSpool) -> Bool? {
-        do throws(SystemError) {
-            return try attempt.records(0).start != nil
-        } catch {
-            Program.writeError("opsd-slurm: \(error)")
-            return nil
+    /// Reads the records, so that the first greeting has all attempts. Users can delay that: then the greeting lacks
+    /// theirs.
+    private func readAllRecords() throws(SystemError) {
+        for uid in Set(table.values.map(\.uid)) { readRecords(of: uid) }
+        let now = Clock.read()
+        // Their logs may lack the end.
+        for attempt in table.values where attempt.tracker.hasEnded {
+            perform(attempt.tracker.launch(now: now), for: attempt)
+        }
+        let deadline = now.monotonic + Self.longestReading
+        while spoolThreads.isBusy {
+            let left = deadline - Clock.read().monotonic
+            guard left > .zero else { return }
+            try loop.turn(timeout: UInt64(left.nanoseconds / 1000 + 1))
+        }
+    }
+
+    /// Restores an attempt that the journal lacks, if it has started. Otherwise it was acknowledged, or no job can know
+    /// of it; opsd launches it once more if it is needed.
+    private func restoreIfStarted(_ request: LaunchRequest, _ paths: SpoolPaths) {
+        let spool = AttemptSpool(request, paths)
+        spoolThreads.run(for: spool.user) { () -> AttemptSpool.Records? in
+            AttemptSpool.logErrors { () throws(SystemError) -> AttemptSpool.Records in try spool.records(0) }
+        } then: { [unowned self] (records: AttemptSpool.Records?) in
+            guard let records, table[request.attempt] == nil else { return }
+            attempt { () throws(SystemError) in
+                guard let start = records.start else { return try removal.remove(paths) }
+                let added = try add(request, paths, nil)
+                journal?.add(request)
+                perform(added.tracker.found(start: start, exit: nil, now: Clock.read()), for: added)
+            }
         }
     }
 
@@ -104,7 +128,7 @@ extension SlurmExecutor {
 
     @discardableResult
     private func add(
-        _ request: LaunchRequest, _ paths: SpoolPaths, _ record: AttemptRecord?
+        _ request: LaunchRequest, _ paths: SpoolPaths, _ record: JobRecord?
     ) throws(SystemError) -> SlurmAttempt {
         try engine.prepare(request.user)
         let spool = AttemptSpool(request, paths)
@@ -190,9 +214,7 @@ extension SlurmExecutor {
         for effect in effects {
             switch effect {
             case .store(let record): journal?.add(attempt.attempt, record)
-            case .close(let fence):
-                guard let isClosed = close(fence, of: attempt) else { return }
-                perform(attempt.tracker.fenceClosed(isClosed, now: Clock.read()), for: attempt)
+            case .close(let fence): close(fence, of: attempt)
             case .request: request(of: attempt)
             case .submit: waiting.append(attempt)
             case .release(let job): release(job, of: attempt)
@@ -209,9 +231,7 @@ extension SlurmExecutor {
 
     private func send(_ report: ExecutorReport, of attempt: SlurmAttempt) {
         switch report {
-        case .exited, .ended, .refused, .failed:
-            completeLog(of: attempt)
-            expectRecords()
+        case .exited, .ended, .refused, .failed: return sendEnd(report, of: attempt)
         case .launched:
             expectRecords()
             if attempt.tracker.record.isFrozen, !attempt.tracker.record.isShared, let job = attempt.tracker.record.job {
@@ -222,37 +242,19 @@ extension SlurmExecutor {
         self.report(report)
     }
 
-    // MARK: Facts
-
-    func readRecords(of attempt: SlurmAttempt) {
-        do throws(SystemError) {
-            let records = try attempt.spool.records(attempt.tracker.record.fence)
-            // The end waits for the log. Without its exit record a job may still write.
-            let isCopied = attempt.tracker.hasStarted || records.start != nil ? copyLog(of: attempt) : true
-            let effects = attempt.tracker.found(
-                start: records.start, exit: records.exit, isCopied: isCopied, now: Clock.read())
-            perform(effects, for: attempt)
-        } catch {
-            Program.writeError("opsd-slurm: \(error)")
-        }
-    }
-
-    /// Copies new output. Returns false if more is left, or after an error such as that of a full disk.
-    private func copyLog(of attempt: SlurmAttempt) -> Bool {
-        do throws(SystemError) {
-            return try attempt.log.copy()
-        } catch {
-            Program.writeError("opsd-slurm: \(error)")
-            return false
-        }
-    }
-
-    private func completeLog(of attempt: SlurmAttempt) {
-        do throws(SystemError) {
-            _ = try attempt.log.copy()
-            try attempt.log.appendStepLog()
-        } catch {
-            Program.writeError("opsd-slurm: \(error)")
+    /// Reports the end of an attempt once its log is complete.
+    private func sendEnd(_ report: ExecutorReport, of attempt: SlurmAttempt) {
+        if attempt.logState == .complete { return self.report(report) }
+        guard attempt.logState == .open else { return }
+        attempt.logState = .completing
+        let log = attempt.log
+        spoolThreads.run(for: attempt.uid) {
+            AttemptSpool.logErrors { () throws(SystemError) -> Void in try log.complete() } != nil
+        } then: { [unowned self] (_: Bool) in
+            attempt.logState = .complete
+            guard table[attempt.attempt] === attempt else { return }
+            self.report(report)
+            expectRecords()
         }
     }
 }

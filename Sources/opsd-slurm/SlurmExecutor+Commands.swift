@@ -8,6 +8,11 @@ internal import OpsSystemd
 /// The conversation with opsd.
 extension SlurmExecutor {
     func obey(_ command: ExecutorCommand) {
+        // The effect depends on whether the attempt has started.
+        if let attempt = command.attempt.flatMap({ table[$0] }), !attempt.isRead {
+            attempt.deferred.removeAll { $0.kind == command.kind }
+            return attempt.deferred.append(command)
+        }
         let now = Clock.read()
         switch command {
         case .hello(let version): greet(version)
@@ -52,7 +57,7 @@ extension SlurmExecutor {
         perform(step(&attempt.tracker), for: attempt)
     }
 
-    /// Reads the configuration again and answers with all known attempts.
+    /// Reads the configuration again and answers with all attempts whose state is known. opsd launches others again.
     private func greet(_ version: UInt16) {
         do throws(SystemError) {
             let old = spool
@@ -63,12 +68,25 @@ extension SlurmExecutor {
             Program.writeError("opsd-slurm: \(error)")
         }
         let now = Clock.read()
-        let known = table.values.sorted { $0.attempt < $1.attempt }
+        let known = table.values.filter(\.isReportable).sorted { $0.attempt < $1.attempt }
         server.greet(
             version, instance: instance,
             updates: known.filter { !$0.tracker.update.isEmpty }.map { ($0.attempt, $0.tracker.update) },
             entries: known.compactMap { attempt in
                 attempt.tracker.attemptState(now: now).map { .init(attempt.attempt, $0) }
             })
+    }
+}
+
+extension ExecutorCommand {
+    /// Attempt that a command to an executor is about.
+    fileprivate var attempt: AttemptID? {
+        switch self {
+        case .launch(let request): request.attempt
+        case .release(let id), .terminate(let id, _, _), .signal(let id, _), .freeze(let id), .thaw(let id),
+            .acknowledge(let id):
+            id
+        default: nil
+        }
     }
 }

@@ -72,9 +72,9 @@ extension SlurmExecutor {
         switch reply {
         case .accepted(let job):
             for attempt in attempts {
-                let mates = batch.task(of: attempt.attempt).map { batch.attempts(ofTask: $0).count } ?? 1
+                let count = batch.task(of: attempt.attempt).map { batch.attempts(ofTask: $0).count } ?? 1
                 let own = Submission.accepted(job: batch.job(job, of: attempt.attempt))
-                perform(attempt.tracker.submitted(own, isShared: mates > 1, now: Clock.read()), for: attempt)
+                perform(attempt.tracker.submitted(own, isShared: count > 1, now: Clock.read()), for: attempt)
             }
             return
         case .refused where batch.isArray:
@@ -109,15 +109,15 @@ extension SlurmExecutor {
 
     /// Releases a job once opsd has stored it for all of its attempts.
     func release(_ job: String, of attempt: SlurmAttempt) {
-        let mates = (mates[job] ?? []).compactMap { table[$0] }
-        guard mates.allSatisfy(\.tracker.permitsRelease) else { return }
+        let attempts = (attemptsByJob[job] ?? []).compactMap { table[$0] }
+        guard attempts.allSatisfy(\.tracker.permitsRelease) else { return }
         command(.release, job, of: attempt)
         expectRecords()
     }
 
     /// Returns whether another attempt has this job.
     func isNeeded(_ job: String) -> Bool {
-        mates[job]?.contains { table[$0]?.tracker.keeps(job) == true } ?? false
+        attemptsByJob[job]?.contains { table[$0]?.tracker.keeps(job) == true } ?? false
     }
 
     /// Cancels a job that Slurm has accepted and does not list.
@@ -130,14 +130,18 @@ extension SlurmExecutor {
         engine.add(UnlistedJob(job: job, attempt: attempt.attempt, fence: record.fence), of: attempt.uid)
     }
 
-    /// Closes a fence; nil: an error prevents it. Users can cause errors in their directories, so only the attempt waits.
-    func close(_ fence: Int, of attempt: SlurmAttempt) -> Bool? {
+    /// Closes a fence. After an error only the attempt waits, and tries again later.
+    func close(_ fence: Int, of attempt: SlurmAttempt) {
         watchForStrays(of: attempt.uid)
-        do throws(SystemError) {
-            return try attempt.spool.close(fence)
-        } catch {
-            Program.writeError("opsd-slurm: \(error)")
-            return nil
+        guard !attempt.isFenceClosing else { return }
+        attempt.isFenceClosing = true
+        let spool = attempt.spool
+        spoolThreads.run(for: attempt.uid) { () -> Bool? in
+            AttemptSpool.logErrors { () throws(SystemError) -> Bool in try spool.close(fence) }
+        } then: { [unowned self] (isClosed: Bool?) in
+            attempt.isFenceClosing = false
+            guard let isClosed, table[attempt.attempt] === attempt else { return }
+            perform(attempt.tracker.fenceClosed(isClosed, now: Clock.read()), for: attempt)
         }
     }
 
@@ -146,11 +150,11 @@ extension SlurmExecutor {
         var request = StepRequest(attempt.tracker.record)
         request.signal = signal
         if signal != nil { request.signalledAt = Clock.read().wall }
-        do throws(SystemError) {
-            try attempt.spool.write(request)
-        } catch {
-            Program.writeError("opsd-slurm: \(error)")
+        let spool = attempt.spool
+        spoolThreads.run(for: attempt.uid) { [request] in
+            AttemptSpool.logErrors { () throws(SystemError) -> Void in try spool.write(request) } != nil
+        } then: { [unowned self] (_: Bool) in
+            if attempt.tracker.hasStarted, let job = attempt.tracker.record.job { command(.wake, job, of: attempt) }
         }
-        if attempt.tracker.hasStarted, let job = attempt.tracker.record.job { command(.wake, job, of: attempt) }
     }
 }

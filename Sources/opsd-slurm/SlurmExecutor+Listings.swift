@@ -7,7 +7,7 @@ extension SlurmExecutor {
     /// Starts a round of listings if it is due.
     func listIfDue() {
         let now = Clock.read().monotonic
-        guard listings.underWay == 0 else { return }
+        guard !listings.isFindingUsers else { return }
         let next = listings.next(interval: configuration.interval)
         guard next <= now else { return wake(at: next) }
         let users = Set(table.values.filter { $0.tracker.needsListing }.map(\.uid))
@@ -17,47 +17,54 @@ extension SlurmExecutor {
         listings.sought = unknown
         // Nobody knows the user of an attempt that is not in the table.
         guard !unknown.isEmpty, Identity.uid == 0 else { return list(users.isEmpty ? [Identity.uid] : users) }
-        listings.underWay += 1
+        listings.isFindingUsers = true
         engine.findOwners(instance) { [unowned self] owners in
-            listings.underWay -= 1
+            listings.isFindingUsers = false
             if owners == nil { listings.isComplete = false }
             list(users.union(owners ?? []).union([Identity.uid]))
         }
     }
 
     private func list(_ users: Set<UInt32>) {
-        for uid in users {
-            listings.underWay += 1
-            engine.list(instance, of: uid) { [unowned self] listing, askedAt in
-                if let listing { take(listing, of: uid, askedAt: askedAt) } else { listings.isComplete = false }
-                listings.underWay -= 1
-                if listings.underWay == 0 { endRound() }
+        for uid in listings.start(users) {
+            engine.list(instance, of: uid) { [unowned self] listing in
+                if let listing { note(listing, of: uid) } else { listings.isComplete = false }
+                if listings.end(uid) { endRound() }
             }
         }
     }
 
-    private func take(_ listing: JobListing, of uid: UInt32, askedAt: MonotonicInstant) {
+    /// Notes a listing. The trackers get it after the records of the attempts: these may be newer, and prevail.
+    private func note(_ recent: RecentListing, of uid: UInt32) {
+        for row in recent.listing.rows where row.user == uid && !row.state.hasEnded {
+            listings.found.formUnion(row.batch.attempts.filter { table[$0] == nil })
+        }
+        listings.note(recent.listing.rows)
+        recentListings[uid] = recent
+        readRecords(of: uid)
+    }
+
+    /// Passes a listing to the trackers of attempts whose records were read after it.
+    func handle(_ recent: RecentListing, of uid: UInt32, _ attempts: [SlurmAttempt]) {
+        let listing = recent.listing
+        engine.use(recent, of: uid)
         let rows = listing.byAttempt.mapValues { $0.filter { $0.user == uid } }
-        for row in listing.rows where row.isShared && row.user == uid { mates[row.job] = row.batch.attempts }
-        for attempt in table.values where attempt.uid == uid && !listings.isCollected(attempt.attempt) {
-            // Records first: they may be newer than the listing, and prevail.
-            if !attempt.tracker.hasEnded { readRecords(of: attempt) }
+        for row in listing.rows where row.isShared && row.user == uid { attemptsByJob[row.job] = row.batch.attempts }
+        for attempt in attempts where table[attempt.attempt] === attempt && !listings.isCollected(attempt.attempt) {
             let showsArray = listing.showsArray(of: attempt.tracker.record.job, with: attempt.attempt)
             let effects = attempt.tracker.listed(
-                rows[attempt.attempt] ?? [], showsArray: showsArray, askedAt: askedAt, now: Clock.read())
+                rows[attempt.attempt] ?? [], showsArray: showsArray, askedAt: recent.askedAt, now: Clock.read())
             perform(effects, for: attempt)
             rank(attempt, rows[attempt.attempt] ?? [])
         }
         for row in listing.rows where row.user == uid && !row.state.hasEnded { cancelIfUnneeded(row) }
-        listings.note(listing.rows)
-        mates = mates.filter { $0.value.contains { table[$0] != nil } }
+        attemptsByJob = attemptsByJob.filter { $0.value.contains { table[$0] != nil } }
     }
 
     /// Cancels a job of attempts that the table lacks or that have all ended: one that is held, or one that opsd wants to be
     /// ended. Anyone can name the attempts of others in comments, so each job is checked once, not for each of its attempts.
     private func cancelIfUnneeded(_ row: JobRow) {
         let others = row.batch.attempts.filter { table[$0] == nil }
-        listings.found.formUnion(others)
         let isUnwanted = row.isHeld ? row.isShared || !others.isEmpty : others.contains { unknown.contains($0) }
         guard isUnwanted, !isNeeded(row.job), let attempt = row.batch.attempts.first else { return }
         engine.add(JobCommand(kind: .cancel, job: row.job, attempt: attempt), of: row.user)

@@ -7,13 +7,16 @@ internal import OpsSystemd
 /// Executor that hands operations to Slurm as jobs, tasks of arrays, or parts of jobs. It may die at any moment: what it has
 /// to know of an attempt stands in the spool before Slurm can see the effect.
 ///
-/// The commands of Slurm run one after the other on a thread of their own; everything else is done in the loop.
+/// Users can delay the commands of Slurm, which run with their rights, and calls for their files in the spool. So each
+/// user has a thread for commands and one for files; everything else is done in the loop.
 @main final class SlurmExecutor: ExecutorProgram {
     static let kind = "slurm"
 
     let server: ExecutorServer
     let loop: EventLoop
     let engine: SlurmEngine
+    /// Threads for files of users in the spool.
+    let spoolThreads: UserThreads
     let removal: SpoolRemoval
     /// Part of the comments of all jobs. It is kept as long as the state directory.
     let instance: String
@@ -27,10 +30,16 @@ internal import OpsSystemd
     /// Directories of attempts that were acknowledged in this turn.
     var removed: [SpoolPaths] = []
     var listings = ListingRounds()
+    /// Latest listing of the jobs of each user, until the records are read after it.
+    var recentListings: [UInt32: RecentListing] = [:]
+    /// Users whose records are being read.
+    var usersBeingRead: Set<UInt32> = []
+    /// Duration of the longest of the last readings.
+    var readingTime = TimeSpan.zero
     /// Attempts to submit at the end of the turn.
     var waiting: [SlurmAttempt] = []
     /// Attempts of each job that several share, as the last listings show them.
-    var mates: [String: [AttemptID]] = [:]
+    var attemptsByJob: [String: [AttemptID]] = [:]
     private var exitStatus: Int32 = 0
 
     private var sources: [EventSource] = []
@@ -69,8 +78,9 @@ internal import OpsSystemd
     private init(_ server: ExecutorServer) throws(SystemError) {
         self.server = server
         loop = try EventLoop()
-        engine = SlurmEngine(try SideThread(loop))
-        removal = SpoolRemoval(try SideThread(loop))
+        engine = SlurmEngine(try UserThreads(loop))
+        spoolThreads = try UserThreads(loop)
+        removal = SpoolRemoval(spoolThreads)
         instance = try Self.instance(at: Self.instancePath(server.options))
     }
 
@@ -95,6 +105,8 @@ internal import OpsSystemd
         ]
         timer = try loop.timer(.monotonic) { [unowned self] in passTime() }
         loop.endTurn = { [unowned self] in endTurn() }
+        // The recovery had no timer.
+        wakesAt = .distantFuture
         wake(at: Clock.read().monotonic)
     }
 
@@ -124,13 +136,16 @@ internal import OpsSystemd
         let now = Clock.read()
         if server.isUseless(hasWork: !table.isEmpty, now: now.monotonic) { return loop.stop() }
         for attempt in table.values where !attempt.tracker.hasEnded {
-            readRecords(of: attempt)
             perform(attempt.tracker.timePassed(now: now), for: attempt)
         }
+        let users = Set(table.values.map(\.uid))
+        for uid in users { readRecords(of: uid) }
         removal.timePassed(now.monotonic)
-        let end = Clock.read().monotonic
-        pause = min(max(pause * 2, Self.shortestPause, (end - now.monotonic) * Self.readingShare), Self.longestPause)
-        wake(at: end + min(configuration.interval, pause))
+        engine.endIdleThreads(except: users)
+        spoolThreads.endIdle(except: users)
+        pause = min(max(pause * 2, Self.shortestPause, readingTime * Self.readingShare), Self.longestPause)
+        readingTime = .zero
+        wake(at: Clock.read().monotonic + min(configuration.interval, pause))
     }
 
     /// Reads the records in the spool often until nothing changes.

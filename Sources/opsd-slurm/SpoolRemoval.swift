@@ -1,18 +1,18 @@
+internal import Glibc
 internal import OpsSlurm
 internal import OpsSystem
-internal import OpsSystemd
 
-/// Removal of attempts from the spool, on a thread of its own: a user can have filled a directory with anything.
+/// Removal of attempts from the spool, on the threads of their users: a user can have filled a directory with anything.
 final class SpoolRemoval {
     private static let suffix = ".gone"
     private static let pause = TimeSpan.seconds(60)
 
-    private let thread: SideThread
+    private let threads: UserThreads
     /// Directories that could not be removed, such as ones in which a process still writes.
     private var failed: [String] = []
     private var retryAt = MonotonicInstant.zero
 
-    init(_ thread: SideThread) { self.thread = thread }
+    init(_ threads: UserThreads) { self.threads = threads }
 
     /// Returns whether a name in the spool is that of a removed attempt.
     static func isRemoved(_ name: String) -> Bool { name.contains(suffix) }
@@ -30,7 +30,7 @@ final class SpoolRemoval {
     }
 
     func removeLater(_ directory: String) {
-        thread.run {
+        threads.run(for: Self.user(of: directory)) {
             do throws(SystemError) {
                 try DirectoryTree(directory).remove()
                 return true
@@ -43,6 +43,12 @@ final class SpoolRemoval {
             failed.append(directory)
             retryAt = Clock.read().monotonic + Self.pause
         }
+    }
+
+    /// Returns the user who owns a part of the directory.
+    private static func user(of directory: String) -> UInt32 {
+        var status = stat()
+        return lstat(SpoolPaths(directory: directory).run, &status) == 0 ? status.st_uid : Identity.uid
     }
 
     /// Tries again what has failed.

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import OpsExecutor
 internal import OpsSlurm
 internal import OpsSystem
@@ -27,6 +26,8 @@ enum CommandLaunch {
         var spawn = Spawn(arguments: request.arguments, environment: environment)
         spawn.directory = request.directory
         spawn.umask = request.umask
+        // Nothing else waits for this process, and the file system of a cluster may be slow.
+        spawn.hasStartLimit = false
         spawn.standardInput = .reading(request.stdin)
         switch request.output {
         case .log, .journal: spawn.standardOutput = .writing(paths.output)
@@ -40,16 +41,8 @@ enum CommandLaunch {
         }
         spawn.nice = request.priority.nice
         spawn.limits = request.resourceLimits.map { limit in
-            Spawn.Limit(resource: number(limit.resource), soft: limit.soft, hard: limit.hard)
+            Spawn.Limit(resource: limit.resource.number, soft: limit.soft, hard: limit.hard)
         }
         return spawn
-    }
-
-    private static func number(_ resource: ResourceLimit.Resource) -> Int32 {
-        switch resource {
-        case .openFiles: Int32(RLIMIT_NOFILE.rawValue)
-        case .fileSize: Int32(RLIMIT_FSIZE.rawValue)
-        case .coreSize: Int32(RLIMIT_CORE.rawValue)
-        }
     }
 }

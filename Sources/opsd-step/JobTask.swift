@@ -25,10 +25,10 @@ struct JobTask {
             let paths = SpoolPaths(attempt: attempt, in: spool)
             // opsd may have given up an attempt, and removed it.
             guard Files.isDirectory(paths.run) else { continue }
-            if batch.attempts.count > 1 { try Self.redirectOutput(to: paths.stepLog) }
             // Slurm ends the job. An attempt that has not started runs in another one.
             if Self.hasSIGTERM { break }
             do throws(SystemError) {
+                if batch.attempts.count > 1 { try Self.redirectOutput(to: paths.stepLog) }
                 var step = try Step(paths, fence: batch.fence, isShared: attempts.count > 1)
                 status = try step.run()
                 if step.isTerminated { break }
@@ -49,9 +49,11 @@ struct JobTask {
     /// Slurm cannot name the directory of each attempt.
     private static func redirectOutput(to path: String) throws(SystemError) {
         let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW
-        let file = Descriptor(owning: open(path, flags, 0o600))
-        guard file.rawValue >= 0, dup2(file.rawValue, 1) >= 0, dup2(file.rawValue, 2) >= 0 else {
-            throw SystemError("open \(path)", errno: errno)
+        let number = open(path, flags, 0o600)
+        guard number >= 0 else { throw SystemError("open \(path)", errno: errno) }
+        let file = Descriptor(owning: number)
+        guard dup2(file.rawValue, 1) >= 0, dup2(file.rawValue, 2) >= 0 else {
+            throw SystemError("redirect output to \(path)", errno: errno)
         }
     }
 }

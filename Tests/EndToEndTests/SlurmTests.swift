@@ -118,7 +118,22 @@ import Testing
         try waitUntil("the attempt is removed") { try cluster.attempts().isEmpty }
     }
 
-    @Test func `why tells the state of a job and its expected start`() throws {
+    @Test func `an executor starts again whatever the length of its file of records`() throws {
+        let cluster = try SlurmCluster()
+        let go = cluster.directory.path + "/go"
+        let id = try cluster.submit("--", "sh", "-c", "until [ -e \(go) ]; do sleep 0.1; done; exit 4")
+        try cluster.machine.await("started", of: id)
+        try cluster.machine.killDaemon()
+        kill(try #require(try cluster.executorPID()), SIGKILL)
+        let instance = try #require(try FileManager.default.contentsOfDirectory(atPath: cluster.spool).first)
+        try #require(truncate("\(cluster.spool)/\(instance)/records", 2 << 30) == 0)
+        try cluster.start()
+        try cluster.write("", to: "go")
+        #expect(try cluster.finish(id)["exitCode"] as? Int == 4)
+        #expect(try cluster.calls("sbatch --hold").count == 1)
+    }
+
+    @Test func `why shows the state of a job and its expected start`() throws {
         let cluster = try SlurmCluster()
         try cluster.write("1795495320", to: "busy")
         let id = try cluster.submit("--", "true")

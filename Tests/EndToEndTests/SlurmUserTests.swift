@@ -62,6 +62,57 @@ struct SlurmUserTests {
         #expect(status.st_blocks < 1024)
     }
 
+    @Test(arguments: ["stuck", "mute"])
+    func `commands of a user that do not end delay only operations of this user`(state: String) throws {
+        let cluster = try cluster()
+        let uid = try #require(getpwnam(Self.user)).pointee.pw_uid
+        let file = "\(state)-\(uid)"
+        try cluster.write("", to: file)
+        let output = try cluster.run(as: Self.user, "submit", "--executor", "cluster", "--", "true")
+        try #require(output.out == "1\n", "\(output.err)")
+        #expect(try cluster.log(of: "id -un", by: "daemon") == "daemon\n")
+        try FileManager.default.removeItem(atPath: cluster.directory.path + "/" + file)
+        #expect(try cluster.finish(1)["outcome"] as? String == "succeeded")
+    }
+
+    /// Program that holds the kernel's lock of a file.
+    private static let holder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("FakeSlurm/hold-file").path
+
+    private static func hold(_ paths: String...) throws -> Command {
+        try Command("/usr/bin/python3", [holder] + paths, environment: Machine.environment, in: "/")
+    }
+
+    private static let canHold = (try? hold().wait().status == 0) ?? false  // without it the test is left out
+
+    @Test(.enabled(if: canHold, "userfaultfd is not permitted"))
+    func `a user who blocks the reading of output delays only operations of this user`() throws {
+        let cluster = try cluster()
+        let go = cluster.directory.path + "/go"
+        let output = try cluster.run(
+            as: Self.user, "submit", "--executor", "cluster", "--", "sh", "-c",
+            "echo begun; until [ -e \(go) ]; do sleep 0.1; done")
+        try #require(output.out == "1\n", "\(output.err)")
+        try waitUntil("the output is copied") { try cluster.machine.ok("log", "1").out == "begun\n" }
+        let executor = try #require(try cluster.executorPID())
+        let instance = try #require(try FileManager.default.contentsOfDirectory(atPath: cluster.spool).first)
+        let path = "\(cluster.spool)/\(instance)/1.1/run/out"
+        // It must not read the new end before the lock is held.
+        kill(executor, SIGSTOP)
+        try #require(truncate(path, 1 << 20) == 0)
+        let holder = try Self.hold(path)
+        defer {
+            holder.signal(SIGKILL)
+            _ = try? holder.wait(seconds: 20)  // killed: its status says nothing
+        }
+        try holder.until { $0 == "held\n" }
+        kill(executor, SIGCONT)
+        #expect(try cluster.log(of: "id -un", by: "daemon") == "daemon\n")
+        try cluster.write("", to: "go")
+        holder.signal(SIGKILL)
+        #expect(try cluster.finish(1)["outcome"] as? String == "succeeded")
+    }
+
     @Test func `an executor that starts again trusts no file of a user`() throws {
         let cluster = try cluster()
         let go = cluster.directory.path + "/go"

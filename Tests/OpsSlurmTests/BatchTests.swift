@@ -62,15 +62,15 @@ import Testing
     }
 
     @Test func `the row of a task is found by its attempts`() throws {
-        let header = "JOBID|UID|STATE|REASON|EXIT_CODE|RESTART_COUNT|NODELIST|START_TIME|COMMENT|\n"
+        let header = "JOBID|UID|STATE|REASON|EXIT_CODE|NODELIST|START_TIME|COMMENT|\n"
         let text = """
             \(header)\
-            7_0|1000|RUNNING|None|0|0|n1|1795495255|opsd:ab:12-15.1|
-            7_3|1000|PENDING|JobHeldUser|0|0||N/A|opsd:ab:12-15.1|
-            7_9|1000|PENDING|JobHeldUser|0|0||N/A|opsd:ab:12-15.1|
-            8|1000|CANCELLED|JobHeldUser|0|0||N/A|opsd:ab:20-21.1|
-            9|1000|PENDING|JobHeldUser|0|0||N/A|opsd:ab:30-32.1:p3|
-            10_0|1000|PENDING|JobHeldUser|0|0||N/A|opsd:ab:40.1|
+            7_0|1000|RUNNING|None|0|n1|1795495255|opsd:ab:12-15.1|
+            7_3|1000|PENDING|JobHeldUser|0||N/A|opsd:ab:12-15.1|
+            7_9|1000|PENDING|JobHeldUser|0||N/A|opsd:ab:12-15.1|
+            8|1000|CANCELLED|JobHeldUser|0||N/A|opsd:ab:20-21.1|
+            9|1000|PENDING|JobHeldUser|0||N/A|opsd:ab:30-32.1:p3|
+            10_0|1000|PENDING|JobHeldUser|0||N/A|opsd:ab:40.1|
 
             """
         let listing = try #require(JobListing(text, instance: "ab"))
@@ -117,7 +117,7 @@ import Testing
         var request = StepRequest()
         #expect(request.bytes.isEmpty)
         #expect(StepRequest(request.bytes) == request)
-        var record = AttemptRecord()
+        var record = JobRecord()
         #expect(StepRequest(record) == request)
         record.isFrozen = true
         #expect(StepRequest(record).isFrozen)

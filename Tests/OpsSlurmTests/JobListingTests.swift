@@ -5,18 +5,18 @@ import Testing
 
 /// Output of the commands of Slurm 22.05.
 @Suite struct JobListingTests {
-    private static let header = "JOBID|UID|STATE|REASON|EXIT_CODE|RESTART_COUNT|NODELIST|START_TIME|COMMENT|\n"
+    private static let header = "JOBID|UID|STATE|REASON|EXIT_CODE|NODELIST|START_TIME|COMMENT|\n"
 
     @Test func `a listing skips jobs with other comments`() throws {
         let text = """
             \(Self.header)\
-            4711|1000|PENDING|JobHeldUser|0|0||N/A|opsd:ab12:12.1|
-            4712|1000|FAILED|NonZeroExitCode|768|1|n[1-2]|1795495255|opsd:ab12:13.2|
-            4713|1000|RUNNING|None|0|0|n1|1795495255|a|b|
+            4711|1000|PENDING|JobHeldUser|0||N/A|opsd:ab12:12.1|
+            4712|1000|FAILED|NonZeroExitCode|768|n[1-2]|1795495255|opsd:ab12:13.2|
+            4713|1000|RUNNING|None|0|n1|1795495255|a|b|
             of two lines|
-            4714|1001|RUNNING|None|0|0|n1|1795495255|opsd:other:12.1|
-            4715|1001|RUNNING|None|0|0|n1|1795495255|(null)|
-            4716|1000|PENDING|Resources|0|0||1795495320|opsd:ab12:14.1|
+            4714|1001|RUNNING|None|0|n1|1795495255|opsd:other:12.1|
+            4715|1001|RUNNING|None|0|n1|1795495255|(null)|
+            4716|1000|PENDING|Resources|0||1795495320|opsd:ab12:14.1|
 
             """
         let rows = try #require(JobListing(text, instance: "ab12")).rows
@@ -32,18 +32,19 @@ import Testing
 
     @Test func `a listing without one of its columns is refused`() {
         let text =
-            "JOBID|STATE|REASON|EXIT_CODE|RESTART_COUNT|NODELIST|COMMENT|\n4711|PENDING|JobHeldUser|0|0||opsd:ab12:12.1|\n"
+            "JOBID|STATE|REASON|EXIT_CODE|NODELIST|COMMENT|\n4711|PENDING|JobHeldUser|0||opsd:ab12:12.1|\n"
         #expect(JobListing(text, instance: "ab12") == nil)
         // Slurm prints an empty title for a field that it does not know.
-        let empty = "JOBID|UID|STATE|REASON|EXIT_CODE|RESTART_COUNT|NODELIST|START_TIME||\n"
+        let empty = "JOBID|UID|STATE|REASON|EXIT_CODE|NODELIST|START_TIME||\n"
         #expect(JobListing(empty, instance: "ab12") == nil)
         #expect(JobListing(Self.header, instance: "ab12")?.rows.isEmpty == true)
     }
 
     @Test func `output that was cut off is no listing`() {
-        let text = Self.header + "4711|1000|PENDING|JobHeldUser|0|0||N/A|opsd:ab12:12.1|\n"
+        let row = "4711|1000|PENDING|JobHeldUser|0||N/A|opsd:ab12:12.1|\n"
+        let text = Self.header + row
         #expect(JobListing(text, instance: "ab12") != nil)
-        for count in 1...54 { #expect(JobListing(String(text.dropLast(count)), instance: "ab12") == nil) }
+        for count in 1..<row.count { #expect(JobListing(String(text.dropLast(count)), instance: "ab12") == nil) }
     }
 
     @Test func `a job that is not listed is found by its number, and its name or comment must be unchanged`() {
@@ -70,10 +71,10 @@ import Testing
 
     @Test func `comments that a user makes up neither crash the program nor fill its memory`() throws {
         var text = Self.header
-        for job in 1...9 { text += "\(job)|1000|CANCELLED|None|0|0||N/A|opsd:ab12:1-90000.1|\n" }
-        text += "10|1000|PENDING|JobHeldUser|0|0||N/A|opsd:ab12:1.1:p9223372036854775807|\n"
-        text += "11|1000|PENDING|JobHeldUser|0|0||N/A|opsd:ab12:1-100000.1:p100000|\n"
-        text += "12|1000|CANCELLED|None|0|0||N/A|opsd:ab12:7-8.1|\n"
+        for job in 1...9 { text += "\(job)|1000|CANCELLED|None|0||N/A|opsd:ab12:1-90000.1|\n" }
+        text += "10|1000|PENDING|JobHeldUser|0||N/A|opsd:ab12:1.1:p9223372036854775807|\n"
+        text += "11|1000|PENDING|JobHeldUser|0||N/A|opsd:ab12:1-100000.1:p100000|\n"
+        text += "12|1000|CANCELLED|None|0||N/A|opsd:ab12:7-8.1|\n"
         let rows = try #require(JobListing(text, instance: "ab12")).rows
         #expect(rows.count == 180_002)
         #expect(rows.last?.job == "12_1")
@@ -87,9 +88,43 @@ import Testing
         #expect(JobOwners.parse("UID|\nalice|\n") == nil)
     }
 
-    @Test func `a job in an unknown state has not ended`() {
-        #expect(JobState("STAGE_OUT").meaning == .active)
-        #expect(!JobState("STAGE_OUT").hasEnded)
+    @Test func `comments name at most four million attempts together`() throws {
+        var text = Self.header
+        for job in 1...41 { text += "\(job)_0|1000|RUNNING|None|0|n1|N/A|opsd:ab12:\(job)-\(job + 99_998).1|\n" }
+        let rows = try #require(JobListing(text, instance: "ab12")).rows
+        #expect(rows.count == 40)
+    }
+
+    @Test func `each state of a job has a meaning, and unknown ones do not say that it has ended`() {
+        let names: [JobState.Meaning: [String]] = [
+            .pending: ["PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"],
+            .active: ["RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "STAGE_OUT", "NEW_STATE", ""],
+            .succeeded: ["COMPLETED"], .failed: ["FAILED"], .cancelled: ["CANCELLED", "REVOKED"],
+            .timedOut: ["TIMEOUT", "DEADLINE"], .outOfMemory: ["OUT_OF_MEMORY"],
+            .nodeFailed: ["NODE_FAIL", "BOOT_FAIL"], .preempted: ["PREEMPTED"],
+        ]
+        for (meaning, names) in names {
+            let hasEnded = meaning != .pending && meaning != .active
+            for name in names {
+                #expect(JobState(name).meaning == meaning, "\(name)")
+                #expect(JobState(name).hasEnded == hasEnded, "\(name)")
+            }
+        }
+    }
+
+    @Test func `the reason of a waiting job tells whether it can ever run`() {
+        let batch = Batch([AttemptID(OperationID(12), 1)])
+        let row = { (state: String, reason: String) in
+            JobRow(
+                job: "1", batch: batch, user: 7, state: JobState(state), reason: reason, waitStatus: 0, nodes: "")
+        }
+        for reason in ["BadConstraints", "PartitionConfig", "PartitionNodeLimit"] {
+            #expect(row("PENDING", reason).isImpossible, "\(reason)")
+            #expect(!row("RUNNING", reason).isImpossible, "\(reason)")
+        }
+        for reason in ["None", "Priority", "Resources", "JobHeldUser", "PartitionDown"] {
+            #expect(!row("PENDING", reason).isImpossible, "\(reason)")
+        }
     }
 
     @Test(arguments: ["opsd:i:12", "opsd::12.1", "opsd:i:12.1:", "opsd:i:012.1", "opsd:i:12.-1", "(null)"])
@@ -141,14 +176,30 @@ import Testing
         #expect(!request.test(Batch([AttemptID(OperationID(12), 1)]), script: ["/s/step.sh"]).contains("--hold"))
     }
 
+    @Test func `each resource of a request is an option of sbatch, and memory is rounded up`() {
+        var request = JobRequest()
+        request.memory = 1025
+        request.gpus = 2
+        request.nodes = 3
+        request.tasks = 5
+        request.account = "a"
+        request.qos = "q"
+        request.constraint = "c"
+        let words = request.test(Batch([AttemptID(OperationID(12), 1)]), script: ["s"])
+        let resources = [
+            "--mem=2K", "--gpus=2", "--nodes=3", "--ntasks=5", "--account=a", "--qos=q", "--constraint=c",
+        ]
+        #expect(words == ["sbatch", "--test-only"] + resources + ["s"])
+    }
+
     @Test func `the last complete entries of each attempt count`() {
         let first = AttemptID(OperationID(12), 1)
         let second = AttemptID(OperationID(13), 2)
-        var record = AttemptRecord()
+        var record = JobRecord()
         record.mayBeSubmitted = true
         // Bytes of a launch may look like an entry.
         let launch = Array("a\n.\n@12.1 gone 0\n.\n".utf8)
-        var bytes = RecordEntries.bytes(first, record: AttemptRecord()) + RecordEntries.bytes(second, record: record)
+        var bytes = RecordEntries.bytes(first, record: JobRecord()) + RecordEntries.bytes(second, record: record)
         bytes += RecordEntries.bytes(first, launch: [1]) + RecordEntries.bytes(first, launch: launch)
         record.job = "4711"
         bytes += RecordEntries.bytes(first, record: record)
@@ -156,7 +207,7 @@ import Testing
         facts.record = record
         facts.launch = launch
         var others = RecordEntries.Facts()
-        others.record = AttemptRecord(Array("submitted\n".utf8))
+        others.record = JobRecord(Array("submitted\n".utf8))
         let expected = [first: facts, second: others]
         #expect(RecordEntries(bytes).facts == expected)
         var released = record
@@ -169,6 +220,11 @@ import Testing
         #expect(RecordEntries(bytes + [0, 0, 0, 10]).facts == expected)
         #expect(RecordEntries(bytes + RecordEntries.bytes(gone: first)).facts == [second: others])
         #expect(RecordEntries(bytes + Array("@12.1 record -1\n.\n".utf8)).facts == expected)
+        // In two portions, of which the first ends within an entry.
+        var entries = RecordEntries()
+        let count = entries.add(Array(bytes.dropLast(3)))
+        #expect(entries.add(Array(bytes[count...])) == bytes.count - count)
+        #expect(entries.facts == expected)
     }
 
     @Test func `records are read as they were written`() throws {
@@ -183,12 +239,17 @@ import Testing
         #expect(ExitRecord(failed.bytes) == failed)
         let start = StartRecord(node: "n1", job: "4711", at: .zero + .nanoseconds(5))
         #expect(StartRecord(start.bytes) == start)
-        var record = AttemptRecord()
+        var record = JobRecord()
         record.mayBeSubmitted = true
         record.job = "4711"
         record.isReleased = true
+        record.isShared = true
+        record.fence = 2
+        record.isFrozen = true
+        record.isTerminated = true
+        record.grace = .seconds(5)
         record.refusal = "no such partition"
-        #expect(AttemptRecord(record.bytes) == record)
+        #expect(JobRecord(record.bytes) == record)
         let launch = LaunchRequest(attempt: AttemptID(OperationID(1), 2), arguments: ["a", "b c"], job: "9")
         #expect(try SpooledLaunch.request(SpooledLaunch.bytes(launch)) == launch)
     }

@@ -11,7 +11,7 @@ import Testing
         Moment(monotonic: .zero + .seconds(1000 + seconds), wall: .zero + .seconds(5000 + seconds))
     }
 
-    private static func tracker(_ record: AttemptRecord? = nil, job: String = "", at seconds: Int64 = 0) -> JobTracker {
+    private static func tracker(_ record: JobRecord? = nil, job: String = "", at seconds: Int64 = 0) -> JobTracker {
         JobTracker(attempt, user: 7, record: record, jobOfOpsd: job, settings: .init(), now: at(seconds))
     }
 
@@ -20,7 +20,7 @@ import Testing
     ) -> JobRow {
         JobRow(
             job: job, batch: Batch([attempt]), user: user, state: JobState(state),
-            reason: reason, waitStatus: wait, restarts: 0, nodes: "n1")
+            reason: reason, waitStatus: wait, nodes: "n1")
     }
 
     private static func held(_ job: String) -> JobRow { row(job, "PENDING", "JobHeldUser") }
@@ -66,7 +66,7 @@ import Testing
     @Test func `an attempt is looked up, submitted, stored, checked and released in this order`() {
         var tracker = Self.tracker()
         #expect(tracker.launch(now: Self.at(0)) == [.list])
-        var stored = AttemptRecord()
+        var stored = JobRecord()
         stored.mayBeSubmitted = true
         #expect(Self.list(&tracker, [], at: 0) == [.store(stored), .submit])
         stored.job = "4711"
@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test func `a crash at any step causes no second submission and no release without a check`() {
-        var record = AttemptRecord()
+        var record = JobRecord()
         record.mayBeSubmitted = true
         var tracker = Self.tracker(record)
         #expect(Self.list(&tracker, [], at: 1).isEmpty, "the reply may still be under way")
@@ -383,7 +383,7 @@ import Testing
         var tracker = Self.tracker()
         let start = StartRecord(node: "n1", job: "4711", at: Self.at(1).wall)
         let effects = tracker.found(start: start, exit: nil, now: Self.at(2))
-        var stored = AttemptRecord()
+        var stored = JobRecord()
         stored.mayBeSubmitted = true
         stored.isReleased = true
         stored.job = "4711"
@@ -395,7 +395,7 @@ import Testing
         var tracker = Self.tracker()
         _ = Self.list(&tracker, [], at: 0)
         #expect(tracker.submitted(.refused("no"), now: Self.at(1)) == [.close(fence: 0)])
-        var stored = AttemptRecord()
+        var stored = JobRecord()
         stored.mayBeSubmitted = true
         stored.isReleased = true
         #expect(tracker.fenceClosed(false, now: Self.at(1)) == [.store(stored), .list])
@@ -431,7 +431,7 @@ import Testing
 
     @Test func `a job that is found counts as released unless it is held`() {
         for (row, isReleased) in [(Self.held("4711"), false), (Self.row("4711", "RUNNING"), true)] {
-            var record = AttemptRecord()
+            var record = JobRecord()
             record.mayBeSubmitted = true
             var tracker = Self.tracker(record)
             _ = Self.list(&tracker, [row], at: 1)
@@ -439,10 +439,19 @@ import Testing
         }
     }
 
-    @Test func `a second termination has no effect, and a kill is repeated only after a while`() {
+    @Test func `a second termination can only shorten the grace period`() {
+        var tracker = Self.started()
+        _ = tracker.terminate(grace: .seconds(3600), now: Self.at(10))
+        #expect(tracker.terminate(grace: .seconds(3600), now: Self.at(11)).isEmpty)
+        #expect(tracker.terminate(grace: .zero, now: Self.at(12)).contains(.terminate(job: "4711")))
+        #expect(tracker.record.grace == .zero)
+        #expect(tracker.timePassed(now: Self.at(12)) == [.cancel(jobs: ["4711"]), .list])
+        #expect(tracker.terminate(grace: .seconds(5), now: Self.at(13)).isEmpty)
+    }
+
+    @Test func `a kill is repeated only after a while`() {
         var tracker = Self.started()
         _ = tracker.terminate(grace: .seconds(5), now: Self.at(10))
-        #expect(tracker.terminate(grace: .zero, now: Self.at(11)).isEmpty)
         #expect(tracker.timePassed(now: Self.at(15)) == [.cancel(jobs: ["4711"]), .list])
         #expect(tracker.timePassed(now: Self.at(16)).isEmpty)
         #expect(tracker.timePassed(now: Self.at(30)) == [.cancel(jobs: ["4711"]), .list])

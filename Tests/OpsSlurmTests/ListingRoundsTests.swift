@@ -13,7 +13,6 @@ import Testing
     private static func row(_ state: String, _ reason: String = "Resources") -> JobRow {
         JobRow(
             job: "1", batch: Batch([attempt(1)]), user: 7, state: JobState(state), reason: reason, waitStatus: 0,
-            restarts: 0,
             nodes: "")
     }
 
@@ -77,7 +76,7 @@ import Testing
 
     @Test func `a new round has found nothing yet`() {
         var rounds = ListingRounds()
-        #expect(rounds.underWay == 0 && !rounds.isWanted)
+        #expect(!rounds.isWanted && !rounds.isFindingUsers)
         rounds.found = [Self.attempt(1)]
         rounds.isComplete = false
         rounds.begin(now: Self.at(0), interval: Self.interval)
@@ -95,6 +94,34 @@ import Testing
             rounds.collect(Self.attempt(1), now: Self.at(0)) { true }
             #expect(rounds.next(interval: .seconds(1000)) == Self.at(isBusy ? 1000 : 100))
         }
+    }
+
+    @Test func `a round ends with its last listing`() {
+        var rounds = Self.begun(0)
+        #expect(rounds.start([7, 8]) == [7, 8])
+        #expect(rounds.end(7) == false)
+        #expect(rounds.end(8) == true)
+        #expect(rounds.isComplete)
+        #expect(rounds.end(8) == false)
+    }
+
+    @Test func `a user who delays a listing delays the next round of others only for a while`() {
+        var rounds = Self.begun(-60_000)
+        rounds.begin(now: Self.at(0), interval: Self.interval)
+        _ = rounds.start([7, 8])
+        rounds.isWanted = true
+        #expect(rounds.end(8) == false)
+        #expect(rounds.next(interval: Self.interval) == Self.at(2000))
+        rounds.begin(now: Self.at(2000), interval: Self.interval)
+        #expect(rounds.start([7, 8]) == [8], "the listing of user 7 is under way")
+        #expect(!rounds.isComplete, "user 7 may have jobs that no listing of this round shows")
+        #expect(rounds.end(8) == true, "the round does not wait for user 7")
+        #expect(!rounds.isWanted)
+        #expect(rounds.end(7) == false)
+        #expect(rounds.isWanted, "user 7 gets a listing after this one")
+        rounds.begin(now: Self.at(3000), interval: Self.interval)
+        #expect(rounds.start([7, 8]) == [7, 8])
+        #expect(rounds.isComplete)
     }
 
     @Test func `a user is watched for some time`() {

@@ -13,10 +13,10 @@ import Testing
     private static func row(
         _ job: String, _ state: String, _ reason: String = "None", fence: Int = 0, isShared: Bool = true
     ) -> JobRow {
-        let mates = isShared ? [AttemptID(OperationID(13), 1)] : []
+        let others = isShared ? [AttemptID(OperationID(13), 1)] : []
         return JobRow(
-            job: job, batch: Batch([attempt] + mates, pack: 2, fence: fence), user: 7, state: JobState(state),
-            reason: reason, waitStatus: 0, restarts: 0, nodes: "n1")
+            job: job, batch: Batch([attempt] + others, pack: 2, fence: fence), user: 7, state: JobState(state),
+            reason: reason, waitStatus: 0, nodes: "n1")
     }
 
     private static func list(
@@ -89,6 +89,9 @@ import Testing
         _ = tracker.submitted(.accepted(job: "4720"), isShared: false, now: Self.at(33))
         let held = Self.row("4720", "PENDING", "JobHeldUser", fence: 1)
         #expect(Self.list(&tracker, [reborn, held], at: 34) == [.cancel(jobs: ["4711"])])
+        // Other attempts may run in it.
+        let running = Self.row("4711", "RUNNING")
+        #expect(Self.list(&tracker, [running, held], at: 35).isEmpty)
     }
 
     @Test func `an attempt is submitted at most four times`() {

@@ -15,9 +15,9 @@ import Testing
 
         init(
             _ arguments: [String], environment: [String] = [], leftovers: Leftovers = .kill,
-            grace: TimeSpan = .seconds(5)
+            grace: TimeSpan = .seconds(5), directory: String = StepTests.newDirectory()
         ) throws {
-            directory = NSTemporaryDirectory() + "step-\(UUID().uuidString)"
+            self.directory = directory
             paths = SpoolPaths(directory: directory)
             try FileManager.default.createDirectory(atPath: paths.run, withIntermediateDirectories: true)
             var request = LaunchRequest(
@@ -38,13 +38,7 @@ import Testing
         }
 
         func start(_ variables: [String: String] = [:]) throws -> Process {
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: StepTests.program)
-            process.arguments = [directory]
-            process.environment = ProcessInfo.processInfo.environment.merging(variables) { $1 }
-            process.standardInput = FileHandle.nullDevice
-            process.standardError = FileHandle.nullDevice
-            try process.run()
+            let process = try StepTests.start([directory], variables)
             self.process = process
             return process
         }
@@ -70,6 +64,19 @@ import Testing
         }
 
         func makePipe(_ name: String) { #expect(mkfifo(directory + "/" + name, 0o600) == 0) }
+    }
+
+    private static func newDirectory() -> String { NSTemporaryDirectory() + "step-\(UUID().uuidString)" }
+
+    private static func start(_ arguments: [String], _ variables: [String: String] = [:]) throws -> Process {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(variables) { $1 }
+        process.standardInput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        return process
     }
 
     private static var program: String {
@@ -141,5 +148,20 @@ import Testing
         kill(child, SIGKILL)
         #expect(!FileManager.default.fileExists(atPath: attempt.paths.exit))
         #expect(try attempt.run() == 75)
+    }
+
+    @Test func `an attempt whose messages cannot be written does not end the others of its job`() throws {
+        let spool = Self.newDirectory()
+        defer { rmdir(spool) }
+        do {
+            let first = try Attempt(["true"], directory: spool + "/12.1")
+            let second = try Attempt(["true"], directory: spool + "/13.1")
+            try FileManager.default.createDirectory(atPath: first.paths.stepLog, withIntermediateDirectories: false)
+            let process = try Self.start([spool, "12-13.1:p2"])
+            process.waitUntilExit()
+            #expect(process.terminationStatus == 0)
+            #expect(try second.exit() == .code(0))
+            #expect(!FileManager.default.fileExists(atPath: first.paths.started(0)), "it can run in another job")
+        }
     }
 }
