@@ -72,7 +72,9 @@ let package = Package(
         .target(name: "OpsExecutor", dependencies: ["OpsSystem"], swiftSettings: lean),
         .target(
             name: "OpsExecutorServer", dependencies: ["OpsExecutor", "OpsSystem", "OpsSystemd"], swiftSettings: lean),
-        .target(name: "OpsRunner", dependencies: ["OpsExecutor", "OpsSystem", "OpsSystemd"], swiftSettings: lean),
+        .target(
+            name: "OpsRunner", dependencies: ["OpsExecutor", "OpsExecutorServer", "OpsSystem", "OpsSystemd"],
+            swiftSettings: lean),
         // The digest is optimised in every build: tests verify megabytes with it.
         .target(name: "COpsTransfer", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-O2"])]),
         .target(name: "OpsTransfer", dependencies: ["OpsSystem", "CCurl", "COpsTransfer"], swiftSettings: pointers),

@@ -26,6 +26,11 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+/* Linux 6.16, and the same on every architecture that Swift runs on. */
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
+
 /* Fills in the address. A path too long for it is reached through its directory, whose descriptor is returned and is
  * open until `leave`. -1: the path fits. -2: there is no such address. */
 static int unix_address(const char *path, struct sockaddr_un *address, socklen_t *length) {
@@ -107,6 +112,13 @@ int ops_accept(int fd) {
     return accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
+int ops_refuse_descriptors(int fd) {
+    int passes = 0;
+    if (setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &passes, sizeof passes) == 0) return 0;
+    /* An older kernel, or a socket of another family, which passes no descriptors. */
+    return errno == ENOPROTOOPT || errno == EOPNOTSUPP ? 0 : -1;
+}
+
 int ops_peer_credentials(int fd, struct ops_credentials *out) {
     struct ucred peer;
     socklen_t length = sizeof peer;
@@ -177,7 +189,7 @@ static int set_handler(int number, void (*handler)(int)) {
     memset(&action, 0, sizeof action);
     action.sa_handler = handler;
     if (sigaction(number, &action, NULL) < 0) return -1;
-    ops_spawn_ask_signals();
+    ops_spawn_forget_ignored_signals();
     return 0;
 }
 
@@ -271,9 +283,9 @@ ssize_t ops_send_descriptor(int fd, const void *bytes, size_t size, int passed) 
 ssize_t ops_receive_descriptor(int fd, void *bytes, size_t size, int *passed) {
     _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof *passed)];
     struct iovec vector = {.iov_base = bytes, .iov_len = size};
-    // The kernel closes descriptors for which there is no room.
+    // CMSG_SPACE has room for two on 64 bits. The kernel drops descriptors for which there is no room.
     struct msghdr message = {
-        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control, .msg_controllen = CMSG_LEN(sizeof *passed)};
     *passed = -1;
     ssize_t count = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
     if (count < 0) return -1;

@@ -1,4 +1,4 @@
-/* What happens to the file of a log when it is trimmed. This also runs in a copy of the process: see copy.h. */
+/* Changes of a log file when it is trimmed. This also runs in a copy of the process: see copy.h. */
 #define _GNU_SOURCE
 #include "log_trim.h"
 #include "raw_call.h"

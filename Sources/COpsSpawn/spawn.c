@@ -52,7 +52,7 @@ _Thread_local unsigned ops_spawn_lacking;
 static _Atomic uint64_t ignored;
 static atomic_int is_ignored_known;
 
-void ops_spawn_ask_signals(void) { atomic_store(&is_ignored_known, 0); }
+void ops_spawn_forget_ignored_signals(void) { atomic_store(&is_ignored_known, 0); }
 
 static uint64_t ignored_signals(void) {
     /* Set before reading: a change meanwhile is seen at the next start. */
@@ -199,7 +199,7 @@ int ops_spawn(const struct ops_spawn_request *request, struct ops_spawn_result *
     result->step = child.step;
     result->error = child.error;
     if (child.step == OPS_SPAWN_STARTED) {
-        if (!ran_out_of_time(pid, &began)) {
+        if (request->no_start_limit || !ran_out_of_time(pid, &began)) {
             result->pid = pid;
             return 0;
         }

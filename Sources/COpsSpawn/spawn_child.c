@@ -48,7 +48,7 @@ static int write_number(int directory, const char *path, int number) {
 }
 
 /* The descriptors of the request come first: after that all others can be closed. Returns the stream that failed. */
-static int take_descriptors(const struct ops_spawn_request *request, int *error) {
+static int duplicate_descriptors(const struct ops_spawn_request *request, int *error) {
     for (int stream = 0; stream < 3; stream++) {
         const struct ops_spawn_stream *from = &request->streams[stream];
         if (from->path != NULL || from->fd < 0) continue;
@@ -253,11 +253,11 @@ static int run(const struct ops_spawn_child *child, int *error) {
         (*error = (int)raw_call(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, request->ioprio)) < 0) return OPS_SPAWN_IOPRIO;
     if (request->flags & OPS_SPAWN_SET_OOM &&
         (*error = write_number(AT_FDCWD, oom_score, request->oom_score)) < 0) return OPS_SPAWN_OOM;
-    int failed = take_descriptors(request, error);
+    int failed = duplicate_descriptors(request, error);
     if (failed >= 0) return OPS_SPAWN_STDIN + failed;
     /* Before the limits: a small limit of open files counts from what is left open here. */
     if ((*error = close_others(child->lacking, child->report_fd)) < 0) return OPS_SPAWN_DESCRIPTORS;
-    if (child->report_fd < 0) limit_time();
+    if (child->report_fd < 0 && !request->no_start_limit) limit_time();
     if ((*error = set_user(request)) < 0) return OPS_SPAWN_USER;
     /* As that user, who cannot go beyond the limits of the caller. */
     if ((*error = set_limits(request)) < 0) return OPS_SPAWN_LIMIT;

@@ -132,6 +132,7 @@ extension Daemon {
         try passed.map { descriptor in
             let socket = ListeningSocket(Descriptor(owning: descriptor))
             try socket.descriptor.setNonBlocking(true)
+            try UnixSocket.refuseDescriptors(at: socket.descriptor)
             return socket
         }
     }

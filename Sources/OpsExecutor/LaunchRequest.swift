@@ -223,6 +223,15 @@ public struct ProcessPriority: Hashable, Sendable {
 public struct ResourceLimit: Hashable, Sendable {
     public enum Resource: UInt8, Hashable, Sendable, CaseIterable {
         case openFiles, fileSize, coreSize
+
+        /// Number of the resource in the kernel, the same on every architecture that Swift runs on.
+        public var number: Int32 {
+            switch self {
+            case .fileSize: 1
+            case .coreSize: 4
+            case .openFiles: 7
+            }
+        }
     }
     public var resource: Resource
     public var soft: UInt64

@@ -46,7 +46,7 @@ extension ExecutorProgram {
         try Signals.ignore(Signals.hangUp)
         guard let server = try ExecutorServer(options, program: "opsd-\(kind)", isService: isService) else {
             Program.writeError("opsd-\(kind): another process serves executor \(options.name) of \(options.state)")
-            // To the opsd that started this one, an executor is there: that is all that was wanted.
+            // An executor is running, which is what the program that started this one needs.
             Program.detached(status: 0)
             return isService ? 1 : 0
         }

@@ -6,12 +6,10 @@ public import OpsSystemd
 public final class ExecutorServer {
     public let options: ExecutorOptions
     public let boot: String
-    private let program: String
     private let isService: Bool
     private let lock: FileLock
-    private let listener: Descriptor
-    private var source: EventSource?
-    private var connection: OpsdConnection?
+    private let listener: DaemonListener
+    private var connection: DaemonConnection?
     private var idleSince: MonotonicInstant?
 
     /// Time without work and without opsd after which a process that is not a service exits.
@@ -21,38 +19,25 @@ public final class ExecutorServer {
     init?(_ options: ExecutorOptions, program: String, isService: Bool) throws(SystemError) {
         guard let lock = try FileLock.acquire(options.lockPath) else { return nil }
         self.options = options
-        self.program = program
         self.isService = isService
         self.lock = lock
         boot = try Boot.identifier()
-        listener = try UnixSocket.listen(at: options.socketPath)
+        listener = DaemonListener(try UnixSocket.listen(at: options.socketPath), program: program)
     }
 
-    /// Accepts connections of opsd, and passes each command to `perform`.
+    /// Accepts connections of opsd, each of which replaces the one before it, and passes each command to `perform`.
     public func serve(in loop: EventLoop, perform: @escaping (ExecutorCommand) -> Void) throws(SystemError) {
-        source = try loop.watch(listener.rawValue, for: .readable) { [unowned self, unowned loop] _ in
-            accept(in: loop, perform)
-        }
-    }
-
-    /// Accepts the waiting connections. The newest one replaces those before it.
-    private func accept(in loop: EventLoop, _ perform: @escaping (ExecutorCommand) -> Void) {
-        do throws(SystemError) {
-            while let socket = try UnixSocket.accept(from: listener) {
-                let peer = try UnixSocket.peer(of: socket)
-                guard peer.uid == Identity.uid || peer.uid == 0 else { continue }
-                let next = try OpsdConnection(socket, in: loop) { [unowned self] in receive(perform) }
+        try listener.watch(
+            in: loop, received: { [unowned self] in receive(perform) },
+            accepted: { [unowned self] next in
                 connection?.close()
                 connection = next
-            }
-        } catch {
-            Program.writeError("\(program): \(error)")
-        }
+            })
     }
 
     private func receive(_ perform: (ExecutorCommand) -> Void) {
         guard let current = connection else { return }
-        for command in current.receive(by: program) where !current.isClosed { perform(command) }
+        for command in current.receive() where !current.isClosed { perform(command) }
         if current.isClosed { connection = nil }
     }
 
@@ -72,18 +57,23 @@ public final class ExecutorServer {
                 ExecutorGreeting(
                     version: LaunchProtocol.version, instance: instance, boot: boot, pid: Identity.pid,
                     entries: isUnderstood ? entries : [], release: Release.current.text)))
-        guard !isUnderstood else { return }
-        connection.flush()
-        connection.close()
+        guard isUnderstood else {
+            connection.flush()
+            return connection.close()
+        }
+        connection.isGreeted = true
     }
 
-    /// Sends a report. Without an opsd that has greeted it is dropped: the next greeting tells the same.
+    /// Sends a report. Without an opsd that has greeted it is dropped: the next greeting reports the same state.
     public func report(_ report: ExecutorReport) {
-        if connection?.version != nil { connection?.send(report) }
+        if let connection, connection.isGreeted { connection.send(report) }
     }
 
     /// Writes the reports of this turn.
-    public func flush() { connection?.flush() }
+    public func flush() {
+        connection?.flush()
+        if connection?.isClosed == true { connection = nil }
+    }
 
     /// Returns whether the process is no longer needed: its directory is gone, or there was no work and no opsd for long.
     public func isUseless(hasWork: Bool, now: MonotonicInstant) -> Bool {

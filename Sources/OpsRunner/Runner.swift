@@ -1,4 +1,5 @@
 internal import OpsExecutor
+internal import OpsExecutorServer
 public import OpsSystem
 internal import OpsSystemd
 
@@ -46,10 +47,7 @@ public final class Runner {
     var supplementaryGroups = SupplementaryGroups()
 
     let lock: FileLock
-    let listener: Descriptor
-    var listenerSource: ReadinessSource?
-    /// Instant at which connections are accepted again, after that has failed.
-    var acceptRetryAt: MonotonicInstant?
+    let listener: DaemonListener
     /// Notify socket of all attempts without a slot.
     let notify: NotifySocket
     var notifySource: ReadinessSource?
@@ -100,7 +98,8 @@ public final class Runner {
         leftoverGroups = LeftoverGroups(in: loop)
         if options.isDetached { try groups?.adopt(Identity.pid) }
         try groups?.removeEmpty()
-        listener = try UnixSocket.listen(at: options.socketPath)
+        listener = DaemonListener(
+            try UnixSocket.listen(at: options.socketPath, acceptsDescriptors: true), program: "opsd-runner")
         notify = try NotifySocket(address: try options.notifyAddress(instance: instance))
         slotSockets = SlotNotifySockets(prefix: options.slotSocketPrefix(notify: notify.address))
         try options.removeOldSlotSockets(notify: notify.address)
@@ -124,16 +123,18 @@ public final class Runner {
         groupPool = ControlGroupPool(in: groups, instance: instance)
         leftoverGroups = LeftoverGroups(in: loop)
         lock = FileLock(descriptor: Descriptor(owning: saved.lock))
-        listener = Descriptor(owning: saved.listener)
+        listener = DaemonListener(Descriptor(owning: saved.listener), program: "opsd-runner")
         notify = NotifySocket(address: saved.notifyAddress, descriptor: Descriptor(owning: saved.notify))
         slotSockets = SlotNotifySockets(prefix: options.slotSocketPrefix(notify: saved.notifyAddress))
         staleTrees = saved.staleTrees
         logs = saved.logs
         try lock.descriptor.setInherited(false)
-        try listener.setInherited(false)
+        try listener.socket.setInherited(false)
         try notify.descriptor.setInherited(false)
         try logs.setInherited(false)
-        for (attempt, directory) in saved.outputDirectories { outputDirectories.restore(attempt, directory) }
+        for (attempt, directory) in saved.outputDirectories {
+            logErrors { try outputDirectories.restore(attempt, directory) }
+        }
         logErrors { logSampler = try LogSampler(resuming: logs.openLogs) }
         for record in saved.records { restore(record) }
         for startup in saved.startups {
@@ -154,7 +155,7 @@ public final class Runner {
         logErrors { try logs.useJournal(in: options.state, now: Clock.read().monotonic) }
         loop.endTurn = { [unowned self] in endTurn() }
         timer = try loop.timer(.monotonic) {}
-        listenerSource = try loop.watch(listener.rawValue, for: .readable) { [unowned self] _ in acceptDaemon() }
+        try acceptConnections()
         notifySource = try loop.watch(notify.descriptor.rawValue, for: .readable) { [unowned self] _ in
             receiveSharedNotifications()
         }
@@ -199,7 +200,6 @@ public final class Runner {
         logErrors { try logs.trimDueLogs(now: now) }
         logErrors { try logSampler.sample(now: now) }
         resumeListening()
-        resumeAccepting(now: now)
         reportUpdates()
         flushReports(now: now)
         if connection?.isClosed == true {
@@ -233,7 +233,7 @@ public final class Runner {
         idleSince = isIdle ? idleSince ?? now : nil
         if let idleSince, now - idleSince >= options.idleLimit { return loop.stop() }
         var wake: [MonotonicInstant] = table.values.compactMap(\.killAt) + staleTrees.values.map(\.lookAt)
-        let others = [adoptionRetryAt, watchRetryAt, acceptRetryAt, leftoverGroups.dueAt]
+        let others = [adoptionRetryAt, watchRetryAt, leftoverGroups.dueAt]
         for due in [logs.dueAt, logSampler.dueAt, flushAt] + others {
             if let due { wake.append(due) }
         }

@@ -32,7 +32,7 @@ internal import OpsSystemd
         try Files.makePrivateDirectory(options.state)
         try options.goToBackground()
         guard let runner = try Runner.start(options) else {
-            // To who started it in the background, a runner is there: that is all that was wanted.
+            // A runner is running, which is what the program that started this one needs.
             Program.writeError("opsd-runner: another runner uses \(options.state)")
             Program.detached(status: 0)
             return options.isDetached ? 0 : 1

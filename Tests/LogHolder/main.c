@@ -1,10 +1,12 @@
-// log-holder lease|stuck|path FILE FIFO: an operation that does with its log, its standard output, what an owner can.
+// log-holder lease|stuck|listing|path FILE FIFO: an operation that does what an owner can with its log, which is its
+// standard output, or with its directory.
 //
 // It says in FILE, a line each, what it has done, and waits for a line in FIFO before it goes on.
 //
 //   lease   takes a lease on it ("leased", or "refused" and its end), says when somebody wants to open it ("wanted"),
 //           and gives the lease back after FIFO
 //   stuck   writes to it from memory that is never brought ("stuck"): the file's lock is held until the process is killed
+//   listing lists its current directory into such memory ("stuck"), so that the directory's lock is held
 //   path    keeps nothing but a path to it ("closed"), and opens that for writing after FIFO ("opened" or "refused")
 //
 // 77: the kernel does not let this user do it.
@@ -51,7 +53,7 @@ static int lease(void) {
     return fcntl(1, F_SETLEASE, F_UNLCK) < 0;
 }
 
-static int stuck(void) {
+static int stuck(int is_listing) {
     int faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
     if (faults < 0) return 77;
     struct uffdio_api api = {.api = UFFD_API};
@@ -62,8 +64,9 @@ static int stuck(void) {
     struct uffdio_register range = {
         .range = {.start = (unsigned long)page, .len = size}, .mode = UFFDIO_REGISTER_MODE_MISSING};
     if (ioctl(faults, UFFDIO_REGISTER, &range) < 0) return 77;
+    int directory = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     say("stuck\n");
-    return write(1, page, size) < 0;
+    return is_listing ? syscall(SYS_getdents64, directory, page, size) < 0 : write(1, page, size) < 0;
 }
 
 static int path(void) {
@@ -84,7 +87,8 @@ int main(int count, char **words) {
     file = words[2];
     fifo = words[3];
     if (strcmp(words[1], "lease") == 0) return lease();
-    if (strcmp(words[1], "stuck") == 0) return stuck();
+    if (strcmp(words[1], "stuck") == 0) return stuck(0);
+    if (strcmp(words[1], "listing") == 0) return stuck(1);
     if (strcmp(words[1], "path") == 0) return path();
     return 2;
 }

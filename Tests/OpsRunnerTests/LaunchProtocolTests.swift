@@ -219,13 +219,13 @@ import Testing
         }
     }
 
-    @Test func `an older opsd says no user in an order to reap`() throws {
-        var order = bytes([ExecutorCommand.killStaleTree(Self.attempt, socket: "/s", uid: nil)])
+    @Test func `a command of an older opsd to kill a stale tree names no user`() throws {
+        var command = bytes([ExecutorCommand.killStaleTree(Self.attempt, socket: "/s", uid: nil)])
         // Without the last field, and one byte shorter.
-        order.removeLast()
-        order[0] -= 1
+        command.removeLast()
+        command[0] -= 1
         var reader = FrameReader<ExecutorCommand>()
-        reader.append(order)
+        reader.append(command)
         #expect(try reader.next() == .killStaleTree(Self.attempt, socket: "/s", uid: nil))
     }
 
@@ -304,6 +304,16 @@ import Testing
         var reader = FrameReader<ExecutorCommand>()
         reader.append([21, 0, 0, 0, 2] + [UInt8](repeating: 1, count: 16) + [255, 255, 255, 255])
         #expect(throws: ProtocolError.truncated) { try reader.next() }
+        // An environment with as many variables.
+        var unpacker = Unpacker([255, 255, 255, 255], recordsHaveLengths: true)
+        #expect(throws: ProtocolError.truncated) { try unpacker.strings() }
+    }
+
+    @Test func `only the report of a launch can wait`() {
+        for report in Self.reports + Self.executorReports {
+            let isLaunch = if case .launched = report { true } else { false }
+            #expect(report.canWait == isLaunch, "\(report)")
+        }
     }
 
     @Test func `damaged bytes are refused without a crash`() throws {
@@ -332,5 +342,6 @@ import Testing
         #expect(LaunchProtocol.understands(LaunchProtocol.version + 1))
         #expect(LaunchProtocol.understands(LaunchProtocol.version - 1))
         #expect(!LaunchProtocol.understands(LaunchProtocol.version + 2))
+        #expect(!LaunchProtocol.understands(LaunchProtocol.version - 2))
     }
 }

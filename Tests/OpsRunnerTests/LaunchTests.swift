@@ -165,4 +165,28 @@ let treeKinds: [Bool] = [true, false]
         #expect(size.length == 64 << 20)
         #expect(size.stored <= 2 << 20)
     }
+
+    @Test(arguments: treeKinds)
+    func `an output directory that a leftover process may use is not that of a later attempt`(
+        usesControlGroups: Bool
+    ) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        var leaves = runner.request(
+            1,
+            """
+            cd $OPS_OUTPUT_DIR
+            (while ! [ -e $DIR/go ]; do sleep 0.01; done; touch late; echo done > $DIR/done) & exit 0
+            """)
+        leaves.outputDirectory = runner.path("outputs/1")
+        leaves.leftovers = .leave
+        try runner.send([.launch(leaves)])
+        _ = try runner.awaitExit(leaves.attempt)
+        var next = runner.request(2, "while ! [ -s $DIR/done ]; do sleep 0.01; done; ls -A $OPS_OUTPUT_DIR")
+        next.outputDirectory = runner.path("outputs/2")
+        try runner.send([.launch(next)])
+        _ = try runner.awaitLaunched(next.attempt)
+        #expect(creat(runner.path("go"), 0o600) >= 0)
+        #expect(try runner.awaitExit(next.attempt).exit.status == .code(0))
+        #expect(try runner.text("log.2.1").isEmpty)
+    }
 }

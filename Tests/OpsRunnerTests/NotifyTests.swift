@@ -128,6 +128,54 @@ import Testing
         _ = try runner.awaitExit(request.attempt)
     }
 
+    /// Shell command that sends the last descriptor of a socket whose close waits for an hour, and then a message.
+    private static let slowToClose = """
+        exec python3 - <<'E'
+        import os, socket, struct, time
+        listener = socket.create_server(("127.0.0.1", 0))
+        stuck = socket.create_connection(listener.getsockname())
+        peer = listener.accept()[0]
+        stuck.setblocking(False)
+        try:
+            while True:
+                stuck.send(bytes(65536))
+        except BlockingIOError:
+            pass
+        stuck.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 3600))
+        notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        address = os.environ["NOTIFY_SOCKET"]
+        notify.connect("\\0" + address[1:] if address.startswith("@") else address)
+        open(os.environ["DIR"] + "/fifo").readline()
+        socket.send_fds(notify, [b"X_OPS_PROGRESS=1"], [stuck.fileno()])
+        stuck.close()
+        notify.send(b"STATUS=second")
+        with open(os.environ["DIR"] + "/said", "w") as said:
+            said.write("said\\n")
+        # The peer closes in time for the end of a test that fails.
+        time.sleep(30)
+        E
+        """
+
+    @Test(.timeLimit(.minutes(1)), arguments: [-1, 0] as [Int32])
+    func `a descriptor that does not close delays no message`(slot: Int32) throws {
+        let runner = try RunnerProcess()
+        var request = runner.request(1, Self.slowToClose)
+        request.slot = slot
+        #expect(mkfifo(runner.path("fifo"), 0o600) == 0)
+        try runner.send([.launch(request)])
+        _ = try runner.awaitLaunched(request.attempt)
+        // The runner is stopped until the sender has closed the descriptor: it gets the last one.
+        kill(runner.pid, SIGSTOP)
+        try runner.until("it did not stop") { try ProcessRecord.read(runner.pid)?.state == UInt8(ascii: "T") }
+        let fifo = open(runner.path("fifo"), O_WRONLY)
+        #expect(write(fifo, "go\n", 3) == 3)
+        close(fifo)
+        _ = try runner.awaitFile("said")
+        kill(runner.pid, SIGCONT)
+        let told = try awaitTold(runner, request.attempt) { $0.status != nil }
+        #expect(told == OperationUpdate(status: "second", progressDone: 1))
+    }
+
     @Test(arguments: treeKinds)
     func `a notify address is reused with its slot unless a leftover process knows it`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)

@@ -100,6 +100,20 @@ import Testing
         #expect(try runner.awaitExit(quick.attempt).exit.status == .code(0))
     }
 
+    @Test func `a starting process that is frozen gets more time`() throws {
+        let program = try LeasedProgram(runner.path("leased"))
+        let frozen = request(1, [program.path])
+        let slow = request(2, [program.path])
+        try runner.send([.launch(frozen), .freeze(frozen.attempt), .launch(slow)])
+        // The deadline of the frozen one would be earlier.
+        _ = try runner.await { if case .failed(slow.attempt, _, _) = $0 { () } else { nil } }
+        #expect(!runner.reports.contains { if case .failed(frozen.attempt, _, _) = $0 { true } else { false } })
+        try runner.send([.thaw(frozen.attempt)])
+        program.drop()
+        _ = try runner.awaitLaunched(frozen.attempt)
+        #expect(try runner.awaitExit(frozen.attempt).exit.status == .code(0))
+    }
+
     @Test func `a starting process has next to nothing of the runner's memory`() throws {
         let program = try LeasedProgram(runner.path("leased"))
         let slow = request(1, [program.path])

@@ -63,7 +63,30 @@ import Testing
         #expect(runner.greeting?.entries == [.init(request.attempt, .running(process))])
     }
 
-    @Test func `a daemon of a distant version is told only the version`() throws {
+    @Test func `a daemon that reads nothing loses its connection`() throws {
+        let runner = try RunnerProcess()
+        var request = runner.request(1, "")
+        // A long program name makes a long report of its failure, which each repetition of the launch gets.
+        let character = "a" + String(repeating: "\u{301}", count: 100)
+        request.arguments = ["/" + String(repeating: character, count: 400)]
+        try runner.send([.launch(request)])
+        let failure: ExecutorReport = try runner.await {
+            if case .failed(request.attempt, _, _) = $0 { $0 } else { nil }
+        }
+        var report: [UInt8] = []
+        failure.append(to: &report, for: LaunchProtocol.version)
+        var commands: [UInt8] = []
+        ExecutorCommand.hello(version: LaunchProtocol.version).append(to: &commands, for: 0)
+        let again = ExecutorCommand.launch(LaunchRequest(attempt: request.attempt, arguments: []))
+        for _ in 0...(66 << 20) / report.count { again.append(to: &commands, for: LaunchProtocol.version) }
+        let socket = try UnixSocket.connect(to: runner.path("runner.sock"))
+        _ = try socket.writeAll(commands)
+        #expect(try socket.waitUntil(.hungUp, milliseconds: 20_000))
+        try runner.connect()
+        #expect(runner.greeting?.entries.map(\.attempt) == [request.attempt])
+    }
+
+    @Test func `a daemon of a distant version gets only the version`() throws {
         let runner = try RunnerProcess()
         let socket = try UnixSocket.connect(to: runner.path("runner.sock"))
         var hello: [UInt8] = []
@@ -283,6 +306,24 @@ import Testing
         #expect(try Children.wait(for: try detached.start())?.status == .code(0))
         // Without a connection, the end shows in the lock, which is released with its holder, and in the files that are
         // left.
+        try runner.until("it did not end") { !Files.exists(runner.path("runner.sock")) }
+    }
+
+    /// Only a runner knows that the log has to be bounded.
+    @Test func `an idle detached runner stays while a process has the log of an ended operation open`() throws {
+        let runner = try RunnerProcess()
+        var request = runner.request(1, "setsid sleep 1000 & exit 0")
+        request.leftovers = .leave
+        try runner.send([.launch(request)])
+        _ = try runner.awaitExit(request.attempt)
+        try runner.killRunner()
+        let detached = Spawn(
+            arguments: [try RunnerProcess.program(), "--state", runner.state, "--detach", "--idle-limit", "0"],
+            environment: CStringArray(plainEnvironment))
+        #expect(try Children.wait(for: try detached.start())?.status == .code(0))
+        try runner.connect()
+        runner.disconnect()
+        try runner.killLeftover()
         try runner.until("it did not end") { !Files.exists(runner.path("runner.sock")) }
     }
 

@@ -48,6 +48,17 @@ import Testing
     }
 
     @Test(arguments: treeKinds)
+    func `a second termination does not lengthen the grace`(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        let request = runner.request(1, "trap '' TERM; echo ready > $DIR/ready; while :; do sleep 0.01; done")
+        try runner.send([.launch(request)])
+        _ = try runner.awaitFile("ready")
+        let (short, long) = (TimeSpan.milliseconds(200), TimeSpan.seconds(1000))
+        try runner.send([.terminate(request.attempt, grace: short), .terminate(request.attempt, grace: long)])
+        #expect(try runner.awaitExit(request.attempt).exit.status == .signal(SIGKILL))
+    }
+
+    @Test(arguments: treeKinds)
     func `a fork storm is ended`(usesControlGroups: Bool) throws {
         // Each child outlives its parent. The storm is bounded so that a failing test does not block the machine.
         let script = """
@@ -268,6 +279,44 @@ import Testing
         if !treeIsGone { try runner.awaitGone(request.attempt) }
         #expect(exit.status == .signal(SIGTERM))
         #expect(try runner.survivors() == [])
+    }
+
+    @Test(arguments: treeKinds)
+    func `a tree that is being terminated cannot be frozen`(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        let request = runner.request(
+            1,
+            """
+            trap 'while ! [ -e $DIR/go ]; do sleep 0.01; done; exit 5' TERM
+            echo ready > $DIR/ready; while :; do sleep 0.01; done
+            """)
+        try runner.send([.launch(request)])
+        _ = try runner.awaitFile("ready")
+        try runner.send([.terminate(request.attempt, grace: .seconds(1000))])
+        // The SIGTERM was sent at the end of that turn.
+        try runner.settle()
+        try runner.send([.freeze(request.attempt)])
+        try runner.settle()
+        #expect(creat(runner.path("go"), 0o600) >= 0)
+        #expect(try runner.awaitExit(request.attempt).exit.status == .code(5))
+    }
+
+    @Test(arguments: treeKinds)
+    func `processes that a frozen attempt leaves are thawed`(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        var request = runner.request(1, "setsid sh -c 'while :; do echo x >> $DIR/beat; sleep 0.01; done' & wait")
+        request.leftovers = .leave
+        try runner.send([.launch(request)])
+        let main = try runner.awaitLaunched(request.attempt)
+        _ = try runner.awaitFile("beat")
+        try runner.send([.freeze(request.attempt)])
+        try runner.settle()
+        try awaitStandstill(runner)
+        let before = try runner.text("beat")
+        kill(main.pid, SIGKILL)
+        #expect(try runner.awaitExit(request.attempt).exit.status == .signal(SIGKILL))
+        try runner.until("it did not go on") { try runner.text("beat") != before }
+        try runner.killLeftover()
     }
 
     /// Waits until every process of the operation is stopped, or its group is frozen.

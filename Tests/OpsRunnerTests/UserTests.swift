@@ -164,7 +164,7 @@ import Testing
 
     /// Processes of an earlier runner are found by environment, session and parent, but never those of another user.
     @Test(arguments: treeKinds)
-    func `nothing of another user is reaped for a tag that it wears`(usesControlGroups: Bool) throws {
+    func `a process of another user with the tag of an attempt is not killed`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
         #expect(chmod(runner.state, 0o711) == 0)
         var request = runner.request(1, "exec sleep 1000")
@@ -185,6 +185,74 @@ import Testing
         try runner.awaitGone(request.attempt)
         #expect(try !isAlive(process.pid))
         #expect(try isAlive(pid))
+    }
+
+    private func request(_ operation: Int64, _ script: String, in runner: RunnerProcess) -> LaunchRequest {
+        var request = runner.request(operation, script)
+        request.user = Self.nobody
+        request.directory = "/"
+        request.outputDirectory = runner.path("outputs/\(operation)")
+        return request
+    }
+
+    @Test func `an output directory that another user has changed counts as used`() throws {
+        let runner = try RunnerProcess()
+        #expect(chmod(runner.state, 0o711) == 0)
+        func hasOutputs(_ operation: Int64, _ script: String) throws -> Bool {
+            let launch = request(operation, script, in: runner)
+            try runner.send([.launch(launch)])
+            #expect(try runner.awaitExit(launch.attempt).exit.status == .code(0))
+            return runner.reports.contains {
+                if case .updated(launch.attempt, let update) = $0 { update.hasOutputs } else { false }
+            }
+        }
+        #expect(try !hasOutputs(1, "stat -c %i $OPS_OUTPUT_DIR"))
+        #expect(try hasOutputs(2, "stat -c %i $OPS_OUTPUT_DIR; touch $OPS_OUTPUT_DIR/f"))
+        #expect(try runner.text("log.1.1") == runner.text("log.2.1"), "an unused one is that of the next attempt")
+        #expect(try hasOutputs(3, "touch $OPS_OUTPUT_DIR/f; rm $OPS_OUTPUT_DIR/f"))
+        #expect(try !hasOutputs(4, "true"))
+    }
+
+    /// A process of the user lists the directory into memory that never arrives, and another one waits for the lock.
+    @Test func `an output directory whose lock is held holds up nobody`() throws {
+        let runner = try RunnerProcess()
+        #expect(chmod(runner.state, 0o711) == 0)
+        #expect(mkfifo(runner.path("fifo"), 0o666) == 0 && chmod(runner.path("fifo"), 0o666) == 0)
+        let held = request(1, "read line < $DIR/fifo", in: runner)
+        try runner.send([.launch(held)])
+        _ = try runner.awaitLaunched(held.attempt)
+        var holder = Spawn(
+            arguments: [try RunnerProcess.program("log-holder"), "listing", runner.path("said"), "/dev/null"],
+            environment: CStringArray(plainEnvironment))
+        holder.directory = held.outputDirectory
+        let pid = try holder.start()
+        defer {
+            kill(pid, SIGKILL)
+            waitpid(pid, nil, 0)
+        }
+        try runner.until("it did not begin") { try !runner.text("said").isEmpty || !isAlive(pid) }
+        guard try isAlive(pid) else {
+            print("SKIPPED: an output directory whose lock is held: page faults cannot be handled (userfaultfd)")
+            return
+        }
+        // The lock is needed to find out that there is no such name.
+        var waiter = Spawn(
+            arguments: ["/bin/sh", "-c", "while :; do rmdir none 2> /dev/null; done"],
+            environment: CStringArray(plainEnvironment))
+        waiter.directory = held.outputDirectory
+        let shell = try waiter.start()
+        defer {
+            kill(shell, SIGKILL)
+            waitpid(shell, nil, 0)
+        }
+        try runner.until("nobody waits for the lock") {
+            try ProcessRecord.all().contains { $0.parent == shell && $0.state == UInt8(ascii: "D") }
+        }
+        try go(runner)
+        #expect(try runner.awaitExit(held.attempt).exit.status == .code(0))
+        let next = request(2, "exit 3", in: runner)
+        try runner.send([.launch(next)])
+        #expect(try runner.awaitExit(next.attempt).exit.status == .code(3))
     }
 
     private static let daemon = LaunchRequest.User(name: "daemon", uid: 1, gid: 1)

@@ -78,6 +78,7 @@ import Testing
         try #require(mount("none", path, "tmpfs", 0, "size=4m") == 0)
         defer { _ = umount2(path, 2) }
         #expect(try !UnusedDirectory.isUnused(path))
+        #expect(try UnusedDirectory.lastChange(of: path) == nil)
         #expect(try !Files.removeDirectoryIfEmpty(path))
     }
 }

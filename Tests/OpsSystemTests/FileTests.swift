@@ -21,11 +21,14 @@ import Testing
         let path = scratch.path + "/outputs"
         try UnusedDirectory.make(path, owner: nil)
         #expect(try UnusedDirectory.isUnused(path))
+        let change = try UnusedDirectory.lastChange(of: path)
+        #expect(try change != nil && UnusedDirectory.lastChange(of: path) == change)
         var status = stat()
         #expect(stat(path, &status) == 0)
         let times = [status.st_mtim, status.st_mtim]
         try Files.replace(path + "/file", with: [1], mode: 0o600)
         #expect(try !UnusedDirectory.isUnused(path))
+        #expect(try UnusedDirectory.lastChange(of: path) == nil)
         #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
         #expect(try !UnusedDirectory.isUnused(path))
         try Files.remove(path + "/file")

@@ -22,6 +22,21 @@ import Testing
         #expect(last == 2)
     }
 
+    @Test func `the handler of a result may release its thread`() throws {
+        let loop = try EventLoop()
+        var thread: SideThread? = try SideThread(loop)
+        var isHandled = false
+        thread?.run(
+            { 1 },
+            then: { _ in
+                thread = nil
+                isHandled = true
+            })
+        for _ in 0..<1000 where !isHandled { try loop.turn(timeout: 20_000) }
+        #expect(isHandled)
+        #expect(try loop.turn(timeout: 0) == false)
+    }
+
     /// A job that is running at the end of the thread's owner is finished, and its result is dropped.
     @Test func `no result is handled after the end of the thread`() throws {
         let loop = try EventLoop()

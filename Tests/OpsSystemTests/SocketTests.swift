@@ -46,6 +46,88 @@ import Testing
         #expect(status.st_mode & 0o777 == 0o666)
     }
 
+    /// True if this kernel can refuse descriptors. 83: SO_PASSRIGHTS, which the Glibc module leaves out.
+    static let canRefuse: Bool = {
+        let number = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(number) }
+        var passes: Int32 = 1
+        return setsockopt(number, SOL_SOCKET, 83, &passes, socklen_t(MemoryLayout<Int32>.size)) == 0
+    }()
+
+    @Test(.enabled(if: canRefuse, "SKIPPED: Linux before 6.16 passes descriptors to every Unix socket"))
+    func `a listening socket refuses descriptors unless it accepts them`() throws {
+        let scratch = TemporaryDirectory()
+        for accepts in [false, true] {
+            let path = "\(scratch.path)/\(accepts)"
+            let listener = try UnixSocket.listen(at: path, acceptsDescriptors: accepts)
+            let client = try UnixSocket.connect(to: path)
+            let passed = try UnixSocket.connect(to: path)
+            let byte: [UInt8] = [1]
+            var refusal: Int32?
+            do throws(SystemError) {
+                _ = try client.write(byte[...], passing: passed)
+            } catch {
+                refusal = error.errno
+            }
+            #expect(refusal == (accepts ? nil : EPERM))
+            _ = consume listener
+        }
+    }
+
+    /// Returns the ends of a connection, which no process that another test starts inherits.
+    private func connection() throws -> [Int32] {
+        var ends: [Int32] = [-1, -1]
+        #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
+        return ends
+    }
+
+    /// Sends one byte with descriptors.
+    private func send(_ passed: [Int32], on number: Int32) {
+        var control: [UInt8] = []
+        func append(_ value: some FixedWidthInteger) { withUnsafeBytes(of: value) { control += $0 } }
+        // The header of a control message: its length, its level, and its type, SCM_RIGHTS.
+        append(16 + 4 * passed.count)
+        append(SOL_SOCKET)
+        append(Int32(1))
+        for descriptor in passed { append(descriptor) }
+        var byte: UInt8 = 1
+        let sent = control.withUnsafeMutableBytes { control in
+            withUnsafeMutablePointer(to: &byte) { byte in
+                var vector = iovec(iov_base: byte, iov_len: 1)
+                return withUnsafeMutablePointer(to: &vector) { vector in
+                    var message = msghdr()
+                    message.msg_iov = vector
+                    message.msg_iovlen = 1
+                    message.msg_control = control.baseAddress
+                    message.msg_controllen = control.count
+                    return sendmsg(number, &message, 0)
+                }
+            }
+        }
+        #expect(sent == 1)
+    }
+
+    @Test func `only the first of several passed descriptors is kept`() throws {
+        let ends = try connection()
+        let receiver = Descriptor(owning: ends[1])
+        let (first, second) = (try connection(), try connection())
+        defer { for number in [ends[0], first[0], second[0]] { close(number) } }
+        send([first[1], second[1]], on: ends[0])
+        for number in [first[1], second[1]] { close(number) }
+        var bytes: [UInt8] = []
+        var passed: Descriptor?
+        let transfer = try receiver.read(atMost: 10, onto: &bytes, passed: &passed)
+        #expect(transfer == .moved(1))
+        guard let kept = passed.take() else { throw Missing() }
+        func isClosed(_ number: Int32, milliseconds: Int32) throws -> Bool {
+            try Descriptor.duplicate(of: number).waitUntil(.hungUp, milliseconds: milliseconds)
+        }
+        // Processes that other tests start at the same time have it open until their programs run.
+        #expect(try isClosed(second[0], milliseconds: 20_000))
+        #expect(try !isClosed(first[0], milliseconds: 0))
+        _ = consume kept
+    }
+
     @Test func `a path too long for an address is reached through its directory`() throws {
         let scratch = TemporaryDirectory()
         let directory = scratch.path + "/" + String(repeating: "d", count: UnixSocket.pathLimit)

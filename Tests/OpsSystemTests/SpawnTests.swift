@@ -72,6 +72,25 @@ import Testing
         #expect(try printed(by: spawn) == "SigIgn:\t0000000000000000\n")
     }
 
+    @Test func `the wait for the end of a child has a limit`() throws {
+        let pid = try shell("exec sleep 600").start()
+        #expect(try Children.hasEnded(pid, by: Clock.read().monotonic) == false)
+        kill(pid, SIGKILL)
+        #expect(try Children.hasEnded(pid, by: Clock.read().monotonic + .seconds(60)) == true)
+        #expect(try Children.wait(for: pid)?.status == .signal(9))
+    }
+
+    @Test(
+        .enabled(if: Files.exists("/proc/self/timers"), "SKIPPED: this kernel does not list timers"),
+        arguments: [true, false])
+    func `only a start with a limit has a timer`(hasLimit: Bool) throws {
+        // The new process reads its secrets while the timer is set.
+        var spawn = shell("echo \"$TIMERS\"")
+        spawn.secrets = [.init(name: "TIMERS", path: "/proc/self/timers")]
+        spawn.hasStartLimit = hasLimit
+        #expect(try printed(by: spawn).contains("signal: 9") == hasLimit)
+    }
+
     @Test func `a process is in a session of its own`() throws {
         let text = try printed(by: shell("cut -d' ' -f1,5,6 /proc/$$/stat"))
         let numbers = text.split(whereSeparator: \.isWhitespace)

@@ -21,6 +21,9 @@ int ops_connect_unix(int fd, const char *path);
 int ops_unix_socket(int nonblocking);
 /* The accepted socket is close-on-exec and non-blocking. */
 int ops_accept(int fd);
+/* Makes the sending of descriptors to a listening socket fail, and to the sockets that it accepts. Has no effect before
+ * Linux 6.16. */
+int ops_refuse_descriptors(int fd);
 int ops_peer_credentials(int fd, struct ops_credentials *out);
 
 /* End of a child, with its usage. */
@@ -64,10 +67,13 @@ int ops_set_open_files(uint64_t soft, uint64_t hard);
  */
 int ops_notify_socket(const char *path);
 /*
- * Receives one datagram. `sender`: its sender, as recorded by the kernel. Descriptors that came with it are closed at
+ * Receives one datagram. `sender`: its sender, as recorded by the kernel. Descriptors that came with it are dropped at
  * once; a sender that waits for its barrier waits for that. A message that was cut short has `truncated` set.
+ * Only for a process with one thread: signals end the wait for descriptors that do not close.
  */
 ssize_t ops_notify_receive(int fd, void *buffer, size_t size, struct ops_credentials *sender, int *truncated);
+/* Refuses further messages and drops those that wait: closing the socket would wait for their descriptors. */
+void ops_notify_end(int fd);
 
 /* Goes to the background, with the standard streams alone: the caller's process exits with the status its grandchild
  * passes to `ops_detached`. */
@@ -129,9 +135,10 @@ int ops_semaphore(void);
 int ops_semaphore_add(int fd);
 /* Takes one. */
 int ops_semaphore_take(int fd);
-/* Like send and recv on a stream socket, with a descriptor beside the bytes. Of received descriptors only the first is
- * kept, close-on-exec; -1: there was none. */
+/* Like send on a stream socket, with a descriptor beside the bytes. */
 ssize_t ops_send_descriptor(int fd, const void *bytes, size_t size, int passed);
+/* Like recv on a stream socket. Keeps only the first of the received descriptors, close-on-exec, and closes the others;
+ * -1: there was none. */
 ssize_t ops_receive_descriptor(int fd, void *bytes, size_t size, int *passed);
 /* Starts a detached thread that no signal interrupts, with `argument` for `body`. */
 int ops_start_thread(void *(*body)(void *), void *argument);

@@ -25,13 +25,13 @@ enum ops_spawn_step {
     OPS_SPAWN_EXEC,
     /* The program is there; the interpreter that it names is not. */
     OPS_SPAWN_INTERPRETER,
-    /* The program did not run within OPS_SPAWN_SECONDS, and its process was killed. */
+    /* The program did not run within OPS_SPAWN_SECONDS, and its process was killed; never with `no_start_limit`. */
     OPS_SPAWN_TIME,
     /* The first secret; the second one is the next number. */
     OPS_SPAWN_SECRET = 100,
 };
 
-/* Longest time from the clone to the exec. */
+/* Longest time from the clone to the exec, unless `no_start_limit` is set. */
 #define OPS_SPAWN_SECONDS 5
 const char *ops_spawn_step_name(int step);
 
@@ -90,6 +90,8 @@ struct ops_spawn_request {
     int oom_score;
     /* A directory of a cgroup v2 that the process is to be in from its first instruction; -1: none. */
     int cgroup_fd;
+    /* 1: ops_spawn waits for the exec for any time. */
+    int no_start_limit;
 };
 
 struct ops_spawn_result {
@@ -122,5 +124,6 @@ int ops_spawn_apart(const struct ops_spawn_request *request, struct ops_spawn_re
  */
 int ops_spawn_outcome(int report_fd, int *step, int *error);
 
-/* Notes that this process ignores other signals than before. To be called after each change by another library. */
-void ops_spawn_ask_signals(void);
+/* Forgets which signals this process ignores: the next start reads them again. To be called after each change by
+ * another library. */
+void ops_spawn_forget_ignored_signals(void);

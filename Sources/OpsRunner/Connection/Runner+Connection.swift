@@ -1,38 +1,20 @@
 internal import OpsExecutor
+internal import OpsExecutorServer
 internal import OpsSystem
 internal import OpsSystemd
 
 /// The conversation with opsd.
 extension Runner {
-    /// Accepts the waiting connections. The newest one replaces those before it.
-    func acceptDaemon() {
-        do throws(SystemError) {
-            while let socket = try UnixSocket.accept(from: listener) { try welcome(socket) }
-        } catch {
-            // Without a free descriptor the connection keeps waiting, and would wake the loop again at once.
-            Program.writeError("opsd-runner: \(error); no new connections for a second")
-            logErrors { try listenerSource?.setInterest([]) }
-            acceptRetryAt = Clock.read().monotonic + Runner.acceptPause
-        }
-    }
-
-    private static let acceptPause = TimeSpan.seconds(1)
-
-    private func welcome(_ socket: consuming Descriptor) throws(SystemError) {
-        let peer = try UnixSocket.peer(of: socket)
-        guard peer.uid == Identity.uid || peer.uid == 0 else { return }
-        let next = try DaemonConnection(socket, in: loop) { [unowned self] in receiveCommands() }
-        connection?.close()
-        // A staged launch must not start once the opsd that staged it is gone.
-        staged.removeAll()
-        connection = next
-    }
-
-    /// Accepts connections again after a pause.
-    func resumeAccepting(now: MonotonicInstant) {
-        guard let due = acceptRetryAt, due <= now else { return }
-        acceptRetryAt = nil
-        logErrors { try listenerSource?.setInterest(.readable) }
+    /// Accepts connections of opsd. The newest one replaces those before it.
+    func acceptConnections() throws(SystemError) {
+        try listener.watch(
+            in: loop, received: { [unowned self] in receiveCommands() },
+            accepted: { [unowned self] next in
+                connection?.close()
+                // A staged launch must not start once the opsd that staged it is gone.
+                staged.removeAll()
+                connection = next
+            })
     }
 
     private func receiveCommands() {

@@ -1,17 +1,6 @@
 internal import OpsExecutor
 internal import OpsSystem
 
-extension ResourceLimit.Resource {
-    /// Number of the resource in the kernel, the same on every architecture that Swift runs on.
-    var number: Int32 {
-        switch self {
-        case .fileSize: 1
-        case .coreSize: 4
-        case .openFiles: 7
-        }
-    }
-}
-
 extension ControlLimits {
     func apply(to group: ControlGroup) throws(SystemError) {
         if let memoryBytes {

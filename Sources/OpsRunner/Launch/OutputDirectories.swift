@@ -5,64 +5,126 @@ internal import OpsSystem
 ///
 /// Most operations leave nothing in it. Such a directory becomes that of a later attempt of the same user: a rename
 /// costs much less than a removal and a new directory.
+///
+/// Another user can hold the lock of their directory for any time, by a process that lists it into memory which never
+/// arrives (a mapped file of a FUSE mount). So the runner only looks at the times of such a directory, and renames it
+/// within the directory above it: neither takes the lock. opsd removes it together with its operation.
 struct OutputDirectories {
     struct Directory: Equatable {
         let path: String
         let uid: UInt32
+        /// Last change when the attempt began, if another user owns the directory.
+        var change: UnusedDirectory.Change?
+
+        var isForeign: Bool { uid != Identity.uid }
+    }
+
+    /// Directories of another user that can take each other's place.
+    private struct Siblings: Hashable {
+        let uid: UInt32
+        let parent: String
     }
 
     private var used: [AttemptID: Directory] = [:]
-    private var empty: [UInt32: [String]] = [:]
-    private var emptyCount = 0
+    /// Unused directories of this process's user.
+    private var empty: [String] = []
+    /// Unused directories of other users.
+    private var foreign: [Siblings: [String]] = [:]
+    private var foreignCount = 0
     /// The directory above that was made last: neighbours share it.
     private var made = ""
+    /// Most unused directories of this process's user, and most of all other users.
     private static let mostEmpty = 64
 
     /// Makes the directory of an attempt. `owner`: nil for the user of this process.
     mutating func make(
         _ path: String, for attempt: AttemptID, owner: (uid: UInt32, gid: UInt32)?
     ) throws(SystemError) {
-        let uid = owner?.uid ?? Identity.uid
-        if let slash = path.lastIndex(of: "/"), path[..<slash] != made {
-            made = String(path[..<slash])
-            try Files.makeTraversableDirectories(made)
+        let parent = Self.parent(of: path)
+        if parent != made {
+            made = parent
+            try Files.makeTraversableDirectories(parent)
         }
-        while let spare = empty[uid]?.popLast() {
-            emptyCount -= 1
+        let directory = Directory(path: path, uid: owner?.uid ?? Identity.uid)
+        if try !reuseEmpty(as: directory) { try UnusedDirectory.make(path, owner: owner) }
+        try begin(attempt, directory)
+    }
+
+    private static func parent(of path: String) -> String {
+        String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+    }
+
+    /// Renames an unused directory. Returns false if there is none.
+    private mutating func reuseEmpty(as directory: Directory) throws(SystemError) -> Bool {
+        while let spare = popEmpty(for: directory) {
             do throws(SystemError) {
-                try Files.move(spare, to: path)
-                used[attempt] = Directory(path: path, uid: uid)
-                return
+                try Files.move(spare, to: directory.path)
+                return true
             } catch {
                 // Removed with its operation.
                 guard error.errno == SystemError.noSuchFile else { throw error }
             }
         }
-        try UnusedDirectory.make(path, owner: owner)
-        used[attempt] = Directory(path: path, uid: uid)
+        return false
     }
 
-    /// Returns true if the attempt has left something in its directory. Otherwise a later attempt gets it.
+    private mutating func popEmpty(for directory: Directory) -> String? {
+        guard directory.isForeign else { return empty.popLast() }
+        let siblings = Siblings(uid: directory.uid, parent: Self.parent(of: directory.path))
+        guard let spare = foreign[siblings]?.popLast() else { return nil }
+        if foreign[siblings]?.isEmpty == true { foreign[siblings] = nil }
+        foreignCount -= 1
+        return spare
+    }
+
+    private mutating func begin(_ attempt: AttemptID, _ directory: Directory) throws(SystemError) {
+        var directory = directory
+        if directory.isForeign { directory.change = try UnusedDirectory.lastChange(of: directory.path) }
+        used[attempt] = directory
+    }
+
+    /// Returns true if the attempt has left something in its directory; in that of another user, also if it has removed
+    /// again what it made there. Otherwise a later attempt gets it.
     mutating func release(_ attempt: AttemptID, hasLeftovers: Bool) throws(SystemError) -> Bool {
         guard let directory = used.removeValue(forKey: attempt) else { return false }
-        if !hasLeftovers, emptyCount < Self.mostEmpty, try UnusedDirectory.isUnused(directory.path) {
-            empty[directory.uid, default: []].append(directory.path)
-            emptyCount += 1
+        if directory.isForeign { return try releaseForeign(directory, hasLeftovers: hasLeftovers) }
+        if !hasLeftovers, empty.count < Self.mostEmpty, try UnusedDirectory.isUnused(directory.path) {
+            empty.append(directory.path)
             return false
         }
         return try !Files.removeDirectoryIfEmpty(directory.path)
     }
 
-    /// Removes unused directories.
+    private mutating func releaseForeign(_ directory: Directory, hasLeftovers: Bool) throws(SystemError) -> Bool {
+        guard let change = try UnusedDirectory.lastChange(of: directory.path), change == directory.change else {
+            return true
+        }
+        if hasLeftovers { return false }
+        // Directories of operations from long ago fit no new one.
+        if foreignCount >= Self.mostEmpty { forgetForeign() }
+        let siblings = Siblings(uid: directory.uid, parent: Self.parent(of: directory.path))
+        foreign[siblings, default: []].append(directory.path)
+        foreignCount += 1
+        return false
+    }
+
+    private mutating func forgetForeign() {
+        foreign = [:]
+        foreignCount = 0
+    }
+
+    /// Removes the unused directories of this process's user, and forgets those of others.
     mutating func removeEmpty() throws(SystemError) {
-        for path in empty.values.joined() { _ = try Files.removeDirectoryIfEmpty(path) }
-        empty = [:]
-        emptyCount = 0
+        for path in empty { _ = try Files.removeDirectoryIfEmpty(path) }
+        empty = []
+        forgetForeign()
     }
 
     // MARK: Re-execution
 
     var all: [(attempt: AttemptID, directory: Directory)] { used.map { ($0.key, $0.value) } }
 
-    mutating func restore(_ attempt: AttemptID, _ directory: Directory) { used[attempt] = directory }
+    mutating func restore(_ attempt: AttemptID, _ directory: Directory) throws(SystemError) {
+        try begin(attempt, directory)
+    }
 }

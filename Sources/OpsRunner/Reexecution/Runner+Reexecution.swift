@@ -1,4 +1,5 @@
 internal import OpsExecutor
+internal import OpsExecutorServer
 internal import OpsSystem
 internal import OpsSystemd
 
@@ -17,7 +18,7 @@ extension Runner {
                 instance: instance, defaults: defaults, records: Array(table.values),
                 leftoverGroups: leftoverGroups.all,
                 staleTrees: staleTrees, logs: logs, outputDirectories: outputDirectories.all,
-                lock: lock.descriptor.rawValue, listener: listener.rawValue,
+                lock: lock.descriptor.rawValue, listener: listener.socket.rawValue,
                 notify: notify.descriptor.rawValue, notifyAddress: notify.address)
             state.slotSockets = savedSockets
             state.startups = Array(startups.values)
@@ -32,7 +33,7 @@ extension Runner {
 
     private func setInherited(_ inherited: Bool) throws(SystemError) {
         try lock.descriptor.setInherited(inherited)
-        try listener.setInherited(inherited)
+        try listener.socket.setInherited(inherited)
         try notify.descriptor.setInherited(inherited)
         for socket in allSockets { try socket.socket.descriptor.setInherited(inherited) }
         for startup in startups.values { try startup.process.report.setInherited(inherited) }

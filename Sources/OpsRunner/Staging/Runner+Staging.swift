@@ -1,4 +1,5 @@
 internal import OpsExecutor
+internal import OpsExecutorServer
 internal import OpsSystem
 internal import OpsSystemd
 
@@ -17,7 +18,7 @@ extension Runner {
     func releaseSlot(of record: AttemptRecord, _ exit: ProcessExit, isNews: Bool) {
         guard !record.attempt.isHelper else { return }
         let hasResult = record.update.result != nil || record.update.hasOutputs
-        // A program of before may not have handed over the slot. A result has to go through opsd to the dependents.
+        // An earlier program may not have passed on the slot. A result has to go through opsd to the dependents.
         if isNews, exit.status == .code(0), !exit.outOfMemory, record.killAt == nil, !record.isFrozen, record.slot >= 0,
             !hasResult || !staged.isDependency(record.attempt)
         {

@@ -38,9 +38,9 @@ struct DescendantTracker {
     /// Forgets a child that has ended and was waited for.
     mutating func removeOrphan(_ pid: Int32) { orphans[pid] = nil }
 
-    /// Records the children that are neither a main process nor a helper process of the runner.
-    mutating func adopt(mains: [Int32: AttemptID], except isHelper: (Int32) -> Bool) throws(SystemError) {
-        for pid in try Children.all() where mains[pid] == nil && orphans[pid] == nil && !isHelper(pid) {
+    /// Records the children that are neither a main process nor a process of the runner that trims a log.
+    mutating func adopt(mains: [Int32: AttemptID], except isTrimming: (Int32) -> Bool) throws(SystemError) {
+        for pid in try Children.all() where mains[pid] == nil && orphans[pid] == nil && !isTrimming(pid) {
             orphans[pid] = .some(try attempt(ofOrphan: pid))
         }
     }

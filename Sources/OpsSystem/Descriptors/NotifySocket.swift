@@ -21,6 +21,9 @@ public struct NotifySocket: ~Copyable {
         self.descriptor = descriptor
     }
 
+    /// Drops the messages that wait, before the descriptor is closed.
+    deinit { ops_notify_end(descriptor.rawValue) }
+
     public struct Message: Sendable {
         /// Sender, as recorded by the kernel.
         public var sender: Credentials

@@ -22,8 +22,13 @@ public enum UnixSocket {
     private static let waiting: Int32 = 128
 
     /// Returns a non-blocking listening socket. Replaces the socket file of a dead listener; the caller holds a lock.
-    public static func listen(at path: String, mode: UInt32 = 0o600) throws(SystemError) -> Descriptor {
+    /// `acceptsDescriptors`: clients may pass descriptors. A client whose descriptor does not close could stop a reader
+    /// that does not expect it.
+    public static func listen(
+        at path: String, mode: UInt32 = 0o600, acceptsDescriptors: Bool = false
+    ) throws(SystemError) -> Descriptor {
         let descriptor = try make(nonBlocking: true)
+        if !acceptsDescriptors { try refuseDescriptors(at: descriptor) }
         let number = descriptor.rawValue
         try removeLeftover(path)
         // The kernel gives the file the mode of the socket: no other user can connect between bind and chmod.
@@ -32,6 +37,12 @@ public enum UnixSocket {
         if mode != 0o600 { try retrying("chmod \(path)") { unsafe chmod(path, mode) } }
         try retrying("listen \(path)") { Glibc.listen(number, waiting) }
         return descriptor
+    }
+
+    /// Lets no client of a listening socket pass descriptors from now on. Before Linux 6.16 this has no effect.
+    public static func refuseDescriptors(at listener: borrowing Descriptor) throws(SystemError) {
+        let number = listener.rawValue
+        try retrying("refuse descriptors") { ops_refuse_descriptors(number) }
     }
 
     /// Removes the socket file of a dead listener; refuses any other file.

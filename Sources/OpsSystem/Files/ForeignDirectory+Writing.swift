@@ -2,8 +2,8 @@ internal import Glibc
 
 /// Files that this process writes for the user. A link that the user has put in the place of a file is never followed.
 extension ForeignDirectory {
-    /// Takes a name, durably, with a link to nowhere. Returns false if anything else than this link has the name.
-    public borrowing func take(_ name: String, withLinkTo text: String) throws(SystemError) -> Bool {
+    /// Reserves a name, durably, with a link to nowhere. Returns false if anything else than this link has the name.
+    public borrowing func reserve(_ name: String, withLinkTo text: String) throws(SystemError) -> Bool {
         let number = reference.rawValue
         if unsafe symlinkat(text, number, name) != 0 {
             guard errno == EEXIST else { throw .last("make \(name)") }

@@ -1,9 +1,10 @@
 internal import Glibc
 
-/// A directory that a user can change at any time, while this process, which may be root, reads files in it.
+/// A directory that a user can change at any time, while this process, which may be root, reads files in it. The user
+/// can delay every call here, so none is made in the loop.
 ///
 /// Only ordinary files of that user are opened, whose bytes the user could read as well: no link, no pipe, no other name of a
-/// file elsewhere, nothing in a file system that is mounted there. Nothing that the user puts there can block the reader.
+/// file elsewhere, nothing in a file system that is mounted there.
 public struct ForeignDirectory: ~Copyable {
     let reference: Descriptor
     private let user: UInt32

@@ -83,18 +83,11 @@ public struct ReadableFile: ~Copyable {
         }
     }
 
-    /// Returns the offset of the first byte that is not in a hole.
+    /// Returns the offset of the first byte that is not in a hole; 0 if there is none.
     public borrowing func firstData() throws(SystemError) -> Int64 {
-        let number = descriptor.rawValue
-        // SEEK_DATA, which the Glibc module leaves out.
-        let seekData: Int32 = 3
-        do throws(SystemError) {
-            return Int64(try retrying("seek data") { lseek(number, 0, seekData) })
-        } catch {
-            // There is no data, or the file system does not know.
-            if error.errno == ENXIO || error.errno == EINVAL { return 0 }
-            throw error
-        }
+        let first = try nextData(from: 0)
+        let end = try size
+        return first < end ? first : 0
     }
 }
 

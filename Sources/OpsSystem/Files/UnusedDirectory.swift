@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A new directory whose time of change lies far back, so that any use of it shows, also within one tick of the clock.
+/// A new directory whose last write lies far back, so that any use of it shows, also within one tick of the clock.
 public enum UnusedDirectory {
     private static let mark = 1
 
@@ -12,9 +12,6 @@ public enum UnusedDirectory {
                 throw .last("make directory \(path)")
             }
         }
-        if let owner, owner.uid != geteuid() || owner.gid != getegid() {
-            try retrying("chown \(path)") { unsafe lchown(path, owner.uid, owner.gid) }
-        }
         let instant = timespec(tv_sec: mark, tv_nsec: 0)
         try retrying("set the time of \(path)") {
             unsafe withUnsafePointer(to: (instant, instant)) { pair in
@@ -23,9 +20,40 @@ public enum UnusedDirectory {
                 }
             }
         }
+        // Last: its owner can hold the lock of the directory for any time.
+        if let owner, owner.uid != geteuid() || owner.gid != getegid() {
+            try retrying("chown \(path)") { unsafe lchown(path, owner.uid, owner.gid) }
+        }
     }
 
-    /// Returns whether the directory is still as `make` has left it.
+    /// Instant of the last change of a directory or of its attributes. Its owner cannot set it.
+    public struct Change: Hashable, Sendable {
+        let seconds: Int
+        let nanoseconds: Int
+    }
+
+    /// Returns the last change of a directory that may still be as `make` has left it; `nil`: it is not. If the change
+    /// is the same as before, the directory was not used in between. Takes no lock of the directory.
+    public static func lastChange(of path: String) throws(SystemError) -> Change? {
+        let opened: DirectoryEntry?
+        do throws(SystemError) {
+            opened = try DirectoryEntry.open(path)
+        } catch {
+            // A file system is mounted there.
+            guard error.errno == EXDEV else { throw error }
+            return nil
+        }
+        guard let directory = opened else { return nil }
+        let status = try directory.status
+        guard isMarked(status) else { return nil }
+        return Change(seconds: status.st_ctim.tv_sec, nanoseconds: status.st_ctim.tv_nsec)
+    }
+
+    private static func isMarked(_ status: stat) -> Bool {
+        status.st_mode == S_IFDIR | 0o700 && status.st_mtim.tv_sec == mark && status.st_mtim.tv_nsec == 0
+    }
+
+    /// Returns whether the directory is still as `make` has left it. Waits for a process that lists or changes it.
     ///
     /// A copy with all attributes (`cp -a`) sets any time: the time alone does not show that the directory is empty.
     public static func isUnused(_ path: String) throws(SystemError) -> Bool {
@@ -38,10 +66,7 @@ public enum UnusedDirectory {
             return false
         }
         guard let directory = opened else { return false }
-        let status = try directory.status
-        guard status.st_mtim.tv_sec == mark, status.st_mtim.tv_nsec == 0, status.st_mode & 0o7777 == 0o700 else {
-            return false
-        }
+        guard isMarked(try directory.status) else { return false }
         return try directory.isEmpty
     }
 }

@@ -17,6 +17,22 @@ public enum Children {
     /// Sleeps until a child has ended; `nil`: it is no child of this process.
     public static func wait(for pid: Int32) throws(SystemError) -> EndedChild? { try wait(pid, blocks: 1) }
 
+    /// Sleeps until a child has ended, at most until `deadline`. Returns whether it has ended: then it must be waited
+    /// for.
+    public static func hasEnded(_ pid: Int32, by deadline: MonotonicInstant) throws(SystemError) -> Bool {
+        let number: Int32
+        do throws(SystemError) {
+            number = try retrying("pidfd_open \(pid)") { ops_pidfd(pid) }
+        } catch {
+            // Before Linux 5.3, or without a free descriptor: nothing limits the time.
+            try retrying("waitid") { waitid(P_PID, id_t(pid), nil, WEXITED | WNOWAIT) }
+            return true
+        }
+        let handle = Descriptor(owning: number)
+        let left = (deadline - Clock.read().monotonic).milliseconds
+        return try handle.waitUntil(.readable, milliseconds: Int32(clamping: max(left, 0)))
+    }
+
     /// Returns whether a child has not ended yet, for a process that ignores SIGCHLD and so does not wait for children.
     public static func isRunning(_ pid: Int32) -> Bool {
         var status: Int32 = 0

@@ -67,6 +67,8 @@ public struct Spawn: Sendable {
     public var oomScore: Int32?
     /// Open directory of the control group that the process is born in.
     public var controlGroup: Int32?
+    /// False if `start` may wait for the program for longer than `longestStart`.
+    public var hasStartLimit = true
 
     public init(arguments: [String], environment: CStringArray) {
         self.arguments = arguments
@@ -127,7 +129,7 @@ extension Spawn {
     public static let longestStart = TimeSpan.seconds(Int64(OPS_SPAWN_SECONDS))
 
     /// Starts a process, and returns its pid once the program runs. The caller sleeps until then, so this is only for
-    /// programs, files and users that may delay the caller (for at most `longestStart`).
+    /// programs, files and users that may delay the caller (for at most `longestStart`, unless the start has no limit).
     public func start() throws(SpawnError) -> Int32 {
         try unsafe perform(ops_spawn).pid
     }
@@ -186,6 +188,7 @@ extension Spawn {
         var flags: UInt32 = 0
         unsafe request.umask = umask
         unsafe request.cgroup_fd = controlGroup ?? -1
+        unsafe request.no_start_limit = hasStartLimit ? 0 : 1
         if let user {
             flags |= OPS_SPAWN_SET_USER.rawValue
             unsafe request.uid = user.uid

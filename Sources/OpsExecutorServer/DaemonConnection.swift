@@ -1,53 +1,56 @@
-internal import OpsExecutor
-internal import OpsSystem
+public import OpsExecutor
+public import OpsSystem
 internal import OpsSystemd
 
 /// Connection to opsd. Both directions are bounded.
-final class DaemonConnection {
-    /// Most bytes of unread reports, beyond those of the inventory. A daemon that reads less loses the connection, and gets
-    /// an inventory with the next.
+public final class DaemonConnection {
+    /// Most bytes of unread reports, beyond those of the inventory. A daemon that reads less loses the connection, and
+    /// gets an inventory with the next.
     private static let outgoingLimit = 64 << 20
     private static let readSize = 65_536
 
     private let socket: Descriptor
+    /// Name of this program, for messages.
+    private let program: String
     private var source: ReadinessSource?
     private var reader = FrameReader<ExecutorCommand>()
     private var outgoing = OutputBuffer()
     /// True if opsd waits for one of the reports that are to be sent.
-    private(set) var isUrgent = false
+    public private(set) var isUrgent = false
     /// True if opsd has sent a version that this program understands.
-    var isGreeted = false {
+    public var isGreeted = false {
         // The inventory that was just sent does not count: that of a new connection would be as large.
         didSet { limit = outgoing.count + DaemonConnection.outgoingLimit }
     }
     /// Most bytes of unread reports on this connection.
     private var limit = DaemonConnection.outgoingLimit
     /// Protocol version of opsd.
-    var version: UInt16 = 0
-    /// One token for each staged launch; came with the greeting of opsd.
+    public var version: UInt16 = 0
+    /// One token for each staged launch; came with the greeting of opsd, if this is the runner.
     private var tokens: Tokens?
-    private(set) var isClosed = false
+    public private(set) var isClosed = false
 
     init(
-        _ socket: consuming Descriptor, in loop: EventLoop, _ ready: @escaping () -> Void
+        _ socket: consuming Descriptor, program: String, in loop: EventLoop, _ received: @escaping () -> Void
     ) throws(SystemError) {
         self.socket = socket
+        self.program = program
         source = try loop.watch(self.socket.rawValue, for: .readable) { [unowned self] readiness in
             if readiness.contains(.writable) { flush() }
-            if readiness != .writable { ready() }
+            if readiness != .writable { received() }
         }
     }
 
     deinit { source?.cancel() }
 
-    func close() {
+    public func close() {
         source?.cancel()
         source = nil
         isClosed = true
     }
 
     /// Returns the commands that have arrived. Closes the connection at the end of the stream and on invalid bytes.
-    func receive() -> [ExecutorCommand] {
+    public func receive() -> [ExecutorCommand] {
         var commands: [ExecutorCommand] = []
         do {
             var bytes: [UInt8] = []
@@ -61,25 +64,25 @@ final class DaemonConnection {
             }
             while let command = try reader.next() { commands.append(command) }
         } catch {
-            Program.writeError("opsd-runner: connection dropped: \(error)")
+            Program.writeError("\(program): connection dropped: \(error)")
             close()
         }
         return commands
     }
 
     /// Acquires one of the tokens that stand for staged launches. Returns `false` once opsd has revoked them.
-    func acquireToken() throws(SystemError) -> Bool { try tokens?.acquire() ?? false }
+    public func acquireToken() throws(SystemError) -> Bool { try tokens?.acquire() ?? false }
 
-    func send(_ report: ExecutorReport) {
+    public func send(_ report: ExecutorReport) {
         guard !isClosed else { return }
         outgoing.append { report.append(to: &$0, for: version) }
         isUrgent = isUrgent || !report.canWait
     }
 
-    var hasOutput: Bool { !outgoing.isEmpty }
+    public var hasOutput: Bool { !outgoing.isEmpty }
 
     /// Writes as much as the socket takes, and waits for room if something is left.
-    func flush() {
+    public func flush() {
         guard !isClosed, hasOutput else { return }
         isUrgent = false
         do throws(SystemError) {

@@ -1,0 +1,58 @@
+import Glibc
+import OpsExecutor
+import OpsSystem
+import Testing
+
+@testable import OpsRunner
+
+/// Logs of ended attempts, and their record for the runner that follows a killed one.
+@Suite final class LogTrimmerTests {
+    private let directory: String
+
+    init() throws {
+        directory = "/tmp/ops-trimmer-\(try Randomness.identifier().prefix(10))"
+        try Files.makeDirectories(directory, mode: 0o700)
+    }
+
+    deinit { removeTree(directory) }
+
+    private func attempt(_ number: Int64) -> AttemptID { AttemptID(OperationID(number), 1) }
+
+    private func makeLog(_ number: Int64) throws -> LogFile {
+        try LogFile.create("\(directory)/\(number).1.log", owner: nil)
+    }
+
+    private func recordedLines() throws -> Int {
+        try Files.read("\(directory)/\(LogJournal.fileName)", limit: 1 << 20).filter { $0 == UInt8(ascii: "\n") }.count
+    }
+
+    @Test func `lines of logs that no longer matter leave the record`() throws {
+        var trimmer = LogTrimmer()
+        try trimmer.useJournal(in: directory, now: .zero)
+        for number in 1...2000 as ClosedRange<Int64> {
+            let file = try makeLog(number)
+            // The log of another user is recorded at once, and a removed one needs nothing more after the end.
+            trimmer.add(attempt(number), [file], cap: 1 << 20, uid: Identity.uid + 1, now: .zero)
+            try Files.remove(file.path)
+            try trimmer.end(attempt(number), hasLeftovers: false, now: .zero)
+        }
+        let count = try recordedLines()
+        #expect(count > 0 && count <= 1001)
+    }
+
+    @Test func `of too many open logs of ended attempts the oldest are given up`() throws {
+        var trimmer = LogTrimmer()
+        trimmer.endedLimit = 2
+        var writers: [Int32] = []
+        defer { for writer in writers { close(writer) } }
+        for number in 1...3 as ClosedRange<Int64> {
+            let file = try makeLog(number)
+            writers.append(try file.openForAppending().release())
+            trimmer.add(attempt(number), [file], cap: 1 << 20, uid: Identity.uid, now: .zero)
+            try trimmer.end(attempt(number), hasLeftovers: true, now: .zero)
+        }
+        // The new record has the logs that are kept.
+        try trimmer.useJournal(in: directory, now: .zero)
+        #expect(try recordedLines() == 2)
+    }
+}
