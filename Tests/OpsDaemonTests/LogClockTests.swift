@@ -45,7 +45,7 @@ import Testing
         let window = LogReader.Window(
             since: .zero + .seconds(Int64(wanted)), until: .zero + .seconds(Int64(wanted + 9)))
         let before = try bytesRead()
-        guard var reader = try LogReader.open(log, offset: 0, lines: nil, window: window) else {
+        guard let reader = try LogReader.open(log, offset: 0, lines: nil, window: window) else {
             Issue.record("there is no log")
             return
         }
@@ -62,8 +62,8 @@ import Testing
         try Files.replace(log, with: Array("quick\n".utf8), mode: 0o600)
         // The clock of the file is behind.
         let start = Clock.read().wall + .seconds(10)
-        guard var since = try LogReader.open(log, offset: 0, lines: nil, window: .init(since: start, start: start)),
-            var until = try LogReader.open(
+        guard let since = try LogReader.open(log, offset: 0, lines: nil, window: .init(since: start, start: start)),
+            let until = try LogReader.open(
                 log, offset: 0, lines: nil, window: .init(until: start - .nanoseconds(1), start: start))
         else {
             Issue.record("there is no log")

@@ -22,9 +22,11 @@ import Testing
         }
     }
 
-    private func excess(within limit: Int64, owner: (Int64) -> UInt32?) throws -> [Int64] {
+    private func excess(
+        within limit: Int64, unfinished: Set<Int64> = [], owner: (Int64) -> UInt32?
+    ) throws -> [Int64] {
         let total = LogTotal(logs: directory.path + "/logs", outputs: directory.path + "/outputs", limit: limit)
-        return try total.excess(owner: owner).map(\.operation)
+        return try total.excess(owner: owner, isFinished: { !unfinished.contains($0) }).map(\.operation)
     }
 
     @Test func `the oldest logs of a single user go first`() throws {
@@ -43,12 +45,17 @@ import Testing
         #expect(found.first == 10 && !found.contains(29))
     }
 
+    @Test func `logs of unfinished operations count, and later ones of finished operations go instead`() throws {
+        try fill([1, 2, 3, 4])
+        #expect(try excess(within: 140 << 10, unfinished: [1]) { _ in 7 } == [2, 3])
+    }
+
     @Test func `a removed log takes no space under its other names`() throws {
         try fill([1])
         let other = directory.path + "/other"
         #expect(link("\(directory.path)/logs/0/1.1.log", other) == 0)
         let total = LogTotal(logs: directory.path + "/logs", outputs: directory.path + "/outputs", limit: 1)
-        for log in try total.excess(owner: { _ in 7 }) { try log.remove() }
+        for log in try total.excess(owner: { _ in 7 }, isFinished: { _ in true }) { try log.remove() }
         #expect(!Files.exists("\(directory.path)/logs/0/1.1.log"))
         #expect(try Files.bytesOnDisk(of: other) == 0)
     }

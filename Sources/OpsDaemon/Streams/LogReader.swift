@@ -1,7 +1,10 @@
 internal import OpsSystem
 
-/// Reads one log file from an offset on, in chunks, while it may grow.
-struct LogReader: ~Copyable {
+/// Reads one log file from an offset on, in chunks, while it may grow. Never used in the loop, since the user of the
+/// attempt can delay each read: see `LogThreads`.
+///
+/// Unchecked: a reader is used by one thread at a time.
+final class LogReader: @unchecked Sendable {
     /// Limits of a log to read: lines that were written between two instants.
     struct Window {
         var since: WallInstant?
@@ -17,6 +20,14 @@ struct LogReader: ~Copyable {
     private let end: Int64?
     /// Number of bytes that were removed from the front.
     let dropped: Int64
+
+    private init(file: consuming ReadableFile, clock: LogClock, offset: Int64, end: Int64?, dropped: Int64) {
+        self.file = file
+        self.clock = clock
+        self.offset = offset
+        self.end = end
+        self.dropped = dropped
+    }
 
     /// Opens a log; nil if the file does not exist (yet).
     static func open(
@@ -40,7 +51,7 @@ struct LogReader: ~Copyable {
     }
 
     /// Returns the next bytes; nothing at the present end of the file.
-    mutating func next() throws(SystemError) -> [UInt8] {
+    func next() throws(SystemError) -> [UInt8] {
         let room = end.map { Int(clamping: max(0, $0 - offset)) } ?? Self.chunk
         let bytes = try file.read(at: offset, count: min(room, Self.chunk))
         offset += Int64(bytes.count)
@@ -49,7 +60,7 @@ struct LogReader: ~Copyable {
 
     /// Returns the instants at which the bytes that `next` returned last were written. Bytes for whose instants one
     /// reply has no room are removed from `bytes`.
-    mutating func times(of bytes: inout [UInt8]) throws(SystemError) -> [LogTime] {
+    func times(of bytes: inout [UInt8]) throws(SystemError) -> [LogTime] {
         let first = offset - Int64(bytes.count)
         let (times, through) = try clock.times(from: first, to: offset, in: file)
         bytes.removeLast(Int(offset - through))

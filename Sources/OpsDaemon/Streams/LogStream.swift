@@ -8,6 +8,8 @@ internal import OpsWire
 final class LogStream: ReplyStream, Follower {
     struct Request {
         let operation: OperationID
+        /// User whose processes write to the log.
+        let user: UInt32
         /// Number of the attempt; nil: the newest one and, if the client follows the output, later ones.
         let attempt: Int32?
         let stream: Logs.Stream
@@ -18,6 +20,22 @@ final class LogStream: ReplyStream, Follower {
         let follows: Bool
     }
 
+    /// Part of a log that was read outside the loop.
+    private struct Part: Sendable {
+        let reader: LogReader
+        let bytes: [UInt8]
+        let times: [LogTime]?
+
+        /// Reads the next part of a log.
+        init(of reader: LogReader, withTimes: Bool) throws(SystemError) {
+            self.reader = reader
+            var bytes = try reader.next()
+            times = withTimes && !bytes.isEmpty ? try reader.times(of: &bytes) : nil
+            self.bytes = bytes
+        }
+    }
+
+    private let threads: LogThreads
     private let logs: Logs
     private let fileWatch: FileWatch
     private let history: History
@@ -26,10 +44,17 @@ final class LogStream: ReplyStream, Follower {
     private let request: Request
     /// The attempt that is being read; 0: none has started.
     private var current: Int32
+    /// Reader of the log of that attempt; nil if the log was not opened yet.
     private var reader: LogReader?
+    /// True while the next part is being read outside the loop.
+    private var isReading = false
+    /// True if something has changed since that read was requested: it may find less than there is now.
+    private var isStale = false
     private var watched: FileWatch.Token?
-    /// The newest attempt after the one that is being read.
-    private var newer: Int32?
+    /// Newest attempt of the operation; 0: none has started.
+    private var newest: Int32
+    /// Newest attempt, if it comes after the one that is being read and the client wants it too.
+    private var newer: Int32? { request.attempt == nil && newest > current ? newest : nil }
     /// True if nothing more will be written to the log that is being read.
     private var attemptHasEnded: Bool
     private var operationHasEnded: Bool
@@ -38,16 +63,19 @@ final class LogStream: ReplyStream, Follower {
     private(set) var wantsRoom = false
 
     init(
-        _ exchange: Exchange, _ request: Request, current: Int32, attemptHasEnded: Bool, operationHasEnded: Bool,
-        logs: Logs, fileWatch: FileWatch, history: History, publisher: Publisher
+        _ exchange: Exchange, _ request: Request, current: Int32, newest: Int32, attemptHasEnded: Bool,
+        operationHasEnded: Bool, threads: LogThreads, logs: Logs, fileWatch: FileWatch, history: History,
+        publisher: Publisher
     ) {
         self.exchange = exchange
         self.request = request
+        self.threads = threads
         self.logs = logs
         self.fileWatch = fileWatch
         self.history = history
         self.publisher = publisher
         self.current = current
+        self.newest = newest
         self.attemptHasEnded = attemptHasEnded
         self.operationHasEnded = operationHasEnded
     }
@@ -55,8 +83,13 @@ final class LogStream: ReplyStream, Follower {
     func resume() {
         guard !isOver, !exchange.isAbandoned else { return }
         wantsRoom = false
+        isStale = isReading
+        if !isReading { failOnError(readOn) }
+    }
+
+    private func failOnError(_ body: () throws -> Void) {
         do {
-            try readOn()
+            try body()
         } catch {
             leave()
             exchange.fail(
@@ -64,48 +97,79 @@ final class LogStream: ReplyStream, Follower {
         }
     }
 
+    /// Starts to read the next part, if the connection has room for it.
     private func readOn() throws {
-        while !isOver {
-            guard exchange.hasRoom else {
-                wantsRoom = true
-                return
+        guard exchange.hasRoom else {
+            wantsRoom = true
+            return
+        }
+        guard current > 0 else { return try handleEnd() }
+        let open = try opener()
+        let wantsTimes = request.wantsTimes
+        let read: @Sendable () -> Result<Part?, any Error> = {
+            Result {
+                guard let reader = try open() else { return nil }
+                return try Part(of: reader, withTimes: wantsTimes)
             }
-            try openIfNeeded()
-            var bytes = try reader?.next() ?? []
-            if !bytes.isEmpty {
-                let times = request.wantsTimes ? try reader?.times(of: &bytes) : nil
-                send(bytes, times)
-                continue
+        }
+        try threads.run(read, onLogOf: request.user, for: self) { [weak self] result in self?.handle(result) }
+        isReading = true
+        isStale = false
+    }
+
+    /// Returns a function that returns the reader of the current log, and opens the log if needed; it returns nil if
+    /// there is no log (yet).
+    private func opener() throws -> @Sendable () throws -> LogReader? {
+        if let reader { return { reader } }
+        let attempt = AttemptID(request.operation, current)
+        let path = logs.path(attempt, request.stream)
+        // Offset and number of lines apply to the first attempt alone.
+        let offset = hasReplied ? 0 : request.offset
+        let lines = hasReplied ? nil : request.lines
+        var window = request.window
+        if window.since != nil || window.until != nil || request.wantsTimes {
+            window.start = try history.start(of: attempt) ?? .zero
+        }
+        return { [window] in try LogReader.open(path, offset: offset, lines: lines, window: window) }
+    }
+
+    /// Sends a part, and continues.
+    private func handle(_ result: Result<Part?, any Error>) {
+        isReading = false
+        guard !isOver, !exchange.isAbandoned else { return }
+        failOnError {
+            let part = try result.get()
+            if let part, reader == nil {
+                reader = part.reader
+                stopWatching()
             }
-            if let newer, attemptHasEnded || reader == nil {
-                begin(newer)
-            } else if !request.follows || (operationHasEnded || request.attempt != nil) && attemptHasEnded {
-                return try finish()
+            if let part, !part.bytes.isEmpty {
+                send(part.bytes, part.times)
+                if !isOver { try readOn() }
+            } else if isStale {
+                try readOn()
             } else {
-                return try watch()
+                try handleEnd()
             }
         }
     }
 
-    private func openIfNeeded() throws {
-        guard reader == nil, current > 0 else { return }
-        let path = logs.path(AttemptID(request.operation, current), request.stream)
-        // Offset and number of lines apply to the first attempt alone.
-        let isFirst = !hasReplied
-        var window = request.window
-        if window.since != nil || window.until != nil || request.wantsTimes {
-            window.start = try history.start(of: AttemptID(request.operation, current)) ?? .zero
+    /// Continues after everything in the current log was sent.
+    private func handleEnd() throws {
+        if let newer, attemptHasEnded || reader == nil {
+            begin(newer)
+            try readOn()
+        } else if !request.follows || (operationHasEnded || request.attempt != nil) && attemptHasEnded {
+            try finish()
+        } else {
+            try watch()
         }
-        reader = try LogReader.open(
-            path, offset: isFirst ? request.offset : 0, lines: isFirst ? request.lines : nil, window: window)
-        if reader != nil { stopWatching() }
     }
 
     private func begin(_ attempt: Int32) {
         stopWatching()
         current = attempt
         reader = nil
-        newer = nil
         attemptHasEnded = operationHasEnded
         hasReplied = true
     }
@@ -177,7 +241,8 @@ final class LogStream: ReplyStream, Follower {
             isOurs = true
             switch report.kind {
             case .started: noteStart(report)
-            case .retrying, .interrupted: attemptHasEnded = true
+            // Clients may wait for an attempt after the one that has ended.
+            case .retrying, .interrupted: if newest >= current { attemptHasEnded = true }
             case .finished:
                 attemptHasEnded = true
                 operationHasEnded = true
@@ -190,7 +255,8 @@ final class LogStream: ReplyStream, Follower {
     }
 
     private func noteStart(_ report: Report) {
-        let number = report.detail.flatMap { Int32($0) } ?? current + 1
+        let number = report.detail.flatMap { Int32($0) } ?? newest + 1
+        newest = max(newest, number)
         if let wanted = request.attempt {
             if number > wanted { attemptHasEnded = true }
             if number == wanted { attemptHasEnded = false }
@@ -199,12 +265,12 @@ final class LogStream: ReplyStream, Follower {
             attemptHasEnded = false
         } else if number > current {
             attemptHasEnded = true
-            newer = number
         }
     }
 
     private func leave() {
         isOver = true
+        threads.cancel(onLogOf: request.user, for: self)
         stopWatching()
         publisher.remove(self)
     }
