@@ -6,12 +6,13 @@ public import OpsSystem
 public final class ClockWatch {
     private let timer: Descriptor
     private var source: ReadinessSource?
-    private let handler: () -> Void
+    private let handler: (SystemError?) -> Void
 
     /// Instant for which the timer waits, in the year 2200: what matters is that the kernel cancels it where the clock jumps.
     private static let never = 7_258_118_400
 
-    public init(_ loop: EventLoop, _ handler: @escaping () -> Void) throws(SystemError) {
+    /// - Parameter handler: Gets an error if this change is the last one that is noticed.
+    public init(_ loop: EventLoop, _ handler: @escaping (SystemError?) -> Void) throws(SystemError) {
         self.handler = handler
         let flags = Int32(TFD_NONBLOCK) | Int32(TFD_CLOEXEC)
         let number = try retrying("timerfd_create") { timerfd_create(CLOCK_REALTIME, flags) }
@@ -34,14 +35,14 @@ public final class ClockWatch {
         var bytes: [UInt8] = []
         // The read fails with ECANCELED, which reports the change. Setting the timer again clears that.
         _ = try? timer.read(atMost: 8, onto: &bytes)
+        var failure: SystemError?
         do throws(SystemError) {
             try arm()
         } catch {
-            // Without the timer a changed clock is noticed with the next instant.
             source?.cancel()
             source = nil
-            Program.writeError("opsd: changes of the clock are noticed late: \(error)")
+            failure = error
         }
-        handler()
+        handler(failure)
     }
 }

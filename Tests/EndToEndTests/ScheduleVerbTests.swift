@@ -67,7 +67,7 @@ import Testing
         #expect(try machine.ok("schedule", "next", "soft", "-n", "1").out.contains("Wed 2199-01-02 00:00:00 +01:00"))
     }
 
-    @Test func `why tells of the next instant, a pause, and instants that did not run`() throws {
+    @Test func `why shows the next instant, a pause, and instants that did not run`() throws {
         let machine = try Machine()
         try machine.ok("schedule", "add", "slow", "--at", "every 1s", "--", "sleep", "1000")
         let id = try machine.submit("--delay", "3s", "--", "true")

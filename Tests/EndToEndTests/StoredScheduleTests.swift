@@ -121,6 +121,15 @@ import Testing
         #expect(try machine.ok("schedule", "ls", "--json").out.isEmpty)
     }
 
+    @Test func `a schedule without a zone has that of the TZ of opsd`() throws {
+        let machine = try Machine(start: false)
+        try machine.start(within: ["/usr/bin/env", "TZ=Asia/Kathmandu"])
+        try machine.ok("schedule", "add", "daily", "--at", "@daily", "--", "true")
+        #expect(try machine.ok("schedule", "show", "daily", "--json").object["zone"] as? String == "Asia/Kathmandu")
+        let next = try machine.ok("schedule", "next", "daily", "-n", "1", "--json").object
+        #expect((next["local"] as? String)?.hasSuffix("T00:00:00+05:45") == true)
+    }
+
     @Test func `a name is taken once, and a dry run stores nothing`() throws {
         let machine = try Machine()
         let dry = try machine.ok("schedule", "add", "daily", "--at", "@daily", "--dry-run", "--", "true")

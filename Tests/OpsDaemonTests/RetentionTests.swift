@@ -1,10 +1,10 @@
 import OpsCore
-import OpsStore
 import OpsSystemd
 import OpsWire
 import Testing
 
 @testable import OpsDaemon
+@testable import OpsStore
 
 @Suite struct RetentionTests {
     @Test func `a pruning keeps a graph that a retry has reopened in the same turn`() throws {
@@ -23,5 +23,19 @@ import Testing
         try fixture.loop.turn(timeout: 0)
         #expect(daemon.turns.outage == nil)
         #expect(try daemon.store.load().operations.map(\.id) == [id])
+    }
+
+    @Test func `an hourly pruning that meets an outage is put off`() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        let client = try fixture.connect()
+        try daemon.store.database.execute("PRAGMA query_only = 1")
+        #expect(try client.refusal(Client.submission(#"[{"command":["true"]}]"#)) != nil)
+        try #require(daemon.turns.outage != nil)
+        daemon.retention.begin()
+        #expect(!daemon.retention.isPruning)
+        #expect(daemon.retention.alarm.instant != nil)
+        try daemon.store.database.execute("PRAGMA query_only = 0")
+        try fixture.turn { daemon.turns.outage == nil }
     }
 }

@@ -112,6 +112,29 @@ import Testing
         #expect(next < Clock.read().wall + .seconds(60))
     }
 
+    @Test func `a clock that was set back while nothing could be stored stops no schedule`() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        let schedules = daemon.schedules
+        _ = try add(
+            request("steady", at: "every 1s") { $0.overlap = "allow" }, secondsAgo: 10, accounted: 0, to: fixture)
+        try schedules.load()
+        let schedule = try #require(schedules.all.first)
+        try daemon.store.database.execute("PRAGMA query_only = 1")
+        try fixture.turn { daemon.turns.outage != nil }
+        // The clock showed an hour more when the last instant was decided.
+        let now = UnixTime(flooring: Clock.read().wall)
+        schedules.clockDifference += .seconds(3600)
+        let position = InstantLedger.Position(accounted: UnixTime(seconds: now.seconds + 3600))
+        schedule.adopt(
+            InstantLedger(
+                schedule.definition.recurrences, schedule.definition.policy, name: schedule.name, at: position))
+        schedules.refresh()
+        try daemon.store.database.execute("PRAGMA query_only = 0")
+        try fixture.turn { schedule.ledger.position.accounted < position.accounted }
+        #expect(try #require(schedule.nextStart).seconds < now.seconds + 3600)
+    }
+
     @Test func `thousands of runs ahead of a clock that was turned back are known after a restart`() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon
@@ -205,6 +228,46 @@ import Testing
         #expect(watch.ready == keys)
         watch.found([], isCut: false)
         #expect(watch.ready.isEmpty)
+        watch.end()
+    }
+
+    /// Returns the watch of a trigger that checks a directory without an inotify watch.
+    private func watch(settle: String, _ fixture: Fixture) throws -> TriggerWatch {
+        let trigger = request("drop", at: "") {
+            $0.at = []
+            $0.onPath = "/nowhere/*"
+            $0.settle = settle
+        }
+        _ = try add(trigger, secondsAgo: 0, to: fixture)
+        let schedules = fixture.daemon.schedules
+        try schedules.load()
+        let schedule = try #require(schedules.all.first)
+        return TriggerWatch(schedules.triggers, schedule, try #require(schedule.definition.trigger))
+    }
+
+    @Test func `files whose names differ only in their bytes settle both`() throws {
+        let fixture = try Fixture()
+        let watch = try watch(settle: "1s", fixture)
+        let keys = [
+            TriggerKey(key: "/nowhere/caf\u{e9}", identity: "1"),
+            TriggerKey(key: "/nowhere/cafe\u{301}", identity: "2"),
+        ]
+        try fixture.turn {
+            watch.found(keys, isCut: false)
+            return watch.ready.count == keys.count
+        }
+        watch.end()
+    }
+
+    @Test func `a check that failed or found only some files is repeated before the usual pause`() throws {
+        let fixture = try Fixture()
+        let watch = try watch(settle: "0s", fixture)
+        watch.found([], isCut: false, mayLackFiles: true)
+        #expect(try #require(watch.alarm.instant) <= Clock.read().monotonic + .seconds(60))
+        watch.found([], isCut: false)
+        #expect(try #require(watch.alarm.instant) > Clock.read().monotonic + .seconds(60))
+        watch.failed()
+        #expect(try #require(watch.alarm.instant) <= Clock.read().monotonic + .seconds(60))
         watch.end()
     }
 
@@ -315,5 +378,18 @@ import Testing
         #expect(rest.map(\.count) == [5, missed - 8])
         #expect(try accounted(stored, fixture, every: 3600).count == missed)
         #expect(schedule.ledger.position.last?.count == 5)
+    }
+
+    @Test(
+        arguments: [
+            (nil, "/usr/share/zoneinfo/Asia/Tokyo", "Asia/Tokyo"), (nil, nil, "UTC"),
+            (nil, "zoneinfo/../secret", "UTC"),
+            ("Europe/Berlin", nil, "Europe/Berlin"), (":Europe/Berlin", "../zoneinfo/Asia/Tokyo", "Europe/Berlin"),
+            ("/usr/share/zoneinfo/Europe/Berlin", nil, "Europe/Berlin"), ("", "/usr/share/zoneinfo/Asia/Tokyo", "UTC"),
+            ("XXX-7:15", "/usr/share/zoneinfo/Asia/Tokyo", "Asia/Tokyo"),
+            (":/etc/localtime", "/usr/share/zoneinfo/Asia/Tokyo", "Asia/Tokyo"), ("Mars/Base", nil, "UTC"),
+        ] as [(String?, String?, String)])
+    func `the zone of opsd is that of TZ, or else that of the machine`(variable: String?, link: String?, name: String) {
+        #expect(ZoneFiles.zone(variable: variable, link: link) == name)
     }
 }

@@ -8,23 +8,59 @@ import Testing
 @testable import OpsDaemon
 @testable import OpsStore
 
-/// Limits for the runs, records and stored files of one user's schedules.
+/// Limits for the decisions, records and stored files of one user's schedules.
 @Suite struct ScheduleLimitTests {
-    @Test func `a user who has had all runs of a minute waits for its end, and no other user does`() {
-        var allowance = RunAllowance()
-        let first = (0..<RunAllowance.runsInAMinute).map {
-            allowance.consumeRun(of: 1000, at: .zero + .nanoseconds(Int64($0)))
+    /// Stores a schedule of each second, which was added five minutes ago. Returns its id.
+    private func add(
+        _ name: String, of user: UInt32, to fixture: Fixture,
+        _ change: (inout AddScheduleRequest) -> Void = {
+            $0.overlap = "allow"
+            $0.catchUp = "all"
+        }
+    ) throws -> Int64 {
+        let added = WallInstant.zero + .seconds(Clock.read().wall.nanoseconds / 1_000_000_000 - 300)
+        let request: AddScheduleRequest = .with {
+            $0.name = name
+            $0.at = ["every 1s"]
+            $0.zone = "UTC"
+            $0.operations = RawElements(Array(#"[{"command":["true"]}]"#.utf8))
+            change(&$0)
+        }
+        var writer = JSONWriter()
+        request.write(to: &writer)
+        let stored = StoredSchedule(
+            uid: user, user: "\(user)", gid: user, name: name, definition: writer.text, addedAt: added)
+        return try #require(try fixture.daemon.store.add(stored))
+    }
+
+    /// Loads the only schedule as if a run of it had not finished, and as if nothing had been missed.
+    private func loadSkipping(_ fixture: Fixture) throws -> Schedule {
+        let schedules = fixture.daemon.schedules
+        try schedules.load()
+        let schedule = try #require(schedules.all.first)
+        schedule.unfinished = [ScheduleInstant(schedule: schedule.id, nominal: 0, through: 0, count: 1, result: .run)]
+        schedule.adopt(
+            InstantLedger(
+                schedule.definition.recurrences, schedule.definition.policy, name: schedule.name,
+                at: schedule.ledger.position))
+        return schedule
+    }
+
+    @Test func `a user who has had all decisions of a minute waits for its end, and no other user does`() {
+        var allowance = DecisionAllowance()
+        let first = (0..<DecisionAllowance.decisionsInAMinute).map {
+            allowance.consume(of: 1000, at: .zero + .nanoseconds(Int64($0)))
         }
         #expect(first.allSatisfy { $0 })
-        var mayRun = allowance.consumeRun(of: 1000, at: .zero + .nanoseconds(59_999_999_999))
-        #expect(!mayRun)
+        var mayDecide = allowance.consume(of: 1000, at: .zero + .nanoseconds(59_999_999_999))
+        #expect(!mayDecide)
         #expect(allowance.rest(of: 1000, at: .zero + .nanoseconds(59_999_999_999)) == .zero + .seconds(60))
-        mayRun = allowance.consumeRun(of: 1001, at: .zero + .nanoseconds(59_999_999_999))
-        #expect(mayRun)
+        mayDecide = allowance.consume(of: 1001, at: .zero + .nanoseconds(59_999_999_999))
+        #expect(mayDecide)
         #expect(allowance.rest(of: 1001, at: .zero + .nanoseconds(59_999_999_999)) == nil)
         #expect(allowance.rest(of: 1000, at: .zero + .seconds(60)) == nil)
-        mayRun = allowance.consumeRun(of: 1000, at: .zero + .seconds(60))
-        #expect(mayRun)
+        mayDecide = allowance.consume(of: 1000, at: .zero + .seconds(60))
+        #expect(mayDecide)
         #expect(allowance.rest(of: 1000, at: .zero + .seconds(60)) == nil)
     }
 
@@ -40,32 +76,50 @@ import Testing
         let fixture = try Fixture()
         let daemon = fixture.daemon
         let start = Clock.read()
-        let added = WallInstant.zero + .seconds(start.wall.nanoseconds / 1_000_000_000 - 300)
-        for name in (0..<10).map({ "every\($0)" }) {
-            let request: AddScheduleRequest = .with {
-                $0.name = name
-                $0.at = ["every 1s"]
-                $0.zone = "UTC"
-                $0.overlap = "allow"
-                $0.catchUp = "all"
-                $0.operations = RawElements(Array(#"[{"command":["true"]}]"#.utf8))
-            }
-            var writer = JSONWriter()
-            request.write(to: &writer)
-            let stored = StoredSchedule(
-                uid: 54321, user: "54321", gid: 54321, name: name, definition: writer.text, addedAt: added)
-            _ = try daemon.store.add(stored)
-        }
+        for number in 0..<10 { _ = try add("every\(number)", of: 54321, to: fixture) }
         try daemon.schedules.load()
         let records = {
             try daemon.schedules.all.flatMap { try daemon.history.instants(of: $0.id, limit: 10_000) }
         }
-        try fixture.turn { try records().count >= RunAllowance.runsInAMinute }
+        try fixture.turn { try records().count >= DecisionAllowance.decisionsInAMinute }
         for _ in 0..<20 { try fixture.loop.turn(timeout: 1000) }
         let minutes = Int((Clock.read().monotonic - start.monotonic) / .minutes(1))
         let found = try records()
         #expect(found.allSatisfy { $0.result == .run })
-        #expect(found.count <= RunAllowance.runsInAMinute * (minutes + 1))
+        #expect(found.count <= DecisionAllowance.decisionsInAMinute * (minutes + 1))
+    }
+
+    @Test func `schedules of one user do not keep those of another from a decision`() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        let others = try (0..<200).map { try add("a\($0)", of: 54321, to: fixture) }
+        let own = try add("z", of: daemon.authorization.daemonUser, to: fixture)
+        try daemon.schedules.load()
+        try fixture.turn { try !daemon.history.instants(of: own, limit: 1).isEmpty }
+        let decided = try others.map { try daemon.history.instants(of: $0, limit: 1000).count }.reduce(0, +)
+        #expect(decided < DecisionAllowance.decisionsInAMinute / 2)
+    }
+
+    @Test func `instants that do not run count like runs`() throws {
+        let fixture = try Fixture()
+        let id = try add("steady", of: 54321, to: fixture) { $0.overlap = "skip" }
+        let schedule = try loadSkipping(fixture)
+        let start = Clock.read().monotonic
+        for _ in 0..<DecisionAllowance.decisionsInAMinute { _ = fixture.daemon.schedules.mayDecide(schedule) }
+        for _ in 0..<20 { try fixture.loop.turn(timeout: 1000) }
+        let records = try fixture.daemon.history.instants(of: id, limit: 1)
+        #expect(records.isEmpty || Clock.read().monotonic - start >= .minutes(1))
+    }
+
+    @Test func `instants that waited for their turn are not missed`() throws {
+        let fixture = try Fixture()
+        let id = try add("steady", of: 54321, to: fixture) { $0.overlap = "skip" }
+        _ = try loadSkipping(fixture)
+        let history = fixture.daemon.history
+        try fixture.turn { try !history.instants(of: id, limit: 1).isEmpty }
+        let records = try history.instants(of: id, limit: 10)
+        #expect(records.map(\.result) == [.skipped])
+        #expect(records.first.map { $0.count >= 300 } == true)
     }
 
     @Test func `stored files of a trigger that are gone are bounded, and those that exist are not`() throws {
@@ -124,11 +178,11 @@ import Testing
         large = request
         let observer = String(repeating: "x", count: Limits.scheduleBytes)
         large.observers = RawJSON(Array(#"{"finish":["\#(observer)"]}"#.utf8))
-        #expect(tooLarge(try client.refusal(large)) == "the graph of a schedule")
+        #expect(tooLarge(try client.refusal(large)) == "the size of a schedule's graph in bytes")
         large = request
         large.at = []
         large.onExec = String(repeating: "x", count: ScheduleLimits.definitionBytes)
-        #expect(tooLarge(try client.refusal(large)) == "the definition of a schedule")
+        #expect(tooLarge(try client.refusal(large)) == "the size of a schedule's definition in bytes")
 
         request.capture?.environment = StringMap([("A", value)])
         #expect(try client.call(request).change == "added")

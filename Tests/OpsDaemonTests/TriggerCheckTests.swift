@@ -86,6 +86,53 @@ import Testing
         #expect(try history.newKeys(among: [key], of: id, limit: 1).isEmpty)
     }
 
+    /// Returns the daemon's reasons why a schedule waits.
+    private func reasons(_ name: String) throws -> [String] {
+        try fixture.connect().call(.with { $0.name = name } as WhyScheduleRequest).waitingFor.map(\.text)
+    }
+
+    @Test func `a check whose process cannot start or finds no command is explained until one succeeds`() throws {
+        _ = try add("drop", onPath: "/nowhere/*")
+        try runner.greet()
+        try fixture.daemon.schedules.load()
+        try waitForChecks(1)
+        let attempt = try #require(runner.launches.last).attempt
+        try runner.tell(.failed(attempt, step: "directory", errno: SystemError.noSuchFile))
+        try fixture.turn { fixture.daemon.runner.helpers.isIdle }
+        #expect(try reasons("drop").contains("its last check failed: directory: No such file or directory"))
+        let schedule = try #require(fixture.daemon.schedules.all.first)
+        fixture.daemon.schedules.triggers.wake(schedule)
+        try waitForChecks(2)
+        try endCheck(status: 127)
+        #expect(try reasons("drop").contains { $0.hasSuffix("a command was not found (exit status 127)") })
+        fixture.daemon.schedules.triggers.wake(schedule)
+        try waitForChecks(3)
+        try endCheck()
+        #expect(try !reasons("drop").contains { $0.hasPrefix("its last check failed") })
+    }
+
+    @Test func `a run that an outage has stopped starts after it`() throws {
+        let id = try add("drop", onPath: "/in/*")
+        let daemon = fixture.daemon
+        let list = Array("1 2 3.5 4 /in/a\02 /in/a\0".utf8)
+        try runner.greet()
+        try daemon.schedules.load()
+        try waitForChecks(1)
+        try Files.replaceWithoutSync(fixture.directory + "/triggers/\(id)", with: list, mode: 0o600)
+        try daemon.store.database.execute("PRAGMA query_only = 1")
+        try endCheck()
+        try fixture.turn { daemon.turns.outage != nil }
+        try daemon.store.database.execute("PRAGMA query_only = 0")
+        try fixture.turn { daemon.turns.outage == nil }
+        try runner.greet()
+        try waitForChecks(1)
+        try Files.replaceWithoutSync(fixture.directory + "/triggers/\(id)", with: list, mode: 0o600)
+        try endCheck()
+        try fixture.turn { try !daemon.history.instants(of: id, limit: 1).isEmpty }
+        let records = try daemon.history.instants(of: id, limit: 10)
+        #expect(records.map(\.result) == [.run] && records.first?.key == "/in/a")
+    }
+
     @Test func `the output of checks is removed with its schedule, and at the next start`() throws {
         let id = try add("drop", onPath: "/nowhere/*")
         let directory = fixture.directory + "/triggers"

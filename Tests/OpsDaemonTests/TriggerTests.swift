@@ -4,7 +4,7 @@ import Testing
 
 @testable import OpsDaemon
 
-/// The output of the processes that look for triggers.
+/// The output of the processes that check triggers.
 @Suite struct TriggerTests {
     private let files = Trigger.path(glob: "/in/*", settle: .zero, isBatch: false, poll: .seconds(1))
     private let lines = Trigger.exec(command: "true", every: .seconds(1))
@@ -50,6 +50,16 @@ import Testing
     @Test func `a line counts once, and the rest of one that was not written does not count`() {
         #expect(read(lines, "a\nb\na\n\nc") == ["a", "b", "c"])
         #expect(read(lines, "a\nb\nc", isComplete: false) == ["a", "b"])
+    }
+
+    @Test func `lines that differ only in their bytes are two lines`() {
+        #expect(read(lines, "caf\u{e9}\ncafe\u{301}\n").map { $0.utf8.count } == [5, 6])
+    }
+
+    @Test func `only the wildcards of a pattern have a meaning for the shell`() {
+        let trigger = Trigger.path(glob: "/in/'\u{301}; x*", settle: .zero, isBatch: false, poll: .seconds(1))
+        let expected = "for f in /in/''\\''''\u{301}'';'' 'x*; do "
+        #expect(trigger.arguments[2].utf8.starts(with: expected.utf8), "\(trigger.arguments[2])")
     }
 
     @Test func `lines and files that cannot start a run are counted`() {

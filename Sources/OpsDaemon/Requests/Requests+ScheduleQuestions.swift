@@ -50,6 +50,9 @@ extension Requests {
             reasons.append(("paused", "it is paused; opsctl schedule resume \(schedule.name) continues it"))
         }
         if !schedule.isPaused || schedule.problem != nil { reasons += schedule.obstacles }
+        if let problem = schedules.triggers.problem(of: schedule) {
+            reasons.append(("trigger", "its last check failed: \(problem)"))
+        }
         let record = try history.instants(of: schedule.id, limit: 1).first
         if let record, record.result != .run { reasons.append(("\(record.result)", Self.text(record))) }
         exchange.reply(
@@ -83,7 +86,7 @@ extension Requests {
         let schedule = try own(request.name, exchange)
         try requireUsable(schedule)
         let (from, to) = (try instant(request.from, "from"), try instant(request.to, "to"))
-        guard from <= to else { throw invalid("to", "is before from: write a later instant") }
+        guard from <= to else { throw invalid("to", "must not be earlier than \"from\"") }
         let isSerial = try isSerial(request.overlap)
         let instants = schedule.pastInstants(from, through: to, limit: Backfill.mostInstants + 1)
         guard instants.count <= Backfill.mostInstants else {

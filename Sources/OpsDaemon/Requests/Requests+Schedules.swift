@@ -19,7 +19,7 @@ extension Requests {
         let parts = [request.operations.bytes, request.defaults?.bytes ?? [], request.observers?.bytes ?? []]
         let graph = parts.reduce(0) { $0 + $1.count }
         guard graph <= Limits.scheduleBytes else {
-            throw ControlError.tooLarge(what: "the graph of a schedule", limit: Limits.scheduleBytes)
+            throw ControlError.tooLarge(what: "the size of a schedule's graph in bytes", limit: Limits.scheduleBytes)
         }
         let caller = exchange.caller
         let now = Moment.now().wall
@@ -36,7 +36,8 @@ extension Requests {
         if let present, request.replace != true { throw Self.exists(present.name) }
         guard present != nil || authorization.isPrivileged(caller) || own.count < ScheduleLimits.schedulesOfUser
         else {
-            throw ControlError.tooLarge(what: "the schedules of \(caller.name)", limit: ScheduleLimits.schedulesOfUser)
+            throw ControlError.tooLarge(
+                what: "the number of schedules of \(caller.name)", limit: ScheduleLimits.schedulesOfUser)
         }
         if let present, present.definition.isEqual(definition) {
             return reply(present, try ScheduleRow(present, history), "none", request, exchange)
@@ -120,8 +121,10 @@ extension Requests {
     func scheduleRuns(_ request: ScheduleRunsRequest, _ exchange: Exchange) throws {
         let schedule = try schedules.find(request.name, for: exchange.caller.user)
         let limit = min(max(request.limit ?? 50, 1), 1000)
+        // Keys may be names of files in private directories, or printed secrets.
+        let mayReadKeys = authorization.mayRead(exchange.caller, ownedBy: schedule.stored.uid)
         ask(exchange, ScheduleRunsQuery(schedule, limit: limit)) { rows in
-            exchange.reply(ScheduleRunsReply.with { $0.runs = rows })
+            exchange.reply(ScheduleRunsReply.with { $0.runs = mayReadKeys ? rows : rows.map(\.withoutKey) })
         }
     }
 
@@ -221,5 +224,12 @@ extension ScheduleRunRow {
         at = InstantText.format(instant.at)
         note = instant.note
         key = instant.key
+    }
+
+    /// Row for a caller who may not read the environment of the owner's operations.
+    var withoutKey: ScheduleRunRow {
+        var row = self
+        row.key = nil
+        return row
     }
 }

@@ -58,7 +58,8 @@ struct RunText {
                 shells = shells.drop { $0.upperBound <= dollar }
                 let value = shells.first?.contains(dollar) == true ? found.shellValue : found.value
                 guard filled.count + value.count + rest.count <= ScheduleLimits.filledBytes else {
-                    throw ControlError.tooLarge(what: "the graph of the run", limit: ScheduleLimits.filledBytes)
+                    throw ControlError.tooLarge(
+                        what: "the size of the run's graph in bytes", limit: ScheduleLimits.filledBytes)
                 }
                 filled += value
                 rest = rest.dropFirst(found.mark.count)

@@ -24,8 +24,8 @@ final class Schedule {
     var events = EventState()
     /// Instant and number of the latest record of a trigger.
     var lastTrigger = (at: UnixTime.earliest, number: Int64(0))
-    /// True if instants of an absence are left for the next turn.
-    var isBehind = false
+    /// True while it is in the backlog of due schedules.
+    var isInBacklog = false
     /// True while a run is being committed.
     var isCommitting = false
     /// The latest run.

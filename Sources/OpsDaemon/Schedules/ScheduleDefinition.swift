@@ -173,9 +173,9 @@ struct ScheduleDefinition {
         }
         for (key, isGiven) in [
             ("settle", request.settle != nil), ("batch", request.batch != nil), ("poll", request.poll != nil),
-        ] where isGiven { throw problem(key, "belongs to onPath") }
+        ] where isGiven { throw problem(key, "is only for \"onPath\"") }
         guard let command = request.onExec else {
-            if request.every != nil { throw problem("every", "belongs to onExec; write at \"every 5m\"") }
+            if request.every != nil { throw problem("every", "is only for \"onExec\"; write at \"every 5m\"") }
             return nil
         }
         guard !command.isEmpty, command.utf8.count <= Limits.commandBytes, !command.utf8.contains(0) else {

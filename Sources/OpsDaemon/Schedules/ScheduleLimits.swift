@@ -28,28 +28,29 @@ enum ScheduleLimits {
     static func goneFiles(ofEach triggers: Int) -> Int { min(goneFiles, goneFilesOfUser / max(triggers, 1)) }
 }
 
-/// Runs that the schedules and triggers of each ordinary user have started within a minute.
-struct RunAllowance {
-    /// Maximum number of runs of a user in a minute.
-    static let runsInAMinute = 1000
+/// Decisions about the schedules and triggers of each ordinary user within a minute: runs that start, and records of
+/// instants that do not run. Each is a commit, and has an event.
+struct DecisionAllowance {
+    /// Maximum number of decisions of a user in a minute.
+    static let decisionsInAMinute = 1000
     private static let minute = TimeSpan.seconds(60)
 
-    private var minutes: [UInt32: (start: MonotonicInstant, runs: Int)] = [:]
+    private var minutes: [UInt32: (start: MonotonicInstant, decisions: Int)] = [:]
 
-    /// Counts a run of a user and returns true. Returns false if the user has had all runs of this minute.
-    mutating func consumeRun(of user: UInt32, at now: MonotonicInstant) -> Bool {
+    /// Counts a decision of a user and returns true. Returns false if the user has had all decisions of this minute.
+    mutating func consume(of user: UInt32, at now: MonotonicInstant) -> Bool {
         guard let current = minutes[user], now - current.start < Self.minute else {
             minutes[user] = (now, 1)
             return true
         }
-        guard current.runs < Self.runsInAMinute else { return false }
-        minutes[user]?.runs += 1
+        guard current.decisions < Self.decisionsInAMinute else { return false }
+        minutes[user]?.decisions += 1
         return true
     }
 
-    /// Returns the instant at which a user may start the next run; nil if it may start at once.
+    /// Returns the instant at which a user may have the next decision; nil if that is now.
     func rest(of user: UInt32, at now: MonotonicInstant) -> MonotonicInstant? {
-        guard let current = minutes[user], current.runs >= Self.runsInAMinute else { return nil }
+        guard let current = minutes[user], current.decisions >= Self.decisionsInAMinute else { return nil }
         let end = current.start + Self.minute
         return end > now ? end : nil
     }

@@ -24,11 +24,10 @@ extension Schedules {
     func decideEvents(_ schedule: Schedule, at now: UnixTime) throws {
         guard let event = try unusedEvent(of: schedule), schedule.ledger.start(of: event.nominal) <= now else { return }
         let result = schedule.decision(on: event, at: now)
-        if result == .run {
-            guard mayRun(schedule) else { return }
-            if try start(schedule, at: event) { return }
+        guard result != .run else {
+            _ = try start(schedule, at: event)
+            return
         }
-        guard result != .run else { return }
         try store(schedule.record(result, of: event, at: now), of: schedule, event, note: nil)
     }
 

@@ -132,11 +132,11 @@ extension Schedules {
         options.orderText = definition.request.order
         options.observers = definition.request.observers?.bytes
         options.variables = [ReservedVariables.scheduledAt: scheduled]
-        if let before { options.variables.lay([ReservedVariables.scheduledBefore: before]) }
+        if let before { options.variables.override(with: [ReservedVariables.scheduledBefore: before]) }
         var text = RunText(["scheduled": scheduled, "scheduledBefore": before ?? ""])
         if let source = definition.trigger {
             // A run that is started by hand has none.
-            if let trigger { options.variables.lay([source.variable: trigger]) }
+            if let trigger { options.variables.override(with: [source.variable: trigger]) }
             text.add(source.placeholder, trigger ?? "", in: source.variable)
         }
         var texts = try self.texts(of: definition, options, text, isSerial: isSerial, owner: try owner(of: schedule))
@@ -166,7 +166,8 @@ extension Schedules {
         options.observers = definition.request.observers?.bytes
         try options.checkBounds()
         guard definition.text.utf8.count <= ScheduleLimits.definitionBytes else {
-            throw ControlError.tooLarge(what: "the definition of a schedule", limit: ScheduleLimits.definitionBytes)
+            throw ControlError.tooLarge(
+                what: "the size of a schedule's definition in bytes", limit: ScheduleLimits.definitionBytes)
         }
         let now = definition.local(UnixTime(flooring: Moment.now().wall))
         var text = RunText(["scheduled": now, "scheduledBefore": now])
@@ -218,7 +219,7 @@ extension Schedules {
         while decoder.step() {}
         let input = try decoder.finish(queues: { turns.queueNames })
         guard input.operations.count <= Self.mostOperations else {
-            throw ControlError.tooLarge(what: "the graph of a schedule", limit: Self.mostOperations)
+            throw ControlError.tooLarge(what: "the number of operations of a schedule", limit: Self.mostOperations)
         }
         if let other = input.externals.first {
             throw ScheduleDefinition.problem("after", "there is no operation \"\(other)\" in the graph of the schedule")

@@ -34,7 +34,9 @@ final class Schedules {
     private lazy var alarm = Alarm(loop, log, .wall) { [unowned self] in self.startDue() }
     private var clockWatch: ClockWatch?
     private var hasTriedToWatchClock = false
-    private var allowance = RunAllowance()
+    private var allowance = DecisionAllowance()
+    /// Due schedules. Users take turns, and so do the schedules of each user.
+    private var backlog = FairBacklog<Schedule>(slots: 1)
     /// Earliest instant at which a schedule needs a decision. If `isStale`, it is determined at the end of the turn.
     private var next: UnixTime?
     private var isStale = false
@@ -62,12 +64,17 @@ final class Schedules {
         self.scheduleRepair()
     }
     /// Difference of the two clocks.
-    private var clockDifference: TimeSpan
-    /// True if the store was unavailable for a while: instants of that time are due, not missed.
+    var clockDifference: TimeSpan
+    /// True if the store was unavailable since the last pass: instants of that time are due, not missed.
     private var wasBlocked = false
+    /// Instant of the last pass over the schedules. Instants that are due since before it do not wait because of an
+    /// absence.
+    private var lastPass: UnixTime
+    /// End of the last absence: nothing could be started, so earlier instants without a record are missed.
+    private var absentUntil = UnixTime.earliest
 
-    /// Maximum number of schedules that start a run in one turn.
-    private static let startsInATurn = 100
+    /// Maximum number of schedules about which one turn decides.
+    private static let decisionsInATurn = 100
     /// Maximum number of runs that are stored, one by one, in the turn of a changed definition.
     private static let settledInATurn = 20
     /// Time after which a turn leaves further decisions to the next.
@@ -97,6 +104,7 @@ final class Schedules {
         self.builder = builder
         let now = Moment.now()
         clockDifference = now.clockDifference
+        lastPass = UnixTime(flooring: now.wall)
     }
 
     var isEmpty: Bool { all.isEmpty && loading == nil }
@@ -219,30 +227,32 @@ final class Schedules {
         }
         if isStale {
             isStale = false
-            next = all.lazy.filter { !$0.isCommitting }.compactMap { self.nextLook(at: $0) }.min()
+            next = all.lazy.filter { !$0.isCommitting }.compactMap { self.nextDecision(of: $0) }.min()
         }
         if all.isEmpty, alarm.instant == nil { return }
         let isBlocked = turns.outage != nil || turns.longTurn != nil
         wasBlocked = wasBlocked || isBlocked
-        let instant = isBlocked ? nil : next?.wallInstant
+        // Changes of the clock were not noticed meanwhile: a pass that begins at once notices them.
+        let instant: WallInstant? = isBlocked ? nil : wasBlocked ? WallInstant.zero : next?.wallInstant
         if instant != alarm.instant { alarm.set(at: instant) }
         watchClock()
     }
 
-    /// Returns the instant of a schedule's next decision, or the end of the minute if its user has had all runs of it.
-    private func nextLook(at schedule: Schedule) -> UnixTime? {
+    /// Returns the instant of a schedule's next decision, or the end of the minute if its user has had all decisions of
+    /// it.
+    private func nextDecision(of schedule: Schedule) -> UnixTime? {
         guard let start = schedule.nextStart, !allowance.isEmpty else { return schedule.nextStart }
         let now = Moment.now()
         guard let rest = allowance.rest(of: schedule.stored.uid, at: now.monotonic) else { return start }
         return max(start, UnixTime(flooring: now.wall(at: rest) + .nanoseconds(999_999_999)))
     }
 
-    /// Counts a run that is about to start. Returns false if its user has had all runs of this minute; then the run
-    /// stays due.
-    func mayRun(_ schedule: Schedule) -> Bool {
+    /// Counts a decision that is about to be made. Returns false if the user of the schedule has had all decisions of
+    /// this minute; then the instant stays due.
+    func mayDecide(_ schedule: Schedule) -> Bool {
         let user = schedule.stored.uid
         return authorization.isPrivileged(user: user)
-            || allowance.consumeRun(of: user, at: Clock.read().monotonic)
+            || allowance.consume(of: user, at: Clock.read().monotonic)
     }
 
     /// Processes due instants, and starts runs.
@@ -253,23 +263,13 @@ final class Schedules {
         turns.commitBeforeReading()
         guard turns.outage == nil, turns.longTurn == nil else { return turns.wakeUp() }
         let now = Moment.now()
+        let instant = UnixTime(flooring: now.wall)
+        noteAbsence(before: instant)
         do {
             try rereadZones(now)
             guard turns.longTurn == nil else { return refresh() }
             try compareClocks(now)
-            let instant = UnixTime(flooring: now.wall)
-            var started = 0
-            let end = now.monotonic + Self.longestDeciding
-            for schedule in all where !schedule.isCommitting {
-                guard let due = nextLook(at: schedule), due <= instant else { continue }
-                let isLate = instant.seconds - due.seconds > Self.absence.seconds
-                if isLate, !wasBlocked, !schedule.isBehind { schedule.returned(at: instant) }
-                try decide(schedule, at: instant)
-                if !schedule.isCommitting, turns.longTurn == nil { try decideEvents(schedule, at: instant) }
-                started += 1
-                if started >= Self.startsInATurn || turns.longTurn != nil || Clock.read().monotonic > end { break }
-            }
-            wasBlocked = wasBlocked && started > 0
+            try decideBacklog(at: instant)
         } catch let error as StoreError {
             turns.enterOutage(error)
         } catch {
@@ -277,6 +277,44 @@ final class Schedules {
             if turns.outage == nil { log.error("schedules: \(error)") }
         }
         refresh()
+    }
+
+    /// Records that nothing could be started for a while, for example because the machine was suspended: then the alarm
+    /// comes late.
+    private func noteAbsence(before instant: UnixTime) {
+        if !wasBlocked, let next, instant.seconds - max(next, lastPass).seconds > Self.absence.seconds {
+            absentUntil = instant
+        }
+        wasBlocked = false
+        lastPass = instant
+    }
+
+    /// Decides about due schedules until the time of one turn is over.
+    private func decideBacklog(at instant: UnixTime) throws {
+        for schedule in all where !schedule.isInBacklog && isDue(schedule, at: instant) {
+            schedule.isInBacklog = true
+            backlog.append(schedule, of: schedule.stored.uid)
+        }
+        let end = Clock.read().monotonic + Self.longestDeciding
+        var decided = 0
+        while decided < Self.decisionsInATurn, turns.longTurn == nil, Clock.read().monotonic <= end,
+            let (schedule, user) = backlog.start()
+        {
+            backlog.end(of: user)
+            schedule.isInBacklog = false
+            // Schedules may have been changed or removed while they waited, and users may have had all decisions.
+            guard isDue(schedule, at: instant), all.contains(where: { $0 === schedule }), mayDecide(schedule) else {
+                continue
+            }
+            try decide(schedule, at: instant)
+            if !schedule.isCommitting, turns.longTurn == nil { try decideEvents(schedule, at: instant) }
+            decided += 1
+        }
+    }
+
+    private func isDue(_ schedule: Schedule, at instant: UnixTime) -> Bool {
+        guard !schedule.isCommitting, let next = nextDecision(of: schedule) else { return false }
+        return next <= instant
     }
 
     /// Decides and stores due instants before the schedule changes: the new definition may not have them.
@@ -298,24 +336,21 @@ final class Schedules {
         return false
     }
 
-    /// Decides due instants of one schedule up to the next run. Instants of years are decided in several turns.
+    /// Decides due instants of one schedule up to the next run, which may be refused. Instants of years are decided in
+    /// several turns.
     private func decide(_ schedule: Schedule, at now: UnixTime, endingDelays: Bool = false) throws {
-        schedule.isBehind = false
+        if schedule.events.missedBefore < absentUntil { schedule.returned(at: absentUntil) }
         while turns.longTurn == nil {
             let unfinished = schedule.unfinished.count
             switch schedule.ledger.decision(at: now, unfinished: unfinished, endingDelays: endingDelays) {
             case nil: return
             case .record(let record):
                 try store(record, of: schedule, note: nil)
-                if record.count == InstantLedger.instantsPerDecision {
-                    schedule.isBehind = true
-                    return
-                }
+                if record.count == InstantLedger.instantsPerDecision { return }
             case .run(let nominal, let cancelling):
-                // A change does not wait for the next minute.
-                guard endingDelays || mayRun(schedule) else { return }
                 let runs = cancelling ? schedule.unfinished : []
-                if try start(schedule, at: nominal, cancelling: runs) { return }
+                _ = try start(schedule, at: nominal, cancelling: runs)
+                return
             }
         }
     }
@@ -343,10 +378,17 @@ final class Schedules {
         guard clockWatch == nil, !hasTriedToWatchClock, !all.isEmpty else { return }
         hasTriedToWatchClock = true
         do throws(SystemError) {
-            clockWatch = try ClockWatch(loop) { [unowned self] in self.startDue() }
+            clockWatch = try ClockWatch(loop) { [unowned self] error in
+                if let error { self.reportLateClock(error) }
+                self.startDue()
+            }
         } catch {
-            log.error("changes of the clock are noticed late, with the next instant of a schedule: \(error)")
+            reportLateClock(error)
         }
+    }
+
+    private func reportLateClock(_ error: SystemError) {
+        log.error("changes of the clock are noticed late, with the next instant of a schedule: \(error)")
     }
 
     /// Handles a change of the clock: no instant is repeated, and none waits until the old time is reached again.
@@ -357,13 +399,14 @@ final class Schedules {
         clockDifference = difference
         let instant = UnixTime(flooring: now.wall)
         log.notice("the clock was changed by \(change.seconds) s: schedules continue from now")
+        guard change < .zero else {
+            absentUntil = instant
+            return
+        }
+        absentUntil = min(absentUntil, instant)
         for schedule in all where !schedule.isCommitting {
-            if change > .zero {
-                schedule.returned(at: instant)
-            } else {
-                schedule.turnBackEvents(to: instant)
-                try turnBack(schedule, to: instant)
-            }
+            schedule.turnBackEvents(to: instant)
+            try turnBack(schedule, to: instant)
         }
     }
 

@@ -65,10 +65,11 @@ enum Trigger: Equatable {
 
     /// Returns a pattern as a shell reads it: only `*`, `?` and brackets keep their meaning.
     private static func shellText(_ glob: String) -> String {
-        glob.map { character in
+        glob.unicodeScalars.map { scalar in
+            let character = Character(scalar)
             let isPlain =
                 character.isASCII && (character.isLetter || character.isNumber) || "*?[]!/._-^".contains(character)
-            return isPlain ? "\(character)" : "'" + (character == "'" ? "'\\''" : "\(character)") + "'"
+            return isPlain ? "\(character)" : ShellWord.quoted("\(character)")
         }.joined()
     }
 
@@ -83,7 +84,7 @@ enum Trigger: Equatable {
         case .exec:
             var lines = bytes.split(separator: 0x0a, omittingEmptySubsequences: false)
             if !isComplete { _ = lines.popLast() }
-            var known: Set<String> = []
+            var known: Set<[UInt8]> = []
             var ignored = 0
             let keys = lines.compactMap { line -> TriggerKey? in
                 guard line.count <= Self.longestLine, !line.contains(0),
@@ -92,7 +93,9 @@ enum Trigger: Equatable {
                     ignored += 1
                     return nil
                 }
-                return text.isEmpty || !known.insert(text).inserted ? nil : TriggerKey(key: text, identity: "")
+                // Two lines that differ only in their bytes are equal strings.
+                let isNew = !line.isEmpty && known.insert(Array(line)).inserted
+                return isNew ? TriggerKey(key: text, identity: "") : nil
             }
             return (keys, ignored)
         }

@@ -9,23 +9,29 @@ final class TriggerWatch {
     private unowned let triggers: Triggers
     let schedule: Schedule
     let trigger: Trigger
-    private lazy var alarm = Alarm(triggers.loop, triggers.log) { [unowned self] in self.triggers.look(self) }
+    private(set) lazy var alarm = Alarm(triggers.loop, triggers.log) { [unowned self] in self.triggers.check(self) }
     private var token: FileWatch.Token?
-    /// New files, with the instant at which each was first seen in its present state.
-    private var seen: [String: (identity: String, since: MonotonicInstant)] = [:]
+    /// New files by the bytes of their paths, with the instant at which each was first seen in its present state.
+    private var seen: [[UInt8]: (identity: String, since: MonotonicInstant)] = [:]
     /// New keys, which start runs in this order.
     var ready: [TriggerKey] = []
-    var isLooking = false
+    private var isChecking = false
     /// True if something may have changed since the last check began.
     private var isStale = false
-    private var lastLook = MonotonicInstant.zero
+    private var lastCheck = MonotonicInstant.zero
     var helper: AttemptID?
     /// True once the log says that some files or lines cannot start a run.
     var hasReportedIgnored = false
+    /// Reason why the last check failed; nil if it did not.
+    var problem: String?
+    /// True once the log contains such a reason.
+    var hasReportedProblem = false
 
     /// Time between an event of the file system and a check, and between two checks because of events.
     private static let gathering = TimeSpan.milliseconds(100)
-    private static let betweenLooks = TimeSpan.seconds(1)
+    private static let betweenChecks = TimeSpan.seconds(1)
+    /// Longest time between a check that failed, or found only some of the files, and the next.
+    private static let retry = TimeSpan.seconds(60)
 
     init(_ triggers: Triggers, _ schedule: Schedule, _ trigger: Trigger) {
         self.triggers = triggers
@@ -51,10 +57,10 @@ final class TriggerWatch {
     /// Makes the next check soon.
     func wake() {
         guard !schedule.isPaused else { return }
-        if isLooking {
+        if isChecking {
             isStale = true
         } else {
-            set(max(Clock.read().monotonic + Self.gathering, lastLook + Self.betweenLooks))
+            set(max(Clock.read().monotonic + Self.gathering, lastCheck + Self.betweenChecks))
         }
     }
 
@@ -92,37 +98,42 @@ final class TriggerWatch {
     }
 
     /// Handles the start of a check.
-    func looks() {
-        (isLooking, isStale, lastLook) = (true, false, Clock.read().monotonic)
+    func beginCheck() {
+        (isChecking, isStale, lastCheck) = (true, false, Clock.read().monotonic)
         alarm.set(at: nil)
     }
 
     /// Handles the keys that have no run yet.
-    /// - Parameter isCut: There are more.
-    func found(_ keys: [TriggerKey], isCut: Bool) {
-        isLooking = false
+    /// - Parameters:
+    ///   - isCut: There are more.
+    ///   - mayLackFiles: The list of files ended early.
+    func found(_ keys: [TriggerKey], isCut: Bool, mayLackFiles: Bool = false) {
+        isChecking = false
         let now = Clock.read().monotonic
         var next = now + trigger.pause
         if case .path(_, let settle, _, _) = trigger, settle > .zero {
             // The store has returned all keys without a run, also those of the last check.
             ready = []
-            var found: [String: (identity: String, since: MonotonicInstant)] = [:]
+            var found: [[UInt8]: (identity: String, since: MonotonicInstant)] = [:]
             for key in keys {
-                let since = seen[key.key].flatMap { $0.identity == key.identity ? $0.since : nil } ?? now
-                found[key.key] = (key.identity, since)
+                // Two names that differ only in their bytes are equal strings.
+                let path = Array(key.key.utf8)
+                let since = seen[path].flatMap { $0.identity == key.identity ? $0.since : nil } ?? now
+                found[path] = (key.identity, since)
                 if since + settle <= now { ready.append(key) } else { next = min(next, since + settle) }
             }
             seen = found
         } else {
             ready = keys
         }
-        if isStale || isCut { next = min(next, now + Self.betweenLooks) }
+        if isStale || isCut { next = min(next, now + Self.betweenChecks) }
+        if mayLackFiles { next = min(next, now + Self.retry) }
         alarm.set(at: next)
     }
 
-    /// Handles a failed check: the next one is after the usual pause.
+    /// Handles a failed check: the next one is after the usual pause, unless that is long.
     func failed(after pause: TimeSpan? = nil) {
-        isLooking = false
-        alarm.set(after: pause ?? trigger.pause)
+        isChecking = false
+        alarm.set(after: pause ?? min(trigger.pause, Self.retry))
     }
 }

@@ -20,20 +20,26 @@ final class Triggers {
     let loop: EventLoop
     let log: DaemonLog
     private var watches: [Int64: TriggerWatch] = [:]
-    private var looks = FairBacklog<TriggerWatch>(slots: 4)
-    private lazy var nextLooks = DeferredWork(loop) { [unowned self] in self.startLooks() }
+    private var checks = FairBacklog<TriggerWatch>(slots: 4)
+    private lazy var nextChecks = DeferredWork(loop) { [unowned self] in self.startChecks() }
     private let beside: SideWork
     private lazy var work = DeferredWork(loop) { [unowned self] in self.startRuns() }
     /// Number of runs that are being committed, by schedule.
     private var committing: [Int64: Int] = [:]
 
-    private static let longestLook = TimeSpan.seconds(60)
+    private static let longestCheck = TimeSpan.seconds(60)
     private static let mostOutput: Int64 = 16 << 20
     /// Maximum number of new keys of one check, and of runs that one turn starts.
-    private static let keysInALook = 1000
+    private static let keysInACheck = 1000
     private static let startsInATurn = 20
     /// Time after which runs that a limit has refused are tried again.
     private static let retry = TimeSpan.seconds(60)
+    /// Time after which a check without a runner is tried again.
+    private static let runnerRetry = TimeSpan.seconds(1)
+    /// Exit statuses with which a shell reports a command that it has not executed.
+    private static let shellProblems: [Int32: String] = [
+        126: "a command cannot be executed (exit status 126)", 127: "a command was not found (exit status 127)",
+    ]
 
     init(of schedules: Schedules, directory: String, helpers: HelperProcesses, fileWatch: FileWatch) {
         self.schedules = schedules
@@ -60,12 +66,15 @@ final class Triggers {
     func forget(_ schedule: Schedule) {
         guard let watch = watches.removeValue(forKey: schedule.id), watch.end() else { return }
         // A helper that was stopped does not release its slot.
-        looks.end(of: watch.schedule.stored.uid)
-        nextLooks.schedule()
+        checks.end(of: watch.schedule.stored.uid)
+        nextChecks.schedule()
     }
 
     /// Checks again after a key was removed.
     func wake(_ schedule: Schedule) { watches[schedule.id]?.wake() }
+
+    /// Returns the reason why the last check of a schedule failed, if it did.
+    func problem(of schedule: Schedule) -> String? { watches[schedule.id]?.problem }
 
     // MARK: - Output of checks
 
@@ -97,34 +106,42 @@ final class Triggers {
         }
     }
 
-    // MARK: - Looks
+    // MARK: - Checks
 
-    func look(_ watch: TriggerWatch) {
+    func check(_ watch: TriggerWatch) {
         guard watches[watch.schedule.id] === watch else { return }
-        watch.looks()
-        looks.append(watch, of: watch.schedule.stored.uid)
-        startLooks()
+        watch.beginCheck()
+        checks.append(watch, of: watch.schedule.stored.uid)
+        startChecks()
     }
 
     /// Starts checks if there are free slots and a runner.
-    func startLooks() {
-        while let (watch, user) = looks.start() {
+    func startChecks() {
+        while let (watch, user) = checks.start() {
             // The schedule may have been paused, changed or removed.
             guard watches[watch.schedule.id] === watch else {
-                looks.end(of: user)
+                checks.end(of: user)
                 continue
             }
             do {
                 if try !list(watch, of: user) {
-                    looks.end(of: user)
-                    watch.failed(after: .seconds(1))
+                    checks.end(of: user)
+                    watch.failed(after: Self.runnerRetry)
                 }
             } catch {
-                log.warning("schedule \(watch.schedule.name): cannot look for triggers: \(error)")
-                looks.end(of: user)
+                checks.end(of: user)
+                report(schedules.reason(error), of: watch)
                 watch.failed()
             }
         }
+    }
+
+    /// Keeps the reason why a check failed, and logs the first one: the owner decides how often a check fails.
+    private func report(_ problem: String, of watch: TriggerWatch) {
+        watch.problem = problem
+        guard !watch.hasReportedProblem else { return }
+        watch.hasReportedProblem = true
+        log.warning("schedule \(watch.schedule.name): cannot check triggers: \(problem)")
     }
 
     /// Starts the helper process of a check. Returns false if there is no runner.
@@ -142,26 +159,31 @@ final class Triggers {
             environment: captured.words, directory: captured.details.directory,
             output: .split(stdout: path, stderr: path + ".err"), user: launchUser, grace: .seconds(1),
             logCap: Self.mostOutput)
-        watch.helper = try helpers.start(request, timeout: Self.longestLook) {
+        watch.helper = try helpers.start(request, timeout: Self.longestCheck) {
             [unowned self, weak watch] result in
-            self.looks.end(of: user)
+            self.checks.end(of: user)
             watch?.helper = nil
             if let watch, self.watches[watch.schedule.id] === watch { self.listed(watch, path, result) }
-            self.startLooks()
+            self.startChecks()
         }
         return watch.helper != nil
     }
 
     /// Compares the output with the stored keys, outside the loop.
     private func listed(_ watch: TriggerWatch, _ path: String, _ result: HelperResult) {
+        watch.problem = nil
         let isComplete: Bool
         switch result {
         case .code(let status):
             // A command that fails may have been unable to write the rest of its last line.
             isComplete = status == 0
+            if let problem = Self.shellProblems[status] { report(problem, of: watch) }
             watch.renewWatch()
         case .signal, .timedOut: isComplete = false
-        case .cannotStart, .lost: return watch.failed()
+        case .cannotStart(let step, let errno):
+            report("\(SystemError(step, errno: errno))", of: watch)
+            return watch.failed()
+        case .lost: return watch.failed(after: Self.runnerRetry)
         }
         let (trigger, id, database) = (watch.trigger, watch.schedule.id, store.path)
         let user = watch.schedule.stored.uid
@@ -172,12 +194,12 @@ final class Triggers {
                 let bytes = try Files.readIfPresent(path, limit: Int(Self.mostOutput)) ?? []
                 let (keys, ignored) = trigger.read(bytes, isComplete: isComplete)
                 let history = try History.open(path: database)
-                let new = try history.newKeys(among: keys, of: id, limit: Self.keysInALook + 1)
+                let new = try history.newKeys(among: keys, of: id, limit: Self.keysInACheck + 1)
                 var found = Comparison(new: new, ignored: ignored)
                 // An incomplete list does not show which files are gone.
                 if let kept, bytes.count < Self.mostOutput {
                     found.gone = try history.goneKeys(
-                        of: id, present: Set(keys.map(\.key)), beyond: kept, limit: Self.keysInALook)
+                        of: id, present: Set(keys.map(\.key)), beyond: kept, limit: Self.keysInACheck)
                 }
                 return found
             }
@@ -195,10 +217,12 @@ final class Triggers {
                             + "not UTF-8, or longer than \(Trigger.longestLine) bytes")
                 }
                 let keys = comparison.new
-                watch.found(Array(keys.prefix(Self.keysInALook)), isCut: keys.count > Self.keysInALook)
+                watch.found(
+                    Array(keys.prefix(Self.keysInACheck)), isCut: keys.count > Self.keysInACheck,
+                    mayLackFiles: !isComplete && trigger.directory != nil)
                 if !watch.ready.isEmpty { work.schedule() }
             } catch {
-                log.warning("schedule \(watch.schedule.name): cannot look for triggers: \(error)")
+                report("\(error)", of: watch)
                 watch.failed()
             }
         }
@@ -223,17 +247,19 @@ final class Triggers {
 
     private func startRuns() {
         if turns.putOff({ [unowned self] in self.startRuns() }) { return }
-        guard turns.outage == nil, turns.core != nil else { return }
         turns.commitBeforeReading()
-        guard turns.outage == nil, turns.longTurn == nil else { return }
+        // A long turn may just have begun.
+        if turns.putOff({ [unowned self] in self.startRuns() }) { return }
+        guard turns.outage == nil, turns.core != nil else { return checkAgain() }
         var left = Self.startsInATurn
         for watch in watches.values.sorted(by: { $0.schedule.id < $1.schedule.id }) where !watch.ready.isEmpty {
             do {
                 try startRuns(of: watch, &left)
             } catch let error as StoreError {
-                return turns.enterOutage(error)
+                turns.enterOutage(error)
+                return checkAgain()
             } catch {
-                if turns.outage != nil { return }
+                if turns.outage != nil { return checkAgain() }
                 log.warning("schedule \(watch.schedule.name): runs wait: \(schedules.reason(error))")
                 watch.ready = []
                 watch.failed(after: Self.retry)
@@ -242,6 +268,12 @@ final class Triggers {
         if watches.values.contains(where: { !$0.ready.isEmpty && committing[$0.schedule.id, default: 0] == 0 }) {
             work.schedule()
         }
+    }
+
+    /// Checks again for keys whose runs an outage has stopped. The checks wait for the runner, which is not connected
+    /// before the end of the outage.
+    private func checkAgain() {
+        for watch in watches.values where !watch.ready.isEmpty { watch.wake() }
     }
 
     private func startRuns(of watch: TriggerWatch, _ left: inout Int) throws {
@@ -258,7 +290,7 @@ final class Triggers {
                 watch.ready = []
                 return
             }
-            guard schedules.mayRun(schedule) else {
+            guard schedules.mayDecide(schedule) else {
                 watch.ready = []
                 return watch.failed(after: Self.retry)
             }
@@ -296,7 +328,8 @@ final class Triggers {
             committing[schedule.id, default: 0] += 1
             try schedules.startTriggered(schedule, write, texts, cancelling: cancelled) { [unowned self] isStored in
                 committing[schedule.id, default: 1] -= 1
-                if isStored { schedule.ledger.noteRun() }
+                // Keys of a run that an outage has stopped are not stored, so a check finds them again.
+                if isStored { schedule.ledger.noteRun() } else { wake(schedule) }
                 if !watch.ready.isEmpty { work.schedule() }
             }
         } catch {

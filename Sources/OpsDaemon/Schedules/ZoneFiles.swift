@@ -12,18 +12,34 @@ enum ZoneFiles {
     static func rules(of name: String) throws -> ZoneRules? {
         guard ZoneName.isValid(name) else { return nil }
         let path = path(of: name)
-        guard Files.exists(path), !Files.isDirectory(path) else { return name == "UTC" ? .utc : nil }
+        guard isFile(path) else { return name == "UTC" ? .utc : nil }
         // Opening a pipe would stop the loop.
         return try ZoneRules(file: try Files.readOrdinary(path, limit: largestFile))
     }
 
-    /// Name of this machine's time zone; UTC if /etc/localtime is not a link to a zone.
-    static var machine: String {
-        guard let words = Files.linkTarget(machineClock)?.split(separator: "/"),
-            let folder = words.lastIndex(of: "zoneinfo")
-        else { return "UTC" }
-        let name = words[(folder + 1)...].joined(separator: "/")
-        return ZoneName.isValid(name) ? name : "UTC"
+    /// Name of the time zone of opsd: that of `TZ`, or else that of this machine, or else UTC.
+    static var machine: String { zone(variable: Environment["TZ"], link: Files.linkTarget(machineClock)) }
+
+    /// - Parameters:
+    ///   - variable: Value of `TZ`. It is ignored if it names no file of a zone.
+    ///   - link: Target of /etc/localtime, if that is a link.
+    static func zone(variable: String?, link: String?) -> String {
+        if let variable {
+            let text = variable.hasPrefix(":") ? String(variable.dropFirst()) : variable
+            guard !text.isEmpty else { return "UTC" }
+            let name = text.hasPrefix("/") ? zone(inPath: text) : text
+            if let name, ZoneName.isValid(name), isFile(path(of: name)) { return name }
+        }
+        guard let link, let name = zone(inPath: link), ZoneName.isValid(name) else { return "UTC" }
+        return name
+    }
+
+    private static func isFile(_ path: String) -> Bool { Files.exists(path) && !Files.isDirectory(path) }
+
+    /// Returns the name of the zone in the path of its file.
+    private static func zone(inPath path: String) -> String? {
+        let words = path.split(separator: "/")
+        return words.lastIndex(of: "zoneinfo").map { words[($0 + 1)...].joined(separator: "/") }
     }
 }
 

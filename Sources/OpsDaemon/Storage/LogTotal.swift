@@ -20,10 +20,11 @@ struct LogTotal: Sendable {
     let outputs: String
     let limit: Int64
 
-    /// Returns the logs to remove, the oldest first, so that the others are within the limit.
+    /// Returns the logs of finished operations to remove, the oldest first, so that the others are within the limit.
     ///
-    /// `owner`: returns the user of an operation; nil if it is not stored any more.
-    func excess(owner: (Int64) throws -> UInt32?) throws -> [Log] {
+    /// `owner`: returns the user of an operation; nil if it is not stored any more. `isFinished` is asked only about
+    /// logs that would be removed.
+    func excess(owner: (Int64) throws -> UInt32?, isFinished: (Int64) throws -> Bool) throws -> [Log] {
         var thousands: Set<Int64> = []
         for directory in [logs, outputs] where Files.isDirectory(directory) {
             thousands.formUnion(try Files.list(directory).compactMap { Int64($0) })
@@ -38,7 +39,7 @@ struct LogTotal: Sendable {
         for thousand in thousands.sorted() {
             for log in try all(in: thousand).sorted(by: { $0.operation < $1.operation }) {
                 let user = try owner(log.operation)
-                guard let bytes = kept[user], bytes > share else { continue }
+                guard let bytes = kept[user], bytes > share, try isFinished(log.operation) else { continue }
                 kept[user] = bytes - log.bytes
                 excess.append(log)
             }

@@ -11,7 +11,7 @@ final class Retention {
     private let loop: EventLoop
     private let log: DaemonLog
     private let configuration: () -> Configuration
-    private lazy var alarm = Alarm(loop, log, accuracy: 60_000_000) { [unowned self] in self.begin() }
+    private(set) lazy var alarm = Alarm(loop, log, accuracy: 60_000_000) { [unowned self] in self.begin() }
     private var pruning: Pruning?
     /// True if the present pruning is the hourly one.
     private var isHourly = false
@@ -56,8 +56,11 @@ final class Retention {
         if isWanted { alarm.set(after: pause) } else { alarm.set(at: nil) }
     }
 
-    private func begin() {
-        guard isWanted, pruning == nil, turns.outage == nil else { return }
+    /// Begins the hourly pruning.
+    func begin() {
+        guard isWanted else { return }
+        // While the store is busy or fails, the pruning is put off, not left out.
+        guard pruning == nil, turns.outage == nil else { return look(after: Self.hour / 60) }
         guard keepsLess else { return trimLogs() }
         isHourly = true
         let instant = configuration().keepFor.map { Moment.now().wall - $0 }
@@ -107,11 +110,16 @@ final class Retention {
         let find: @Sendable () -> Result<[LogTotal.Log], any Error> = {
             Result {
                 let history = try History.open(path: database)
-                return try total.excess { try history.submitter(of: OperationID($0)) }
+                return try total.excess {
+                    try history.owner(of: OperationID($0))
+                } isFinished: {
+                    (try history.brief(of: OperationID($0))?.state ?? .finished) == .finished
+                }
             }
         }
         beside.run(find) { [unowned self] result in
             do {
+                // Retries may have begun meanwhile.
                 let logs = try result.get().filter { log in
                     turns.ask { $0.contains(OperationID(log.operation)) } == false
                 }
@@ -123,11 +131,11 @@ final class Retention {
     }
 
     private func remove(_ logs: [LogTotal.Log]) {
-        besides(logs, "cannot remove logs beyond log-total") { (log) throws(SystemError) in try log.remove() }
+        removeBesideLoop(logs, "cannot remove logs beyond log-total") { (log) throws(SystemError) in try log.remove() }
     }
 
     /// Removes things outside the loop, since that may take long, and logs the first error.
-    private func besides<Thing: Sendable>(
+    private func removeBesideLoop<Thing: Sendable>(
         _ things: [Thing], _ trouble: String, _ remove: @escaping @Sendable (Thing) throws(SystemError) -> Void
     ) {
         if things.isEmpty { return }
@@ -165,7 +173,8 @@ final class Retention {
         turns.finished.remove(pruning.removed - before)
         // `logs` belongs to the loop.
         let state = logs.state
-        besides(attempts, "cannot remove logs and outputs of removed operations") { (attempt) throws(SystemError) in
+        removeBesideLoop(attempts, "cannot remove logs and outputs of removed operations") {
+            (attempt) throws(SystemError) in
             try Logs(state: state).remove(attempt)
         }
     }

@@ -27,9 +27,7 @@ final class EventFilter {
     }
 
     func admits(_ report: Report) -> Bool {
-        guard let operation = report.operation else {
-            return query.ids == nil && query.graph == nil || query.graph != nil && report.graph == query.graph
-        }
+        guard let operation = report.operation else { return admitsWithoutOperation(report) }
         if let graph = query.graph, report.graph != graph { return false }
         if query.ids != nil, !names(operation.rawValue) { return false }
         if let state = query.state, report.new != state { return false }
@@ -49,6 +47,18 @@ final class EventFilter {
         if known.count >= Self.kept { known.removeAll(keepingCapacity: true) }
         if query.queue == nil { known[operation] = answer }
         return answer
+    }
+
+    /// Returns whether the selection names nothing but the graph, or the queue, that an event without an operation is
+    /// about.
+    private func admitsWithoutOperation(_ report: Report) -> Bool {
+        var rest = query
+        if let graph = report.graph {
+            if rest.graph == graph { rest.graph = nil }
+        } else if rest.queue == report.detail {
+            rest.queue = nil
+        }
+        return rest == OpsStore.Selection()
     }
 
     private func admits(_ report: Report, _ outcome: Outcome) -> Bool {
