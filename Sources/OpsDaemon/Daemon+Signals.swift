@@ -21,16 +21,21 @@ extension Daemon {
         stopping = mode
         endWhatExecutes()
         let condition = turns.outage == nil ? "" : " after the disk accepts writes again; a second signal does not wait"
-        log.notice("stopping when \(turns.core?.counts.executing ?? 0) operations have ended\(condition)")
+        let count = turns.core?.counts.executing ?? 0
+        let operations = count == 1 ? "1 operation has ended" : "\(count) operations have ended"
+        log.notice("stopping when \(operations)\(condition)")
     }
 
     var isDraining: Bool { stopping != nil }
 
-    /// Drains or cancels executing operations when the daemon stops; repeated after an outage that has lost it.
+    /// Drains or cancels executing operations when the daemon stops; repeated after an outage that has lost it, and
+    /// after a long turn.
     func endWhatExecutes() {
         guard let stopping, turns.outage == nil else { return }
         turns.record(.setDraining(to: true))
         guard stopping == .cancel else { return }
+        // A long turn may start operations that this scheduler does not know yet.
+        if turns.putOff({ [unowned self] in endWhatExecutes() }) { return }
         let executing = (turns.core?.executing ?? []).map(\.id)
         turns.record(.cancel(executing, by: "opsd", reason: "opsd is stopping", force: false))
     }
@@ -38,7 +43,7 @@ extension Daemon {
     /// Ends a draining daemon at the end of a turn in which its last operation has ended. This holds during an outage
     /// too, if no operation executes according to the disk.
     func stopIfDrained() {
-        if stopping != nil && turns.core?.counts.executing == 0 { leave() }
+        if stopping != nil, turns.longTurn == nil, turns.core?.counts.executing == 0 { leave() }
     }
 
     private func leave() {
@@ -68,7 +73,6 @@ extension Daemon {
             setRecorder()
             server?.setLimits(connectionLimits)
             if configuration.workerCount != oldWorkers { turns.record(.setWorkers(configuration.workerCount)) }
-            // After an outage the scheduler is made with it.
             turns.record(.setOperationsPerUser(configuration.operationsPerUser))
             turns.record(.setObserversOfAll(configuration.observersOfAll))
             turns.record(.setExecutors(configuration.executorSettings))

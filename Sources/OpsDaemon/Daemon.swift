@@ -46,7 +46,7 @@ public final class Daemon {
         greeted: { [unowned self] in
             observers.startNext()
             conditions.resumeWithRunner()
-            schedules.triggers.startLooks()
+            schedules.triggers.startChecks()
         })
     private(set) lazy var executors = ExecutorLinks(
         state: configuration.state, configurationPath: Configuration.path(options), startedAt: startedAt,
@@ -60,7 +60,7 @@ public final class Daemon {
     private(set) lazy var conditions = ConditionEvaluator(
         turns: turns, store: store, history: history, composer: composer, helpers: runner.helpers, loop: loop, log: log)
     private(set) lazy var observers = ObserverRunner(
-        turns: turns, history: history, composer: composer, runner: runner, log: log,
+        turns: turns, history: history, composer: composer, runner: runner, loop: loop, log: log,
         configuration: { [unowned self] in configuration },
         graphObserverEnded: { [unowned self] in graphs.ended($0, of: $1) })
     private(set) lazy var graphs: GraphObservation = GraphObservation(

@@ -59,6 +59,23 @@ import Testing
         }
     }
 
+    @Test func `the cause of a false negation does not state the opposite`() throws {
+        let machine = try Machine()
+        let tests = [
+            (#"{"pathExists": "/"}"#, ") is false"),
+            (#"{"freeSpace": {"path": "/", "atLeast": 1}}"#, ") is false"),
+            (#"{"window": "0:00-24:00"}"#, ") is false: the time is inside the window"),
+        ]
+        for (place, (test, end)) in tests.enumerated() {
+            let name = "asks\(place)"
+            _ = try machine.graph(
+                #"{"operations": [{"name": "\#(name)", "command": ["true"], "conditions": [{"not": \#(test)}]}]}"#)
+            #expect(try machine.ctl("wait", name, "--timeout", "60s").status == 1)
+            let cause = try machine.show(name)["cause"] as? String ?? ""
+            #expect(cause.hasSuffix(end), "\(cause)")
+        }
+    }
+
     @Test func `an exec condition has a timeout of its own`() throws {
         let machine = try Machine()
         _ = try machine.graph(

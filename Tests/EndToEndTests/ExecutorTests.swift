@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Operations on an executor that the daemon starts itself: a program that speaks the launch protocol.
@@ -139,6 +140,34 @@ import Testing
         try machine.ok(
             "submit", "-f", "-", input: #"[{"command":["exit","0"],"executor":"far","after":[\#(after)]}]"#)
         #expect(try finish(machine, count + 1)["outcome"] as? String == "succeeded")
+    }
+
+    /// Otherwise only the state `disconnected` would show it. The test acts as the program.
+    @Test(arguments: [("executor-far", "executor far lost: "), ("runner", "runner lost: ")])
+    func `a program that opsd does not understand is reported once`(name: String, message: String) throws {
+        let machine = try Machine(start: false)
+        let file = machine.state + "/opsd.conf"
+        try "[executor far]\nkind = slurm\nprogram = /bin/true\n".write(
+            toFile: file, atomically: true, encoding: .utf8)
+        let place = TemporaryDirectory()
+        let program = try ServiceManager(in: place.path)
+        try program.listen(at: "\(machine.state)/\(name).sock")
+        // Without its socket, it would be lost once more.
+        defer { withExtendedLifetime(program) {} }
+        try machine.start(["--config", file])
+        for _ in 1...4 {
+            try #require(program.hasCaller())
+            let connection = accept(try #require(program.listener), nil, nil)
+            var greeting = [UInt8](repeating: 0, count: 64)
+            let received = recv(connection, &greeting, greeting.count, 0)
+            let unknown: [UInt8] = [1, 0, 0, 0, 0xFF]
+            let sent = write(connection, unknown, unknown.count)
+            close(connection)
+            try #require(received > 0 && sent == unknown.count)
+        }
+        let said = try #require(machine.daemon).errSoFar
+        #expect(said.components(separatedBy: message).count == 2, "\(said)")
+        try machine.killDaemon()
     }
 
     @Test func `operations of an executor without a program stay ready`() throws {

@@ -180,6 +180,6 @@ import Testing
         #expect(try machine.ctl("wait", "\(id)", "--timeout", "30s").status == 1)
         #expect(try machine.outcome(id) == "interrupted")
         let said = try #require(machine.daemon).errSoFar
-        #expect(said.contains("died under running operations: 1 interrupted (opsctl ls -s interrupted)"), "\(said)")
+        #expect(said.contains("died while operations ran; 1 was interrupted (opsctl ls -s interrupted)"), "\(said)")
     }
 }

@@ -1,4 +1,5 @@
 import OpsCore
+import OpsStore
 import OpsSystem
 import OpsSystemd
 import Testing
@@ -45,8 +46,20 @@ import Testing
         #expect(ofRoot.mayRead(bob, ownedBy: 1001))
         #expect(!ofRoot.mayRead(bob, ownedBy: 1000))
         #expect(throws: Authorization.Refusal.self) { try ofRoot.requirePrivilege(bob, to: "change queues") }
-        #expect(throws: Authorization.Refusal.self) {
-            try ofRoot.requireChange(bob, of: OperationID(7), ownedBy: 1000)
+    }
+
+    @Test func `a refusal names the owner of an operation`() throws {
+        let fixture = try Fixture()
+        _ = try fixture.connect().submit(#"[{"command":["true"],"held":true}]"#)
+        let history = fixture.daemon.history
+        let owner = try #require(try history.record(of: OperationID(1)))
+        let other = Caller(user: owner.uid + 1, group: 0, account: account("zoe", owner.uid + 1))
+        let whose = "belongs to \(owner.user); you are zoe"
+        #expect(throws: Authorization.Refusal(message: "operation 1 \(whose)")) {
+            try ofRoot.requireChange(other, of: OperationID(1), in: history)
+        }
+        #expect(throws: Authorization.Refusal(message: "the output of operation 1 \(whose)")) {
+            try ofRoot.requireReading(other, ofOutputOf: OperationID(1), ownedBy: owner.uid, in: history)
         }
     }
 

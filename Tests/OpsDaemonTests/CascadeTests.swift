@@ -93,6 +93,19 @@ import Testing
         #expect(try finished(client) == many + 1)
     }
 
+    /// Readers with an open transaction cannot be pinned to the present state.
+    @Test func `facts that are reported once survive a long turn that cannot begin`() throws {
+        let (fixture, client) = try fixture(when: "failed")
+        let daemon = fixture.daemon
+        daemon.turns.record(exit)
+        daemon.turns.record(.setWorkers(7))
+        try daemon.history.database.execute("BEGIN")
+        try fixture.turn { daemon.turns.outage != nil }
+        try fixture.turn { daemon.turns.outage == nil }
+        #expect(daemon.turns.core?.workers == 7)
+        #expect(try finished(client) == 0)
+    }
+
     @Test func `a cancel of one operation that many wait for is decided outside the loop`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()

@@ -47,6 +47,19 @@ import Testing
         #expect(error?.place == place)
     }
 
+    @Test(arguments: [
+        (
+            "connections = 99999999999999",
+            "connections: must be a number from 4 to 1099511627776, not \"99999999999999\""
+        ),
+        ("log-limit = 1", "log-limit: must be a size from 4K to 1024P such as 256M, not \"1\""),
+    ])
+    func `a number or size beyond its range is refused with the range`(text: String, message: String) throws {
+        var configuration = configuration()
+        let error = #expect(throws: ConfigurationError.self) { try configuration.apply(text, from: "opsd.conf") }
+        #expect(error?.message == message)
+    }
+
     @Test func `lines may end with a carriage return`() throws {
         var configuration = configuration()
         try configuration.apply("[opsd]\r\nworkers = 7\r\nlog-level = debug\r", from: "opsd.conf")

@@ -74,7 +74,7 @@ import Testing
     @Test func `neither the events of a huge commit nor those before a gap are kept`() {
         var tail = EventTail()
         tail.append(reports(1...3))
-        tail.append(reports(4...Int64(DaemonLimits.eventsKept + 4)))
+        tail.append(reports(4...Int64(DaemonLimits.largestKeptCommit + 4)))
         #expect(tail.last == nil)
         tail.append(reports(20_000...20_001))
         tail.append(reports(30_000...30_001))

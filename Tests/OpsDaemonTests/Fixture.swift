@@ -31,7 +31,8 @@ final class Fixture {
         configuration.connectionsPerUser = perUser
         configuration.workers = 2
         configuration.executors = executors
-        runnerSocket = try UnixSocket.listen(at: directory + "/" + LaunchProtocol.socketName())
+        runnerSocket = try UnixSocket.listen(
+            at: directory + "/" + LaunchProtocol.socketName(), acceptsDescriptors: true)
         let store = try Store.open(directory: directory, boot: "boot")
         let history = try History.open(path: store.path)
         daemon = try Daemon(

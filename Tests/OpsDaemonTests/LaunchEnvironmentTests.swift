@@ -51,7 +51,7 @@ import Testing
 
     @Test(arguments: [3, 300]) func `an environment is laid over another one`(count: Int) {
         var variables = StringMap((0..<count).map { ("A\($0)", "captured") })
-        variables.lay(StringMap((1..<(count + 1)).map { ("A\($0)", "own") }))
+        variables.override(with: StringMap((1..<(count + 1)).map { ("A\($0)", "own") }))
         #expect(variables.entries.map(\.name) == (0...count).map { "A\($0)" })
         #expect(variables.entries.map(\.value) == ["captured"] + Array(repeating: "own", count: count))
     }

@@ -131,6 +131,23 @@ import Testing
         #expect(daemon.turns.longTurn == nil)
     }
 
+    /// During the long turn, the scheduler of the loop does not know these operations.
+    @Test func `a stop during a long turn cancels the operations that the turn starts`() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        daemon.turns.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
+        let client = try fixture.connect()
+        _ = try client.submit(#"[{"command":["true"]}]"#)
+        try fixture.turn { daemon.turns.core?.state(of: OperationID(1)) == .executing }
+        try client.send(Client.submission(chain(large)))
+        try fixture.turn { daemon.turns.longTurn != nil }
+        daemon.stop(.cancel)
+        #expect(try client.receive()?.result(SubmitReply.self).first == 2)
+        #expect(daemon.turns.core?.counts.executing == 2)
+        #expect(daemon.turns.core?.isCancelling(OperationID(1)) == true)
+        #expect(daemon.turns.core?.isCancelling(OperationID(2)) == true)
+    }
+
     @Test func `a large submission that is refused leaves nothing behind`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()

@@ -1,3 +1,4 @@
+import OpsCore
 import OpsWire
 import Testing
 
@@ -26,6 +27,12 @@ import Testing
             #expect(problems.map(\.key) == [key])
             #expect(problems.first?.message == "must be a number \(range)not 99999999999")
         }
+    }
+
+    @Test func `a refusal of too many things names their number`() throws {
+        let fixture = try Fixture()
+        let refusal = fixture.daemon.turns.translate(.tooMany(what: "categories with a rate", limit: 9))
+        #expect(refusal == .tooLarge(what: "the number of categories with a rate", limit: 9))
     }
 
     @Test(arguments: [

@@ -1,7 +1,7 @@
-import OpsCore
 import OpsWire
 import Testing
 
+@testable import OpsCore
 @testable import OpsDaemon
 @testable import OpsStore
 
@@ -116,6 +116,27 @@ import Testing
         try fixture.turn { daemon.turns.core?.isCancelling(OperationID(1)) == true }
         #expect(daemon.turns.core?.workers == 7)
         #expect(daemon.turns.core?.mayStart == false)
+    }
+
+    /// Reloads report success, and are not repeated.
+    @Test func `settings that change during an outage apply after it`() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        let client = try fixture.connect()
+        try daemon.store.database.execute("PRAGMA query_only = 1")
+        #expect(try client.refusal(Client.submission(#"[{"command":["true"]}]"#)) != nil)
+        try #require(daemon.turns.outage != nil)
+        daemon.turns.record(.setOperationsPerUser(7))
+        daemon.turns.record(.setObserversOfAll(.finish))
+        for window in [5, 6] as [Int32] {
+            daemon.turns.record(.setExecutors([ExecutorSettings(name: "far", window: window)]))
+        }
+
+        try daemon.store.database.execute("PRAGMA query_only = 0")
+        try fixture.turn { daemon.turns.outage == nil }
+        #expect(daemon.turns.core?.registry.operationsPerUser == 7)
+        #expect(daemon.turns.core?.registry.observersOfAll == .finish)
+        #expect(daemon.turns.core?.executorLoads.first { $0.name == "far" }?.window == 6)
     }
 
     @Test func `a chosen number of workers is kept until the configuration changes`() throws {

@@ -12,17 +12,14 @@ final class ExecutorLink {
     private let log: DaemonLog
     private let socketPath: String
     private let starter: ProgramStarter
-    private var descriptor: Descriptor?
-    private var source: ReadinessSource?
+    private lazy var connection = ExecutorConnection(
+        loop, handle: { [unowned self] in self.handle($0) }, ended: { [unowned self] in self.handleEnd($0) })
     private lazy var retry = Alarm(loop, log) { [unowned self] in if self.isWanted { self.connect() } }
-    private var reader = FrameReader<ExecutorReport>()
-    private var output = OutputBuffer()
     private var delay = ExecutorLink.firstDelay
     private(set) var isWanted = false
-    private var peerVersion: UInt16 = 0
     /// Updates of attempts, kept until the greeting has listed their states.
     private var updates: [AttemptID: OperationUpdate] = [:]
-    /// Error of the last start, so that each error is logged once.
+    /// Error that was logged last; empty after a greeting.
     private var lastError = ""
 
     /// Instant of the greeting of this connection; nil: it has not come yet.
@@ -66,13 +63,9 @@ final class ExecutorLink {
     func connect() {
         if turns.outage != nil { return }
         isWanted = true
-        guard descriptor == nil else { return }
+        guard !connection.isOpen else { return }
         do throws(SystemError) {
-            let connected = try UnixSocket.connect(to: socketPath, nonBlocking: true)
-            source = try loop.watch(connected.rawValue, for: .readable) { [unowned self] readiness in
-                self.isReady(readiness)
-            }
-            descriptor = consume connected
+            try connection.open(try UnixSocket.connect(to: socketPath, nonBlocking: true))
             send(.hello(version: LaunchProtocol.version))
             flush()
         } catch {
@@ -86,10 +79,14 @@ final class ExecutorLink {
         do throws(SystemError) {
             try starter.startIfNeeded()
         } catch {
-            let text = "executor \(name) is not connected: \(error)"
-            if text != lastError { log.warning(text) }
-            lastError = text
+            complain("executor \(name) is not connected: \(error)")
         }
+    }
+
+    /// Logs why the executor does not greet, unless that was logged last and it has not greeted since.
+    private func complain(_ text: String) {
+        if text != lastError { log.warning(text) }
+        lastError = text
     }
 
     private func connectLater() {
@@ -111,13 +108,8 @@ final class ExecutorLink {
     }
 
     private func drop() {
-        source?.cancel()
-        source = nil
-        descriptor = nil
-        reader = FrameReader()
-        output = OutputBuffer()
+        connection.close()
         updates = [:]
-        peerVersion = 0
         greetedAt = nil
         setConnected(false)
     }
@@ -125,6 +117,17 @@ final class ExecutorLink {
     private func setConnected(_ now: Bool) {
         if isConnected != now { since = Clock.read().wall }
         isConnected = now
+    }
+
+    private func handleEnd(_ error: (any Error)?) {
+        guard let error else { return handleLoss("it closed the connection") }
+        handleFault("\(error)")
+    }
+
+    /// Handles a connection that cannot be used, although the executor keeps it open.
+    private func handleFault(_ why: String) {
+        if !isConnected { complain("executor \(name) lost: \(why)") }
+        handleLoss(why)
     }
 
     private func handleLoss(_ why: String) {
@@ -148,52 +151,17 @@ final class ExecutorLink {
 
     // MARK: Commands
 
-    func send(_ command: ExecutorCommand) {
-        guard descriptor != nil else { return }
-        output.append { command.append(to: &$0, for: peerVersion) }
-    }
+    func send(_ command: ExecutorCommand) { connection.send(command) }
 
     func send(launch request: LaunchRequest) throws(SystemError) {
-        guard descriptor != nil else { return }
-        var fits = true
-        output.append { fits = ExecutorCommand.launch(request).appendIfItFits(to: &$0, for: peerVersion) }
-        if !fits { throw SystemError("the launch", errno: SystemError.argumentsTooLong) }
-    }
-
-    func flush() {
-        guard descriptor != nil, !output.isEmpty else { return }
-        do throws(SystemError) {
-            while !output.isEmpty {
-                switch try descriptor?.write(output.rest) {
-                case .moved(let count): output.drop(count)
-                case .wouldBlock: return try source?.setInterest([.readable, .writable]) ?? ()
-                // Its last reports are still to be read; the end of the connection follows them.
-                case .ended, nil: output = OutputBuffer()
-                }
-            }
-            try source?.setInterest(.readable)
-        } catch {
-            handleLoss("\(error)")
+        if !connection.sendIfItFits(.launch(request)) {
+            throw SystemError("the launch", errno: SystemError.argumentsTooLong)
         }
     }
+
+    func flush() { connection.flush() }
 
     // MARK: Reports
-
-    private func isReady(_ readiness: Readiness) {
-        if readiness.contains(.writable) { flush() }
-        guard descriptor != nil, readiness != .writable else { return }
-        do {
-            var bytes: [UInt8] = []
-            switch try descriptor?.read(atMost: DaemonLimits.readBytes, onto: &bytes) {
-            case .moved: reader.append(bytes)
-            case .wouldBlock: return
-            case .ended, nil: return handleLoss("it closed the connection")
-            }
-            while descriptor != nil, let report = try reader.next() { handle(report) }
-        } catch {
-            handleLoss("\(error)")
-        }
-    }
 
     private func handle(_ report: ExecutorReport) {
         switch report {
@@ -219,12 +187,12 @@ final class ExecutorLink {
 
     private func greet(_ greeting: ExecutorGreeting) {
         guard LaunchProtocol.understands(greeting.version) else {
-            return handleLoss(
+            return handleFault(
                 "it speaks version \(greeting.version) of the protocol, this opsd \(LaunchProtocol.version)")
         }
         greetedAt = Clock.read().monotonic
         lastError = ""
-        peerVersion = greeting.version
+        connection.peerVersion = greeting.version
         log.info("executor \(name) (\(greeting.pid)) knows \(greeting.entries.count) attempts")
         setConnected(!greeting.isEnding)
         var inventory = Inventory(greeting)

@@ -180,8 +180,8 @@ final class LaunchComposer {
         }
         if details.own.user == nil && details.own.environment.entries.isEmpty { return lastEnvironment.words }
         var variables = lastEnvironment.entries
-        if details.own.user != nil { variables.lay(try login(try runUser(texts, details))) }
-        variables.lay(details.own.environment)
+        if details.own.user != nil { variables.override(with: try login(try runUser(texts, details))) }
+        variables.override(with: details.own.environment)
         variables.removeReservedVariables(keepsStored: true)
         return CStringArray(variables.entries.map { "\($0.name)=\($0.value)" })
     }

@@ -16,23 +16,27 @@ final class RunnerLink {
     private let opsdSocket: String
     private let greeted: () -> Void
     private let starter: ProgramStarter
-    private var descriptor: Descriptor?
-    private var source: ReadinessSource?
+    private lazy var connection = ExecutorConnection(
+        loop,
+        // Part of a report shows that the runner answers, too.
+        received: { [unowned self] in if self.isConnected { self.pulse.recordReport() } },
+        handle: { [unowned self] in self.handle($0) },
+        ended: { [unowned self] in self.handleLoss($0.map { "\($0)" } ?? "it closed the connection") })
     private lazy var retry = Alarm(loop, log) { [unowned self] in self.connectIfWanted() }
-    private var reader = FrameReader<ExecutorReport>()
-    private var output = OutputBuffer()
     private var delay = RunnerLink.firstDelay
     private var isWanted = false
+    /// Error that was logged last; empty after a greeting.
+    private var lastError = ""
     /// Updates of attempts, kept until the greeting has listed their states.
     private var updates: [AttemptID: OperationUpdate] = [:]
     /// One token for each staged launch: the side that consumes it decides whether the launch starts.
     private var tokens: Tokens?
     /// Staged launches that the runner has not reported, and the number of their tokens that opsd has consumed.
     private var staged: [AttemptID] = []
-    private var takenBack = 0
+    private var revokedTokens = 0
     /// True while staged launches are revoked: reports that concern no attempt wait.
     private var isRevoking = false
-    private var putOff: [ExecutorReport] = []
+    private var deferredReports: [ExecutorReport] = []
 
     /// Process id of the runner that has greeted the daemon.
     private(set) var pid: Int32?
@@ -58,8 +62,6 @@ final class RunnerLink {
         giveUp: { [unowned self] in if self.isConnected { self.handleLoss("it does not answer") } })
     /// True if a runner has greeted the daemon that supports pings.
     private(set) var answersPings = false
-    /// Protocol version of the runner; 0: it has not greeted yet.
-    private var peerVersion: UInt16 = 0
     /// Pid of the runner that greeted the daemon last.
     private(set) var lastPid: Int32?
 
@@ -97,29 +99,25 @@ final class RunnerLink {
     /// Connects now, or as soon as a runner listens.
     func connect() {
         isWanted = true
-        guard descriptor == nil else { return }
+        guard !connection.isOpen else { return }
         pulse.recordQuestion()
         do throws(SystemError) {
             let connected = try UnixSocket.connect(to: socketPath, nonBlocking: true)
             let shared = try Tokens()
             var hello: [UInt8] = []
-            ExecutorCommand.hello(version: LaunchProtocol.version).append(to: &hello, for: peerVersion)
+            ExecutorCommand.hello(version: LaunchProtocol.version).append(to: &hello, for: connection.peerVersion)
             // The empty buffer of a new connection takes the whole greeting or nothing.
             guard case .moved = try connected.write(hello[...], passing: shared.descriptor) else {
                 throw SystemError("greet the runner", errno: SystemError.invalid)
             }
-            // Last: a source that outlives its descriptor would end the watch of the next one with the same number.
-            source = try loop.watch(connected.rawValue, for: .readable) { [unowned self] readiness in
-                self.isReady(readiness)
-            }
-            descriptor = consume connected
+            try connection.open(consume connected)
             tokens = consume shared
         } catch {
             // No runner listens, as usual at a first start.
             do throws(SystemError) {
                 try starter.startIfNeeded()
             } catch {
-                log.error("cannot start opsd-runner: \(error)")
+                complain("\(error)") { log.error("cannot start opsd-runner: \(error)") }
                 delay = Self.longestDelay
             }
             connectLater()
@@ -140,26 +138,29 @@ final class RunnerLink {
     }
 
     private func drop() {
-        source?.cancel()
-        source = nil
-        descriptor = nil
-        reader = FrameReader()
-        output = OutputBuffer()
+        connection.close()
         updates = [:]
         pid = nil
-        peerVersion = 0
         answersPings = false
         tokens = nil
         staged = []
-        takenBack = 0
+        revokedTokens = 0
+    }
+
+    /// Calls `write` to log an error, unless that was logged last and the runner has not greeted since.
+    private func complain(_ error: String, _ write: () -> Void) {
+        if error != lastError { write() }
+        lastError = error
     }
 
     /// Handles a lost connection or an invalid message: informs the scheduler, and connects again.
     private func handleLoss(_ why: String) {
-        log.write(
-            .warning, "runner lost: \(why)", [(name: "MESSAGE_ID", value: JournalWriter.Message.runnerLost)])
+        complain(why) {
+            log.write(
+                .warning, "runner lost: \(why)", [(name: "MESSAGE_ID", value: JournalWriter.Message.runnerLost)])
+        }
         consumeTokens()
-        let missing = staged.count - takenBack
+        let missing = staged.count - revokedTokens
         drop()
         turns.stagingRevoked(started: missing)
         helpers.runnerLost()
@@ -174,73 +175,31 @@ final class RunnerLink {
         flush()
     }
 
-    // MARK: Orders
+    // MARK: Commands
 
     /// Queues a command; `flush` sends all of them. Without a connection they are dropped: the scheduler emits them
     /// again after the next inventory.
     func send(_ command: ExecutorCommand) {
-        guard descriptor != nil else { return }
+        guard connection.isOpen else { return }
         pulse.watch()
-        output.append { command.append(to: &$0, for: peerVersion) }
+        connection.send(command)
     }
 
     /// Sends a launch; throws the cause of failure if it is larger than the runner accepts.
     func send(launch request: LaunchRequest) throws(SystemError) { try send(bounded: .launch(request)) }
 
     private func send(bounded command: ExecutorCommand) throws(SystemError) {
-        guard descriptor != nil else { return }
-        var fits = true
-        output.append { fits = command.appendIfItFits(to: &$0, for: peerVersion) }
-        if !fits { throw SystemError("send a command to the runner", errno: SystemError.argumentsTooLong) }
-    }
-
-    func flush() {
-        guard descriptor != nil, !output.isEmpty else { return }
-        do throws(SystemError) {
-            while !output.isEmpty {
-                switch try descriptor?.write(output.rest) {
-                case .moved(let count): output.drop(count)
-                case .wouldBlock: return try source?.setInterest([.readable, .writable]) ?? ()
-                // Its last reports are still to be read; the end of the connection follows them.
-                case .ended, nil: output = OutputBuffer()
-                }
-            }
-            try source?.setInterest(.readable)
-        } catch {
-            handleLoss("\(error)")
+        if !connection.sendIfItFits(command) {
+            throw SystemError("send a command to the runner", errno: SystemError.argumentsTooLong)
         }
     }
 
-    // MARK: Facts
+    func flush() { connection.flush() }
 
-    private func isReady(_ readiness: Readiness) {
-        if readiness.contains(.writable) { flush() }
-        guard descriptor != nil, readiness != .writable else { return }
-        read()
-    }
-
-    private func read() {
-        do {
-            var bytes: [UInt8] = []
-            switch try descriptor?.read(atMost: DaemonLimits.readBytes, onto: &bytes) {
-            case .moved:
-                reader.append(bytes)
-                if isConnected { pulse.recordReport() }
-            case .wouldBlock: return
-            case .ended, nil: return handleLoss("it closed the connection")
-            }
-            try handleReceivedReports()
-        } catch {
-            handleLoss("\(error)")
-        }
-    }
-
-    private func handleReceivedReports() throws(ProtocolError) {
-        while descriptor != nil, let report = try reader.next() { handle(report) }
-    }
+    // MARK: Reports
 
     private func handle(_ report: ExecutorReport) {
-        if isRevoking, !report.concernsAttempt { return putOff.append(report) }
+        if isRevoking, !report.concernsAttempt { return deferredReports.append(report) }
         switch report {
         case .hello(let greeting): greet(greeting)
         case .stagedStarted(let attempt, let start):
@@ -271,7 +230,7 @@ final class RunnerLink {
 
     /// Sends a staged launch, with the token that permits it.
     func stage(_ launch: LaunchRequest, after: [AttemptID]) throws(SystemError) {
-        guard descriptor != nil else { return }
+        guard connection.isOpen else { return }
         // The token counts only after the command was sent.
         try send(bounded: .stage(launch, after: after))
         do throws(SystemError) {
@@ -289,20 +248,20 @@ final class RunnerLink {
         isRevoking = true
         let end = Clock.read().monotonic + DaemonLimits.revocationPatience
         do {
-            try handleReceivedReports()
-            while staged.count > takenBack {
+            try connection.handleReceivedReports()
+            while staged.count > revokedTokens {
                 let left = (end - Clock.read().monotonic).milliseconds
                 guard left > 0 else {
                     throw SystemError("read the launches that the runner has started", errno: SystemError.timedOut)
                 }
-                if try descriptor?.waitUntil(.readable, milliseconds: Int32(left)) == true { read() }
+                try connection.waitForReports(milliseconds: Int32(left))
             }
         } catch {
             handleLoss("\(error)")
         }
         isRevoking = false
         staged = []
-        takenBack = 0
+        revokedTokens = 0
     }
 
     /// Tells the runner to drop its staged launches. Their tokens are consumed first, so that it starts none of them
@@ -310,20 +269,20 @@ final class RunnerLink {
     func dropStaged() {
         consumeTokens()
         staged = []
-        takenBack = 0
+        revokedTokens = 0
         send(.revokeStaged)
     }
 
     /// Handles the reports that waited until the staged launches were revoked.
     func handleDeferredReports() {
-        let late = putOff
-        putOff = []
-        for report in late where descriptor != nil { handle(report) }
+        let late = deferredReports
+        deferredReports = []
+        for report in late where connection.isOpen { handle(report) }
     }
 
     private func consumeTokens() {
         do throws(SystemError) {
-            while try tokens?.acquire() == true { takenBack += 1 }
+            while try tokens?.acquire() == true { revokedTokens += 1 }
         } catch {
             log.error("\(error)")
         }
@@ -337,8 +296,9 @@ final class RunnerLink {
         // The delay is reset only after a greeting: a runner that accepts connections and closes them is tried at
         // growing intervals.
         delay = Self.firstDelay
+        lastError = ""
         pid = greeting.pid
-        peerVersion = greeting.version
+        connection.peerVersion = greeting.version
         lastPid = greeting.pid
         answersPings = greeting.version >= LaunchProtocol.versionWithPings
         if instance != greeting.instance {

@@ -7,11 +7,12 @@ internal import OpsSystemd
 /// received nothing for a while and an operation executes, or a client asks for the status. So it does not wake an idle
 /// machine.
 final class RunnerPulse {
+    private let loop: EventLoop
     private let log: DaemonLog
     private let isNeeded: () -> Bool
     private let ping: () -> Void
     private let giveUp: () -> Void
-    private let alarm: Alarm<MonotonicInstant>
+    private lazy var alarm = Alarm(loop, log) { [unowned self] in self.look() }
     private var lastReportAt = MonotonicInstant.zero
     /// Instant of the first question that has no answer.
     private var askedAt: MonotonicInstant?
@@ -24,13 +25,11 @@ final class RunnerPulse {
         _ loop: EventLoop, _ log: DaemonLog, isNeeded: @escaping () -> Bool, ping: @escaping () -> Void,
         giveUp: @escaping () -> Void
     ) {
+        self.loop = loop
         self.log = log
         self.isNeeded = isNeeded
         self.ping = ping
         self.giveUp = giveUp
-        var ring: () -> Void = {}
-        alarm = Alarm(loop, log) { ring() }
-        ring = { [unowned self] in look() }
     }
 
     private var isSilent: Bool { silentSince != nil }

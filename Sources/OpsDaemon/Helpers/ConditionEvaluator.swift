@@ -109,7 +109,7 @@ final class ConditionEvaluator {
     private struct Probe {
         var arguments: [String]
         var timeout = TimeSpan.seconds(10)
-        /// Cause that is given if the test is false.
+        /// Cause that is given if the test is false. A negation has none: its text is clear enough.
         var detail: String
         /// Exit status that means false; nil: every status but 0.
         var falseStatus: Int32? = 1
@@ -150,7 +150,7 @@ final class ConditionEvaluator {
         case .window(let from, let to):
             let minute = Clock.minuteOfDay()
             let isInside = from < to ? (from..<to).contains(minute) : minute >= from || minute < to
-            return .known(isTrue: isInside, detail: "the time is outside the window")
+            return .known(isTrue: isInside, detail: "the time is \(isInside ? "inside" : "outside") the window")
         case .dependenciesSucceeded:
             return try askDependencies(evaluation)
         case .newer(let inputs, let outputs):
@@ -261,7 +261,8 @@ final class ConditionEvaluator {
         case .lost: return
         }
         let isNegated = Self.unwrap(evaluation.conditions[evaluation.index].test).isNegated
-        guard recordAnswer(of: evaluation, isTrue: isTrue != isNegated, probe.detail) else { return }
+        let detail = isNegated ? "" : probe.detail
+        guard recordAnswer(of: evaluation, isTrue: isTrue != isNegated, detail) else { return }
         proceed(evaluation)
     }
 

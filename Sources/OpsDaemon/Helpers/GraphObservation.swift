@@ -25,11 +25,11 @@ final class GraphObservation {
         /// Number of operations that had not finished when they were last counted, without those that have since.
         var left: Int
         /// Observers that wait or run.
-        var ordered: Set<GraphObservers.Moment> = []
+        var requested: Set<GraphObservers.Moment> = []
 
         /// Returns whether there is an observer that neither has run nor waits to run.
         func owes(_ moment: GraphObservers.Moment) -> Bool {
-            graph.observers.command(moment) != nil && !graph.ran.contains(moment) && !ordered.contains(moment)
+            graph.observers.command(moment) != nil && !graph.ran.contains(moment) && !requested.contains(moment)
         }
     }
 
@@ -90,15 +90,17 @@ final class GraphObservation {
             if alarm.instant == nil { alarm.set(after: Self.patience) }
             return
         }
+        let end = Clock.read().monotonic + DaemonLimits.observing
         do throws(StoreError) {
-            for (graph, moments) in ran {
+            while Clock.read().monotonic < end, let (graph, moments) = ran.first {
                 try recordRun(of: moments, of: graph)
                 ran[graph] = nil
             }
-            while let graph = touched.first {
+            while Clock.read().monotonic < end, let graph = touched.first {
                 try look(at: graph)
                 touched.remove(graph)
             }
+            if !ran.isEmpty || !touched.isEmpty { check.schedule() }
         } catch {
             turns.enterOutage(error)
             if alarm.instant == nil { alarm.set(after: Self.patience) }
@@ -113,19 +115,19 @@ final class GraphObservation {
             return
         }
         entry.left = progress.unfinished
-        if let failed = progress.failed, entry.owes(.failure) { order(.failure, &entry, failed) }
+        if let failed = progress.failed, entry.owes(.failure) { request(.failure, &entry, failed) }
         let isOver = progress.unfinished == 0
-        if isOver, entry.owes(.finish) { order(.finish, &entry, progress.failed ?? first) }
+        if isOver, entry.owes(.finish) { request(.finish, &entry, progress.failed ?? first) }
         watched[graph] = entry
         // Without an observer of the end, nothing more is to be done once that of the failure has run.
-        if isOver, entry.ordered.isEmpty, entry.graph.observers.finish == nil {
+        if isOver, entry.requested.isEmpty, entry.graph.observers.finish == nil {
             try store.setRan([.finish], of: graph)
             watched[graph] = nil
         }
     }
 
-    private func order(_ moment: GraphObservers.Moment, _ entry: inout Watched, _ operation: OperationID) {
-        entry.ordered.insert(moment)
+    private func request(_ moment: GraphObservers.Moment, _ entry: inout Watched, _ operation: OperationID) {
+        entry.requested.insert(moment)
         observers.observe(.graph(entry.graph.graph, moment), of: operation)
     }
 
@@ -138,9 +140,9 @@ final class GraphObservation {
         }
         try store.setRan(moments, of: graph)
         guard var entry = watched[graph] else { return }
-        entry.ordered.subtract(moments)
+        entry.requested.subtract(moments)
         entry.graph.ran.formUnion(moments)
-        watched[graph] = entry.graph.ran.contains(.finish) && entry.ordered.isEmpty ? nil : entry
+        watched[graph] = entry.graph.ran.contains(.finish) && entry.requested.isEmpty ? nil : entry
         if watched[graph] != nil, entry.left <= 0 { touched.insert(graph) }
     }
 }

@@ -1,5 +1,6 @@
 internal import OpsCore
 internal import OpsExecutor
+internal import OpsStore
 internal import OpsSystem
 internal import OpsSystemd
 
@@ -25,7 +26,8 @@ final class HelperProcesses {
     private var orphans: [AttemptID: UInt32?] = [:]
     private let socket: String
     private var lastNumber: Int32 = 0
-    /// Alarm of the earliest deadline. There are a dozen helpers at most.
+    /// Alarm of the earliest deadline. There are few helpers: at most 8 of conditions, 4 observers and 4 checks of
+    /// triggers, and those that were stopped and are still ending.
     private lazy var alarm = Alarm(loop, log) { [unowned self] in self.endOverdue() }
 
     init(loop: EventLoop, log: DaemonLog, runner: RunnerLink, socket: String, wakeUp: @escaping () -> Void) {
@@ -162,5 +164,16 @@ extension HelperResult {
             case .code(let code): .code(code)
             case .signal(let signal): .signal(signal)
             }
+    }
+
+    /// Predicate of a sentence about the helper, such as `ended with exit status 3`.
+    var text: String {
+        switch self {
+        case .code(let status): "ended with exit status \(status)"
+        case .signal(let signal): "was killed by \(signalName(signal))"
+        case .timedOut: "was killed because it did not end in time"
+        case .cannotStart(let step, let errno): "cannot start: \(step): \(SystemError.text(errno))"
+        case .lost: "was lost with its runner"
+        }
     }
 }

@@ -2,6 +2,7 @@ internal import OpsCore
 internal import OpsExecutor
 internal import OpsStore
 internal import OpsSystem
+internal import OpsSystemd
 internal import OpsWire
 
 /// Runs observers after their change is durable: outside the pool, a few at once, each for a bounded time. They never
@@ -15,7 +16,8 @@ final class ObserverRunner {
         case graph(GraphID, GraphObservers.Moment)
     }
 
-    private struct Order: Hashable {
+    /// Occasion of an operation, for which all commands run in one process.
+    private struct Observer: Hashable {
         let operation: OperationID
         let occasion: Occasion
 
@@ -45,17 +47,24 @@ final class ObserverRunner {
     private let history: History
     private let composer: LaunchComposer
     private let runner: RunnerLink
+    private let loop: EventLoop
     private let log: DaemonLog
     private let configuration: () -> Configuration
     private let graphObserverEnded: (GraphObservers.Moment, GraphID) -> Void
-    private var orders = FairBacklog<Order>(slots: DaemonLimits.observersAtOnce)
+    /// Observers whose owners are not known yet.
+    private var requested = Backlog<Observer>()
+    private var waiting = FairBacklog<Observer>(slots: DaemonLimits.observersAtOnce)
     /// Observers that wait or run, and that are requested again after an outage.
-    private var owed: Set<Order> = []
+    private var owed: Set<Observer> = []
+    private lazy var admission = DeferredWork(loop) { [unowned self] in self.admitRequested() }
+
+    /// Number of owners that are looked up in one turn: one commit may request an observer for each of its operations.
+    private static let ownersInATurn = 1000
 
     /// `configuration`: returns the present one. `graphObserverEnded` is called when an observer of a graph has run, or
     /// if there is none to run.
     init(
-        turns: Turns, history: History, composer: LaunchComposer, runner: RunnerLink, log: DaemonLog,
+        turns: Turns, history: History, composer: LaunchComposer, runner: RunnerLink, loop: EventLoop, log: DaemonLog,
         configuration: @escaping () -> Configuration,
         graphObserverEnded: @escaping (GraphObservers.Moment, GraphID) -> Void
     ) {
@@ -63,98 +72,111 @@ final class ObserverRunner {
         self.history = history
         self.composer = composer
         self.runner = runner
+        self.loop = loop
         self.log = log
         self.configuration = configuration
         self.graphObserverEnded = graphObserverEnded
     }
 
-    var isIdle: Bool { orders.running == 0 && orders.isEmpty }
+    var isIdle: Bool { requested.isEmpty && waiting.running == 0 && waiting.isEmpty }
 
     func observe(_ occasion: Occasion, of operation: OperationID) {
-        let order = Order(operation: operation, occasion: occasion)
-        if order.kind == .finished, !owed.insert(order).inserted { return }
-        do throws(StoreError) {
-            // An operation that was removed has no observer: see `begin`.
-            let owner = try history.owners(of: [order.operation])[order.operation]
-            orders.append(order, of: owner ?? 0)
-        } catch {
-            orders.append(order, of: 0)
-            return turns.enterOutage(error)
+        let observer = Observer(operation: operation, occasion: occasion)
+        if observer.kind == .finished, !owed.insert(observer).inserted { return }
+        requested.append(observer)
+        admission.schedule()
+    }
+
+    /// Looks up the owners of requested observers, since users take turns, and starts the first.
+    private func admitRequested() {
+        for observer in requested.removeFirst(atMost: Self.ownersInATurn) {
+            do throws(StoreError) {
+                // An operation that was removed has no observer: see `begin`.
+                waiting.append(observer, of: try history.owner(of: observer.operation) ?? 0)
+            } catch {
+                waiting.append(observer, of: 0)
+                turns.enterOutage(error)
+            }
         }
+        if !requested.isEmpty { admission.schedule() }
         startNext()
     }
 
     /// Starts waiting observers if there are free slots and a runner.
     func startNext() {
-        while runner.isConnected, let (order, user) = orders.start() {
+        let end = Clock.read().monotonic + DaemonLimits.observing
+        while runner.isConnected, let (observer, user) = waiting.start() {
             do {
-                if try begin(order, of: user) { continue }
-                complete(order)
+                if try begin(observer, of: user) { continue }
+                complete(observer)
             } catch let error as StoreError {
-                orders.end(of: user)
-                orders.append(order, of: user)
+                waiting.end(of: user)
+                waiting.append(observer, of: user)
                 return turns.enterOutage(error)
             } catch {
-                log.warning("observer of \(order.subject): \(error)")
-                complete(order)
+                log.warning("observer of \(observer.subject): \(error)")
+                complete(observer)
             }
-            orders.end(of: user)
+            waiting.end(of: user)
+            // Very many may have no command, if opsd.conf has changed.
+            if Clock.read().monotonic >= end { return admission.schedule() }
         }
     }
 
     /// Starts the observer, which frees its slot at its end. Returns false if there is none to start.
-    private func begin(_ order: Order, of user: UInt32) throws -> Bool {
-        guard let texts = try history.texts(of: order.operation),
-            let record = try history.recordAlone(of: order.operation)
+    private func begin(_ observer: Observer, of user: UInt32) throws -> Bool {
+        guard let texts = try history.texts(of: observer.operation),
+            let record = try history.recordAlone(of: observer.operation)
         else { return false }
-        if case .graph(let graph, let moment) = order.occasion {
-            return try begin(order, graph, moment, record, of: user)
+        if case .graph(let graph, let moment) = observer.occasion {
+            return try begin(observer, graph, moment, record, of: user)
         }
-        let own = try composer.details(of: texts).observers(order.occasion, record.outcome)
-        let commands = own + configured(order, record)
+        let own = try composer.details(of: texts).observers(observer.occasion, record.outcome)
+        let commands = own + configured(observer, record)
         guard !commands.isEmpty else { return false }
         let arguments = Self.arguments(commands)
-        let event = try self.event(order)
+        let event = try self.event(observer)
         guard
             let request = try composer.helper(
-                of: order.operation, arguments, adding: ["OPS_EVENT=\(event)"])
+                of: observer.operation, arguments, adding: ["OPS_EVENT=\(event)"])
         else { return false }
-        try run(request, order, of: user)
+        try run(request, observer, of: user)
         return true
     }
 
-    private func run(_ request: LaunchRequest, _ order: Order, of user: UInt32) throws {
+    private func run(_ request: LaunchRequest, _ observer: Observer, of user: UInt32) throws {
         let attempt = try runner.helpers.start(request, timeout: DaemonLimits.observer) {
             [unowned self] result in
-            self.orders.end(of: user)
-            self.ended(order, of: user, result)
+            self.waiting.end(of: user)
+            self.ended(observer, of: user, result)
             self.startNext()
         }
         if attempt == nil {
-            orders.end(of: user)
-            orders.append(order, of: user)
+            waiting.end(of: user)
+            waiting.append(observer, of: user)
         }
     }
 
     /// Starts an observer of a graph.
     private func begin(
-        _ order: Order, _ graph: GraphID, _ moment: GraphObservers.Moment, _ record: OperationRecord, of user: UInt32
+        _ observer: Observer, _ graph: GraphID, _ moment: GraphObservers.Moment, _ record: OperationRecord,
+        of user: UInt32
     ) throws -> Bool {
         guard let observed = try history.observedGraph(graph), let command = observed.observers.command(moment)
         else { return false }
         let event = try GraphEvent(observed, moment, record, history.progress(of: graph, since: observed.since))
         guard
             let request = try composer.helper(
-                of: order.operation, Self.arguments([try stringArray(command)]), adding: event.variables,
+                of: observer.operation, Self.arguments([try stringArray(command)]), adding: event.variables,
                 asSubmitter: true)
         else { return false }
-        try run(request, order, of: user)
+        try run(request, observer, of: user)
         return true
     }
 
     /// Returns the commands of opsd.conf for this finish.
-    private func configured(_ order: Order, _ record: OperationRecord) -> [[String]] {
-        guard order.kind == .finished, !record.isGroup else { return [] }
+    private func configured(_ observer: Observer, _ record: OperationRecord) -> [[String]] {
+        guard observer.kind == .finished, !record.isGroup else { return [] }
         let configuration = configuration()
         let commands = [configuration.onFinish, record.outcome?.isFailure == true ? configuration.onFailure : ""]
         return commands.filter { !$0.isEmpty }.map { ["/bin/sh", "-c", $0] }
@@ -171,56 +193,54 @@ final class ObserverRunner {
 
     /// Returns a command as a shell reads it.
     private static func shellText(_ command: [String]) -> String {
-        command.map { word in
-            "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
-        }.joined(separator: " ")
+        command.map(ShellWord.quoted).joined(separator: " ")
     }
 
-    private func ended(_ order: Order, of user: UInt32, _ result: HelperResult) {
+    private func ended(_ observer: Observer, of user: UInt32, _ result: HelperResult) {
         switch result {
         case .code(0): break
         // The runner was lost, so the observer may not have run, and runs again.
-        case .lost: return orders.append(order, of: user)
+        case .lost: return waiting.append(observer, of: user)
         case .code, .signal, .timedOut, .cannotStart:
-            log.warning("observer of \(order.subject) ended with \(result)")
+            log.warning("observer of \(observer.subject) \(result.text)")
         }
-        complete(order)
+        complete(observer)
     }
 
-    private func complete(_ order: Order) {
-        owed.remove(order)
-        switch order.occasion {
-        case .finish(let run): turns.record(.observed(order.operation, run: run))
+    private func complete(_ observer: Observer) {
+        owed.remove(observer)
+        switch observer.occasion {
+        case .finish(let run): turns.record(.observed(observer.operation, run: run))
         case .graph(let graph, let moment): graphObserverEnded(moment, graph)
         case .start, .produce: break
         }
     }
 
     /// Returns the event as `watch --json` prints it, with the present values of the operation.
-    private func event(_ order: Order) throws -> String {
-        guard let record = try history.recordAlone(of: order.operation) else { return "{}" }
+    private func event(_ observer: Observer) throws -> String {
+        guard let record = try history.recordAlone(of: observer.operation) else { return "{}" }
         var row =
             try history.newestEvent(
-                order.kind, of: order.operation, product: order.product, amongLast: DaemonLimits.eventsSearched
-            ).map(EventTranslation().row) ?? bare(order, record)
+                observer.kind, of: observer.operation, product: observer.product, amongLast: DaemonLimits.eventsSearched
+            ).map(EventTranslation().row) ?? bare(observer, record)
         row.attempt = Int(record.attempt)
         row.queue = record.queue
-        if order.kind == .finished { row.detail = record.cause }
+        if observer.kind == .finished { row.detail = record.cause }
         var writer = JSONWriter()
         row.write(to: &writer)
         return writer.text
     }
 
     /// Returns the row of an event that is too old to be found, or was pruned.
-    private func bare(_ order: Order, _ record: OperationRecord) -> EventRow {
+    private func bare(_ observer: Observer, _ record: OperationRecord) -> EventRow {
         .with { row in
             row.seq = turns.core?.lastSequence ?? 0
             row.at = InstantText.format(record.finishedAt ?? Moment.now().wall)
-            row.id = order.operation.rawValue
+            row.id = observer.operation.rawValue
             row.graph = record.graph.reference
-            row.type = EventType(order.kind)
-            row.product = order.product?.rawValue
-            guard order.kind == .finished else { return }
+            row.type = EventType(observer.kind)
+            row.product = observer.product?.rawValue
+            guard observer.kind == .finished else { return }
             row.new = .finished
             row.outcome = record.outcome.map { OutcomeName($0) }
             row.notNeeded = record.outcome == .notNeeded

@@ -37,7 +37,7 @@ struct GraphQuery: Query {
             }
         }
         if reply?.edges.count ?? 0 > Self.edges {
-            throw ControlError.tooLarge(what: "edges in a picture", limit: Self.edges)
+            throw ControlError.tooLarge(what: "the number of edges in a picture", limit: Self.edges)
         }
         return cursor.isAtEnd ? reply.map { Reply.frame($0) } : nil
     }
@@ -48,7 +48,7 @@ struct GraphQuery: Query {
             throw ControlError.notFound(kind: "graph", name: name, nearest: nil)
         }
         guard graph.count <= Self.nodes else {
-            throw ControlError.tooLarge(what: "operations in a picture", limit: Self.nodes)
+            throw ControlError.tooLarge(what: "the number of operations in a picture", limit: Self.nodes)
         }
         var selection = OpsStore.Selection()
         selection.graph = id

@@ -33,7 +33,7 @@ struct Selected: Sendable {
 /// Finds in the store what clients name: operations by id, range or name, graphs, and whole selections. The scheduler
 /// knows the queues: `Turns.requireQueue` has checked them before.
 struct Selections {
-    private let history: History
+    let history: History
 
     init(_ history: History) { self.history = history }
 
@@ -44,7 +44,7 @@ struct Selections {
         // A name may begin with a hyphen.
         if !ref.hasPrefix("-"), let number = Int64(ref) {
             let id = OperationID(number)
-            guard try history.owners(of: [id])[id] != nil else {
+            guard try history.owner(of: id) != nil else {
                 throw ControlError.notFound(kind: "operation", name: ref, nearest: nil)
             }
             return id
@@ -56,9 +56,6 @@ struct Selections {
         }
         return id
     }
-
-    /// Returns the user who submitted an operation.
-    func owner(of id: OperationID) throws -> UInt32 { try history.owners(of: [id])[id] ?? 0 }
 
     /// Returns everything that is stored of an operation.
     func record(_ ref: String) throws -> OperationRecord {

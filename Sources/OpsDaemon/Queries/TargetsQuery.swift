@@ -53,7 +53,7 @@ struct TargetsQuery: Query {
             selection.isOnlyRefs
         {
             let id = OperationID(id)
-            try authorization?.requireChange(caller, of: id, ownedBy: try history.owners(of: [id])[id] ?? 0)
+            try authorization?.requireChange(caller, of: id, in: history)
             return Selected(ids: [id], isSingle: true)
         }
         found.queue = query.queue
@@ -113,8 +113,8 @@ struct LevelQuery: Query {
         case .daemon: try authorization.requirePrivilege(caller, to: "suspend and resume the daemon")
         case .queue: try authorization.requirePrivilege(caller, to: "suspend and resume queues")
         case .graph(let graph):
-            if let first = try history.firstOperation(of: graph), let owner = try history.owners(of: [first])[first] {
-                try authorization.requireChange(caller, of: first, ownedBy: owner)
+            if let first = try history.firstOperation(of: graph) {
+                try authorization.requireChange(caller, of: first, in: history)
             }
         case .operations: break
         }

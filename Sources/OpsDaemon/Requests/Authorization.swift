@@ -1,4 +1,5 @@
 internal import OpsCore
+internal import OpsStore
 internal import OpsSystem
 internal import OpsSystemd
 
@@ -43,16 +44,25 @@ struct Authorization: Sendable {
         }
     }
 
-    func requireChange(_ caller: Caller, of operation: OperationID, ownedBy owner: UInt32) throws(Refusal) {
-        guard mayChange(caller, ownedBy: owner) else {
-            throw Refusal(message: "operation \(operation.rawValue) belongs to user \(owner); you are \(caller.name)")
-        }
+    /// Refuses a change of an operation of another user.
+    func requireChange(_ caller: Caller, of operation: OperationID, in history: History) throws {
+        guard try !mayChange(caller, ownedBy: history.owner(of: operation) ?? 0) else { return }
+        throw try refusal(caller, of: "operation \(operation.rawValue)", operation, history)
     }
 
-    func requireReading(_ caller: Caller, of what: String, ownedBy owner: UInt32) throws(Refusal) {
-        guard mayRead(caller, ownedBy: owner) else {
-            throw Refusal(message: "\(what) belongs to user \(owner); you are \(caller.name)")
-        }
+    /// Refuses to show the output of an operation of another user.
+    func requireReading(
+        _ caller: Caller, ofOutputOf operation: OperationID, ownedBy owner: UInt32, in history: History
+    ) throws {
+        guard !mayRead(caller, ownedBy: owner) else { return }
+        throw try refusal(caller, of: "the output of operation \(operation.rawValue)", operation, history)
+    }
+
+    private func refusal(
+        _ caller: Caller, of what: String, _ operation: OperationID, _ history: History
+    ) throws(StoreError) -> Refusal {
+        let owner = try history.texts(of: operation)?.user ?? "root"
+        return Refusal(message: "\(what) belongs to \(owner); you are \(caller.name)")
     }
 
     /// Returns the user for an operation that names one: only root may name another than the caller, and a user's own

@@ -98,9 +98,7 @@ extension Selections {
         _ ref: String, _ authorization: Authorization, _ caller: Caller
     ) throws -> OperationID {
         let id = try operation(ref)
-        if !authorization.isPrivileged(caller) {
-            try authorization.requireChange(caller, of: id, ownedBy: try owner(of: id))
-        }
+        try authorization.requireChange(caller, of: id, in: history)
         return id
     }
 }

@@ -60,7 +60,7 @@ extension Requests {
             reply.details.pid = try history.pid(of: record).flatMap { $0 > 0 ? Int($0) : nil }
             if rows.authorization.mayRead(rows.reader, ownedBy: record.uid) {
                 var environment = try history.environment(of: record.id).map { try stringMap($0) } ?? StringMap()
-                environment.lay(details.own.environment)
+                environment.override(with: details.own.environment)
                 reply.operation.environment = environment
             }
             reply.attempts = try rows.attempts(of: record, details, history)

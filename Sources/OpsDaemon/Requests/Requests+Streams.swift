@@ -72,10 +72,10 @@ extension Requests {
         guard let record = try history.brief(of: id) else {
             throw ControlError.notFound(kind: "operation", name: request.ref, nearest: nil)
         }
-        try authorization.requireReading(
-            exchange.caller, of: "the output of operation \(id.rawValue)", ownedBy: record.uid)
+        try authorization.requireReading(exchange.caller, ofOutputOf: id, ownedBy: record.uid, in: history)
         let wantsErrors = request.stderr ?? false
-        if let refusal = try Details(record.details).own.output.refusal(of: id, readingErrors: wantsErrors) {
+        let details = try Details(record.details)
+        if let refusal = details.own.output.refusal(of: id, readingErrors: wantsErrors) {
             throw ControlError.wrongState(id: id.rawValue, message: refusal)
         }
         if record.isGroup {
@@ -92,12 +92,13 @@ extension Requests {
         let stream = LogStream(
             exchange,
             LogStream.Request(
-                operation: id, attempt: attempt, stream: wantsErrors ? .error : .output, offset: request.offset ?? 0,
-                lines: request.lines, window: window, wantsTimes: request.times ?? false, follows: follows),
-            current: current,
+                operation: id, user: details.runUser?.uid ?? record.uid, attempt: attempt,
+                stream: wantsErrors ? .error : .output, offset: request.offset ?? 0, lines: request.lines,
+                window: window, wantsTimes: request.times ?? false, follows: follows),
+            current: current, newest: record.attempt,
             attemptHasEnded: record.state == .finished || current < record.attempt
                 || current == record.attempt && record.state != .executing,
-            operationHasEnded: record.state == .finished, logs: logs, fileWatch: fileWatch,
+            operationHasEnded: record.state == .finished, threads: logThreads, logs: logs, fileWatch: fileWatch,
             history: history, publisher: publisher)
         if follows { publisher.add(stream) }
         exchange.goOn(with: stream)

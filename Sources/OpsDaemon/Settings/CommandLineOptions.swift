@@ -60,7 +60,8 @@ public struct CommandLineOptions: Sendable {
         Running
           --workers N          number of operations that run at once (number of processors)
           --on-stop MODE       running operations on SIGTERM: keep (default), drain or cancel
-          --exit-when-idle TIME  exit after this time without work or clients; systemd starts opsd again (never)
+          --exit-when-idle TIME  exit after this time without clients, unfinished operations and schedules;
+                               systemd starts opsd again for the next client (never)
           --on-finish COMMAND  run COMMAND after every operation, as the user that it runs as
           --on-failure COMMAND  the same after operations that failed, timed out or were interrupted
           --log-level LEVEL    error, warning, notice (default), info or debug

@@ -108,16 +108,16 @@ extension Configuration {
         case "group": group = try Self.existingGroup(value, refuse)
         case "runner": runner = value
         case "keep-for": keepFor = value == "forever" ? nil : try Self.duration(value, refuse)
-        case "keep-at-most": keepAtMost = value == "all" ? nil : try count(value, atLeast: 0, refuse)
-        case "log-limit": logLimit = value == "none" ? 0 : try size(value, refuse)
-        case "log-total": logTotal = value == "none" ? 0 : try size(value, refuse)
+        case "keep-at-most": keepAtMost = value == "all" ? nil : try Self.count(value, atLeast: 0, refuse)
+        case "log-limit": logLimit = value == "none" ? 0 : try Self.size(value, refuse)
+        case "log-total": logTotal = value == "none" ? 0 : try Self.size(value, refuse)
         case "on-finish": onFinish = value
         case "on-failure": onFailure = value
         case "exit-when-idle": exitWhenIdle = value == "never" ? nil : try Self.duration(value, refuse)
-        case "connections": connections = Int(try count(value, atLeast: 4, refuse))
-        case "connections-per-user": connectionsPerUser = Int(try count(value, atLeast: 2, refuse))
-        case "buffered-per-user": bufferedPerUser = try size(value, atLeast: 1 << 20, refuse)
-        case "operations-per-user": operationsPerUser = Int(try count(value, atLeast: 1, refuse))
+        case "connections": connections = Int(try Self.count(value, atLeast: 4, refuse))
+        case "connections-per-user": connectionsPerUser = Int(try Self.count(value, atLeast: 2, refuse))
+        case "buffered-per-user": bufferedPerUser = try Self.size(value, atLeast: 1 << 20, refuse)
+        case "operations-per-user": operationsPerUser = Int(try Self.count(value, atLeast: 1, refuse))
         case "record":
             guard let number = Int64(value), RecordLimits.turns.contains(number) else {
                 throw refuse("must be a number from 0 to \(RecordLimits.turns.upperBound), not \"\(value)\"")
@@ -165,11 +165,12 @@ extension Configuration {
         return name
     }
 
-    private func count(
+    private static func count(
         _ value: String, atLeast least: Int64, _ refuse: (String) -> ConfigurationError
     ) throws(ConfigurationError) -> Int64 {
-        guard let number = Int64(value), number >= least, number <= 1 << 40 else {
-            throw refuse("must be a number of at least \(least), not \"\(value)\"")
+        let most: Int64 = 1 << 40
+        guard let number = Int64(value), (least...most).contains(number) else {
+            throw refuse("must be a number from \(least) to \(most), not \"\(value)\"")
         }
         return number
     }
@@ -183,11 +184,13 @@ extension Configuration {
         return duration
     }
 
-    private func size(
+    private static func size(
         _ value: String, atLeast least: Int64 = 4096, _ refuse: (String) -> ConfigurationError
     ) throws(ConfigurationError) -> Int64 {
-        guard let bytes = SizeText.parse(value), bytes >= least, bytes <= 1 << 60 else {
-            throw refuse("must be a size of at least \(SizeText.format(least)) such as 256M, not \"\(value)\"")
+        let most: Int64 = 1 << 60
+        guard let bytes = SizeText.parse(value), (least...most).contains(bytes) else {
+            let range = "from \(SizeText.format(least)) to \(SizeText.format(most))"
+            throw refuse("must be a size \(range) such as 256M, not \"\(value)\"")
         }
         return bytes
     }

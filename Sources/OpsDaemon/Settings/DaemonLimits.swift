@@ -20,14 +20,18 @@ enum DaemonLimits {
     static let operationsInTheLoop = 2000
     /// Time for which the dependencies of one operation are read in the loop; very many are read outside it.
     static let dependenciesInTheLoop = TimeSpan.milliseconds(4)
+    /// Time of a turn in which observed graphs are counted, and in which observers are started. The last one may take
+    /// longer.
+    static let observing = TimeSpan.milliseconds(4)
     /// Number of rows in one reply of a stream.
     static let rowsInABatch = 256
     static let eventsInABatch = 256
     static let eventBytesInABatch = 64 << 10
     /// Time of a turn in which streams are served before other work has its turn.
     static let streaming = TimeSpan.milliseconds(5)
-    /// Number of events that are kept as messages for watchers, and the bytes of all of them.
-    static let eventsKept = 8192
+    /// Maximum number of events of a commit that are kept as messages for watchers.
+    static let largestKeptCommit = 8192
+    /// Bytes of all events that are kept as messages for watchers.
     static let eventBytesKept = 8 << 20
     /// Number of events that a watcher may be behind before its stream ends.
     static let eventsBehind: Int64 = 1_000_000

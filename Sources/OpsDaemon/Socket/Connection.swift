@@ -119,7 +119,7 @@ final class Connection {
                 frame = try decoder.next()
             } catch {
                 server.log.info("connection of \(caller.name) closed: a message of more than \(error.limit) bytes")
-                return refuse(Reply.frame(ControlError.tooLarge(what: "message", limit: error.limit)))
+                return refuse(Reply.frame(ControlError.tooLarge(what: "a message", limit: error.limit)))
             }
             guard let frame else {
                 mayHoldMore = false

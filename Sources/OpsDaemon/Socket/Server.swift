@@ -192,7 +192,7 @@ final class Server {
 
 /// Kind of data that an idle client has not completed or read.
 enum Idleness: String {
-    case incompleteMessage = "half a message for too long"
+    case incompleteMessage = "a message was incomplete for too long"
     case unreadAnswers = "answers were not read for too long"
     case unfinishedSubmission = "a submission was not continued for too long"
 

@@ -58,8 +58,8 @@ struct EventTail {
     }
 
     mutating func append(_ more: [Report]) {
-        // Events of a commit of this size are read from the store, a little at a time.
-        guard more.count <= DaemonLimits.eventsKept else { return removeAll() }
+        // Events of a larger commit are read from the store, a little at a time.
+        guard more.count <= DaemonLimits.largestKeptCommit else { return removeAll() }
         guard let block = EventBlock(more) else { return }
         if let last, block.first != last + 1 { removeAll() }
         ends += block.ends.map { $0 + bytes.count }

@@ -30,8 +30,9 @@ final class JournalWriter {
     func write(_ reports: [Report]) {
         let interrupted = reports.count { $0.kind == .interrupted }
         if interrupted > 0 {
+            let were = interrupted == 1 ? "was" : "were"
             log.warning(
-                "the runner or the machine died under running operations: \(interrupted) interrupted "
+                "the runner or the machine died while operations ran; \(interrupted) \(were) interrupted "
                     + "(opsctl ls -s interrupted)")
         }
         guard log.writesToJournal else { return }

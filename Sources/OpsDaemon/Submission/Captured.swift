@@ -36,9 +36,9 @@ struct Captured {
     /// - Parameter stored: Variables that opsd sets in any case.
     func environment(under defaults: StringMap, and stored: StringMap = StringMap()) -> String {
         var result = variables
-        result.lay(defaults)
+        result.override(with: defaults)
         result.removeReservedVariables()
-        result.lay(stored)
+        result.override(with: stored)
         var writer = JSONWriter(capacity: 1024)
         result.write(to: &writer)
         return writer.text

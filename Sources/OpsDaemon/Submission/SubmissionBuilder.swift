@@ -182,14 +182,14 @@ struct SubmissionBuilder: ~Copyable, Sendable {
             return
         }
         let id = OperationID(inside)
-        let owner = try turns.history.owners(of: [id])[id]
+        let owner = try turns.history.owner(of: id)
         // An operation that has finished or never existed produces nothing; as a parent it would be refused.
         guard turns.core?.state(of: id) == .executing else {
             if options.asChild { throw owner == nil ? Rejection.unknownOperation(id) : .producerClosed(id) }
             return
         }
         if let owner, !authorization.mayChange(caller, ownedBy: owner) {
-            if options.asChild { try authorization.requireChange(caller, of: id, ownedBy: owner) }
+            if options.asChild { try authorization.requireChange(caller, of: id, in: turns.history) }
             return
         }
         submission.producer = id

@@ -11,7 +11,7 @@ extension Turns {
             return .notFound(kind: "queue", name: name, nearest: nearestQueue(to: name))
         case .queueExists(let name): return .wrongState(id: nil, message: "queue \(name) exists already")
         case .queueNotEmpty(let name, let unfinished):
-            let operations = unfinished == 1 ? "1 unfinished operation" : "\(unfinished) unfinished operations"
+            let operations = Self.text(unfinished: unfinished)
             let them = unfinished == 1 ? "it" : "them"
             return .wrongState(id: nil, message: "queue \(name) has \(operations); cancel or move \(them) first")
         case .builtInQueue("main"):
@@ -42,12 +42,17 @@ extension Turns {
         case .needsFreeze(let id): return wrongState(id, "is executing; --freeze stops its processes")
         case .noSuchEdge(let id, let on):
             return .notFound(kind: "dependency", name: "\(id.rawValue) on \(on.rawValue)", nearest: nil)
-        case .tooMany(let what, let limit): return .tooLarge(what: what, limit: limit)
+        case .tooMany(let what, let limit): return .tooLarge(what: "the number of \(what)", limit: limit)
         case .tooManyOfUser(let user, let unfinished, let more, let limit):
+            let operations = Self.text(unfinished: unfinished)
             return .busy(
-                "user \(user) has \(unfinished) unfinished operations, and \(more) more would exceed the limit of \(limit); "
+                "user \(user) has \(operations), and \(more) more would exceed the limit of \(limit); "
                     + "wait until some have finished, cancel some, or raise operations-per-user in opsd.conf")
         }
+    }
+
+    private static func text(unfinished count: Int) -> String {
+        count == 1 ? "1 unfinished operation" : "\(count) unfinished operations"
     }
 
     func nearestQueue(to name: String) -> String? {

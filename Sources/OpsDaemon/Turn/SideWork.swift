@@ -19,7 +19,7 @@ final class SideWork {
             self.thread = thread
             thread.run(job, then: finish)
         } catch {
-            log.warning("\(error); the others wait")
+            log.warning("\(error); large requests delay others until a thread can be created")
             finish(job())
         }
     }

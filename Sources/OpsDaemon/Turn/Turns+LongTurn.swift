@@ -91,6 +91,7 @@ extension Turns {
 
     /// Lets the scheduler handle the kept facts outside the loop, and end the turn.
     func decideBeside() {
+        var facts: [Event] = []
         do throws(StoreError) {
             // Earlier events of this turn are stored first.
             let transition = turn.isAheadOfStore ? ask { $0.closeTurn() } : nil
@@ -102,9 +103,9 @@ extension Turns {
                 keepForLater(.stagingRevoked(started: 0))
                 host.handleDeferredReports()
             }
-            let facts = longTurn?.facts ?? []
+            facts = longTurn?.facts ?? []
             longTurn?.facts = []
-            try lend(facts, nil) { [unowned self] result in
+            try lend(facts, nil) { [unowned self, facts] result in
                 switch result {
                 case .committed(let core, _, let turn):
                     self.core = core.consume()
@@ -116,7 +117,7 @@ extension Turns {
                 }
             }
         } catch {
-            let facts = longTurn?.facts ?? []
+            facts += longTurn?.facts ?? []
             longTurn?.facts = []
             endLongTurn { fail(facts, error) }
         }

@@ -237,7 +237,9 @@ extension Event {
     /// True if the event is not reported again. Runners repeat exits and inventories until they are acknowledged.
     var isReportedOnce: Bool {
         switch self {
-        case .updated, .external(_, .updated), .observed, .setWorkers: true
+        case .updated, .external(_, .updated), .observed, .setWorkers, .setOperationsPerUser, .setObserversOfAll,
+            .setExecutors:
+            true
         default: false
         }
     }

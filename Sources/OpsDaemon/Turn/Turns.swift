@@ -20,13 +20,13 @@ final class Turns {
     var turn = Turn()
     /// Set while the disk cannot be written.
     var outage: Outage?
-    /// Set while a large request is decided outside the loop.
+    /// Set while a large request or large facts are decided outside the loop.
     var longTurn: LongTurn?
     var finished = FinishedCount()
     /// Record of turns; nil: they are not recorded.
     var recorder: TurnRecorder?
 
-    /// Thread that decides and stores large requests.
+    /// Thread that decides and stores long turns, and copies the write-ahead log into the database.
     let writing: SideWork
     private(set) lazy var monotonicAlarm = Alarm(loop, log, .monotonic) { [unowned self] in self.fireDueTimers() }
     private(set) lazy var wallAlarm = Alarm(loop, log, .wall) { [unowned self] in self.record(.tick) }
