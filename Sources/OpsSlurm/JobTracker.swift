@@ -45,8 +45,8 @@ public struct JobTracker {
         public var recordGrace = TimeSpan.seconds(15)
         /// The same if the processes may still run although Slurm has lost the job.
         public var lostAfter = TimeSpan.seconds(600)
-        /// Most jobs for an attempt that does not start.
-        public var mostSubmissions = 4
+        /// Most jobs for an attempt that does not start. A controller that is killed may lose several in a row.
+        public var mostSubmissions = 8
         public init() {}
     }
 

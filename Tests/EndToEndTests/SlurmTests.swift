@@ -59,8 +59,8 @@ import Testing
         try cluster.write(option, to: "plug-in")
         let row = try cluster.finish(try cluster.submit("--", "true"))
         let question = "were its name or comment changed?"
-        #expect(row["cause"] as? String == "refused: Slurm accepted job 4714 but does not list it; \(question)")
-        #expect(try cluster.calls("sbatch --hold").count == 4)
+        #expect(row["cause"] as? String == "refused: Slurm accepted job 4718 but does not list it; \(question)")
+        #expect(try cluster.calls("sbatch --hold").count == 8)
         try waitUntil("the jobs are cancelled") { try !cluster.states().values.contains("PENDING") }
     }
 

@@ -133,7 +133,7 @@ import Testing
         for seconds in [18, 32] as [Int64] { #expect(Self.list(&tracker, [], at: seconds).isEmpty) }
     }
 
-    @Test func `an attempt whose jobs are never listed is submitted four times and then refused`() {
+    @Test func `an attempt whose jobs are never listed is submitted eight times and then refused`() {
         var tracker = Self.tracker()
         var effects = Self.list(&tracker, [], at: 0)
         var reports: [ExecutorReport] = []
@@ -149,8 +149,8 @@ import Testing
             effects = Self.list(&tracker, [], at: start + 19)
             submissions += 1
         }
-        #expect(submissions == 4)
-        let cause = "Slurm accepted job 4714 but does not list it; were its name or comment changed?"
+        #expect(submissions == 8)
+        let cause = "Slurm accepted job 4718 but does not list it; were its name or comment changed?"
         #expect(reports == [.refused(Self.attempt, cause: cause)])
     }
 
