@@ -76,7 +76,7 @@ private struct Conversion {
             writer.beginObject()
             for member in members(of: index) {
                 mark(member.key)
-                writer.key(text(member.key) ?? "")
+                writer.key(String(decoding: bytes(ofKey: member.key) ?? [], as: UTF8.self))
                 write(member.value)
             }
             writer.endObject()
@@ -87,9 +87,9 @@ private struct Conversion {
         marks.append(.init(offset: writer.bytes.count, position: nodes[node].position))
     }
 
-    private func text(_ key: Int) -> String? {
+    private func bytes(ofKey key: Int) -> [UInt8]? {
         guard case .scalar(let bytes, _) = nodes[key].content else { return nil }
-        return String(decoding: bytes, as: UTF8.self)
+        return bytes
     }
 
     private mutating func staysInBudget(at position: YAMLPosition) -> Bool {
@@ -113,7 +113,7 @@ private struct Conversion {
         guard pairs.contains(where: { isMerge($0.key) }) else { return pairs }
         if let known = merged[index] { return known }
         var members = pairs.filter { !isMerge($0.key) }
-        var names = Set(members.compactMap { text($0.key) })
+        var names = Set(members.compactMap { bytes(ofKey: $0.key) })
         for pair in pairs where isMerge(pair.key) { merge(pair.value, &members, &names) }
         merged[index] = members
         return members
@@ -126,7 +126,7 @@ private struct Conversion {
     }
 
     private mutating func merge(
-        _ source: Int, _ members: inout [(key: Int, value: Int)], _ names: inout Set<String>
+        _ source: Int, _ members: inout [(key: Int, value: Int)], _ names: inout Set<[UInt8]>
     ) {
         let position = nodes[source].position
         let target = resolved(source)
@@ -146,11 +146,13 @@ private struct Conversion {
 
     private mutating func add(
         _ more: [(key: Int, value: Int)], at position: YAMLPosition, _ members: inout [(key: Int, value: Int)],
-        _ names: inout Set<String>
+        _ names: inout Set<[UInt8]>
     ) {
         spent += more.count
         guard staysInBudget(at: position) else { return }
-        for member in more where text(member.key).map({ names.insert($0).inserted }) ?? false { members.append(member) }
+        for member in more where bytes(ofKey: member.key).map({ names.insert($0).inserted }) ?? false {
+            members.append(member)
+        }
     }
 
     private func resolved(_ index: Int) -> Int {

@@ -85,6 +85,25 @@ import Testing
             ])
     }
 
+    @Test func `texts that differ only in their bytes are those of their own operation`() throws {
+        let fixture = try Fixture()
+        let composer = LaunchComposer(
+            socket: "/s", logs: fixture.daemon.logs, logCap: 0, store: fixture.daemon.store,
+            history: fixture.daemon.history, authorization: fixture.daemon.authorization)
+        for name in ["\u{e9}", "e\u{301}"] {
+            let texts = LaunchTexts(
+                name: "a", graph: GraphID(1), queue: "default", command: #"["true"]"#,
+                details: #"{"directory":"/\#(name)"}"#, environment: #"{"V":"\#(name)"}"#, uid: 0, gid: 0,
+                user: "root", hasDependencies: false)
+            let request = try composer.launch(
+                AttemptID(OperationID(3), 1), slot: 0, Policy(), texts, namesSlot: false, units: [])
+            var words: [ExactText] = []
+            request.environment.visit { words.append(ExactText(String(decoding: $0, as: UTF8.self))) }
+            #expect(words.contains(ExactText("V=\(name)")))
+            #expect(ExactText(request.directory) == ExactText("/\(name)"))
+        }
+    }
+
     @Test func `categories that write one variable write their units together`() throws {
         let units = [
             UnitVariable(category: "my-cat", value: "0,1", export: "CVD"),

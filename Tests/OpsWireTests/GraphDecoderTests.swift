@@ -9,6 +9,14 @@ import Testing
         return try decoder.finish()
     }
 
+    @Test func `inherited labels whose names differ only in their bytes are kept`() throws {
+        var decoder = GraphDecoder(defaults: Array("{\"labels\":{\"\u{e9}\":\"1\"}}".utf8), now: .zero)
+        decoder.add(Array("[{\"command\":[\"x\"],\"labels\":{\"e\u{301}\":\"2\"}}]".utf8))
+        let graph = try decoder.finish()
+        let labels = graph.labelSets[graph.operations[0].labels]
+        #expect(labels.contains("\"1\"") && labels.contains("\"2\""), "\(labels)")
+    }
+
     @Test func `a graph is decoded with defaults, shared texts and dependencies inside and outside`() throws {
         let graph = try decode(
             #"""

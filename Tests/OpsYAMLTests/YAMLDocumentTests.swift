@@ -105,6 +105,11 @@ import Testing
         #expect(problems(text).first?.contains("nested more than 92 deep") == true)
     }
 
+    @Test func `merged keys that differ only in their bytes are two keys`() throws {
+        let document = try YAMLDocument(Array("a: {<<: {\u{e9}: 1}, e\u{301}: 2}\n".utf8))
+        #expect(document.json.count { $0 == UInt8(ascii: ":") } == 3)
+    }
+
     @Test func `aliases count as deep as the values that they repeat`() {
         // Only the first value of a repeated key is written, so these aliases expand to nothing.
         var text = "a: &a0 []\n"

@@ -98,7 +98,7 @@ final class LaunchComposer {
 
     /// Decodes the details of an operation, unless they were the last to be decoded.
     func details(of texts: LaunchTexts) throws -> Details {
-        if let last = lastDetails, last.text == texts.details { return last.details }
+        if let last = lastDetails, ExactText(last.text) == ExactText(texts.details) { return last.details }
         let details = try Details(texts.details)
         lastDetails = (texts.details, details)
         return details
@@ -170,7 +170,7 @@ final class LaunchComposer {
     }
 
     private func environment(_ texts: LaunchTexts, _ details: Details) throws -> CStringArray {
-        if lastEnvironment.text != texts.environment {
+        if ExactText(lastEnvironment.text) != ExactText(texts.environment) {
             var entries = try stringMap(texts.environment)
             // An older opsd stored some of them.
             entries.removeReservedVariables(keepsStored: true)

@@ -71,7 +71,7 @@ extension GraphDecoder {
         guard own >= 0 else { return inherited }
         var labels = self.labels(inherited)
         for entry in self.labels(own).entries {
-            labels.entries.removeAll { $0.name == entry.name }
+            labels.entries.removeAll { ExactText($0.name) == ExactText(entry.name) }
             labels.entries.append(entry)
         }
         if labels.entries.count > Limits.labels {
