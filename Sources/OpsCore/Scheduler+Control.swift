@@ -81,7 +81,8 @@ extension Scheduler {
     private func isEndOpen(_ operation: OperationIndex, _ index: ExecutionIndex) -> Bool {
         guard let end = executions[index].resolution else { return true }
         if end.outcome == .cancelled { return false }
-        if mayRetry(operation, index, end) { return true }
+        // A deadline or the end of its group prevents the attempt that its policy has, and so decides instead.
+        if executions[index].isRefused || allowsRetry(operation, index, end) { return true }
         return !end.endsChildren && registry.hasUnfinishedChildren(operation)
     }
 

@@ -185,13 +185,21 @@ extension Scheduler {
 
     @inline(__always) func mayRetry(_ operation: OperationIndex, _ index: ExecutionIndex, _ end: Resolution) -> Bool {
         if executions[index].isRefused { return true }
+        guard allowsRetry(operation, index, end) else { return false }
+        if let parent = parent(of: operation), registry.isClosing(parent) { return false }
+        // Its deadline may have passed while it was ending for another reason.
+        guard let policy = table.policy(of: operation), let deadline = policies[policy].deadline else { return true }
+        return deadline > now.wall
+    }
+
+    /// Returns whether the policy of an operation has another attempt after this end.
+    @inline(__always) func allowsRetry(
+        _ operation: OperationIndex, _ index: ExecutionIndex, _ end: Resolution
+    ) -> Bool {
         if case .refused = end.cause { return false }
         guard let policy = table.policy(of: operation), let retry = policies[policy].retry,
             executions[index].attemptsInRun <= retry.limit
         else { return false }
-        if let parent = parent(of: operation), registry.isClosing(parent) { return false }
-        // Its deadline may have passed while it was ending for another reason.
-        if let deadline = policies[policy].deadline, deadline <= now.wall { return false }
         switch end.outcome {
         case .failed:
             guard retry.onFailed else { return false }

@@ -235,7 +235,7 @@ extension Scheduler {
 }
 
 /// The operations for which owners of reservations wait. They stay the same until an operation starts or ends, until a
-/// priority changes, and until a blocked lane is a candidate again.
+/// lane is blocked or evaluated, until a priority changes, and until a blocked lane is a candidate again.
 struct AwaitedOperations {
     /// True if a group or a producer holds a category that an owner of a reservation needs.
     let hasHolders: Bool

@@ -36,6 +36,7 @@ extension Scheduler {
             // Its first member has left since: the next member decides its turn.
             makeCandidate(lane)
         } else if let first = lanes[lane].members.first {
+            let isReserving = table[first.operation].traits.contains(.reserving)
             if let obstacle = obstacle(to: first.operation, in: lane, &awaited) {
                 park(lane, at: obstacle)
             } else if mustYield(first.operation, in: lane) {
@@ -44,6 +45,8 @@ extension Scheduler {
                 start(first.operation, from: lane)
                 awaited = nil
             }
+            // A lane that is blocked, or whose conditions are evaluated, reserves nothing.
+            if isReserving { awaited = nil }
         }
         if let resource { wake(resource) }
     }

@@ -92,6 +92,34 @@ import Testing
             world.after(world.exit(1, 1)).suffix(2) == ["ended 1#1 cancelled", "finished 1 cancelled by root"])
     }
 
+    @Test func `the end of a group ends a child whose resolved attempt would be retried`() {
+        var world = World()
+        var policy = Policy()
+        policy.retry = RetryPolicy(limit: 3, backoff: 0)
+        var submission = Submission()
+        submission.policies = [policy]
+        submission.operations = [Draft(flags: [.group]), Draft(group: 0, policy: 0)]
+        world.handle(.submit(submission))
+        world.turn()
+        world.after(world.exit(2, 1, gone: false))
+        world.after(cancel(1))
+        #expect(world.after(world.exit(2, 1)).contains("finished 2 cancelled group 1 cancelled"))
+    }
+
+    @Test func `a deadline ends an operation whose resolved attempt would be retried`() {
+        var world = World()
+        let deadline = world.now.wall + .seconds(5)
+        world.add {
+            $0.retry = RetryPolicy(limit: 3, backoff: 0)
+            $0.deadline = deadline
+        }
+        world.turn()
+        world.after(world.exit(1, 1, gone: false))
+        world.pass(seconds: 5)
+        world.turn()
+        #expect(world.after(world.exit(1, 1)).contains { $0.hasPrefix("finished 1 timedOut") })
+    }
+
     @Test func `a cancel of a resolved attempt without a retry changes nothing`() {
         var world = World()
         world.add()

@@ -401,7 +401,7 @@ import Testing
         world.after(.updated(AttemptID(1, 1), OperationUpdate(finished: 1)))
         world.pass(seconds: 6)
         world.turn()
-        #expect(world.after(world.exit(1)).last == "finished 1 failed reported 1")
+        #expect(world.after(world.exit(1)).last == "finished 1 timedOut deadline")
     }
 
     @Test func `a retried operation is no longer named as the root of later skips`() {
