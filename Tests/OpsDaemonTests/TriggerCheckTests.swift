@@ -75,7 +75,7 @@ import Testing
         try waitForChecks(1)
         let path = "/in/" + String(repeating: "x", count: 4000)
         let list = Array("1 2 3.5 4 \(path)\02 \(path)\0".utf8)
-        try Files.replaceWithoutSync(fixture.directory + "/triggers/\(id)", with: list, mode: 0o600)
+        try Files.replaceWithoutSync(fixture.directory + "/triggers/\(id)/out", with: list, mode: 0o600)
         try endCheck()
         let history = fixture.daemon.history
         try fixture.turn { try !history.instants(of: id, limit: 1).isEmpty }
@@ -118,7 +118,7 @@ import Testing
         try runner.greet()
         try daemon.schedules.load()
         try waitForChecks(1)
-        try Files.replaceWithoutSync(fixture.directory + "/triggers/\(id)", with: list, mode: 0o600)
+        try Files.replaceWithoutSync(fixture.directory + "/triggers/\(id)/out", with: list, mode: 0o600)
         try daemon.store.database.execute("PRAGMA query_only = 1")
         try endCheck()
         try fixture.turn { daemon.turns.outage != nil }
@@ -126,7 +126,7 @@ import Testing
         try fixture.turn { daemon.turns.outage == nil }
         try runner.greet()
         try waitForChecks(1)
-        try Files.replaceWithoutSync(fixture.directory + "/triggers/\(id)", with: list, mode: 0o600)
+        try Files.replaceWithoutSync(fixture.directory + "/triggers/\(id)/out", with: list, mode: 0o600)
         try endCheck()
         try fixture.turn { try !daemon.history.instants(of: id, limit: 1).isEmpty }
         let records = try daemon.history.instants(of: id, limit: 10)
@@ -137,15 +137,18 @@ import Testing
         let id = try add("drop", onPath: "/nowhere/*")
         let directory = fixture.directory + "/triggers"
         try Files.makePrivateDirectory(directory)
-        let own = ["\(id)", "\(id).err"]
-        for name in own + ["\(id + 7)", "\(id + 7).err"] {
-            try Files.replaceWithoutSync(directory + "/" + name, with: [1], mode: 0o600)
+        let own = ["\(id)"]
+        for name in own + ["\(id + 7)"] {
+            try Files.makePrivateDirectory(directory + "/" + name)
+            try Files.replaceWithoutSync(directory + "/" + name + "/out", with: [1], mode: 0o600)
         }
+        // An older opsd had files instead.
+        try Files.replaceWithoutSync(directory + "/\(id + 8).err", with: [1], mode: 0o600)
         try fixture.daemon.schedules.load()
-        #expect(try Files.list(directory).sorted() == own)
+        try fixture.turn { try Files.list(directory).sorted() == own }
         let client = try fixture.connect()
         _ = try client.call(.with { $0.name = "drop" } as RemoveScheduleRequest)
-        #expect(try Files.list(directory).isEmpty)
+        try fixture.turn { try Files.list(directory).isEmpty }
     }
 
     @Test func `a directory that was made again is watched again`() throws {

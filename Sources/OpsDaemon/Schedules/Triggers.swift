@@ -10,7 +10,8 @@ internal import OpsWire
 /// the lines.
 final class Triggers {
     unowned let schedules: Schedules
-    /// Directory in which helper processes write.
+    /// Directory with a directory for each schedule, in which its helper processes write: the removal of a file waits while
+    /// its user holds its lock, and holds that of the directory meanwhile.
     private let directory: String
     let helpers: HelperProcesses
     let fileWatch: FileWatch
@@ -22,7 +23,8 @@ final class Triggers {
     private var watches: [Int64: TriggerWatch] = [:]
     private var checks = FairBacklog<TriggerWatch>(slots: 4)
     private lazy var nextChecks = DeferredWork(loop) { [unowned self] in self.startChecks() }
-    private let beside: SideWork
+    /// Reading and removing output, which its user can delay.
+    private lazy var threads = LogThreads(loop)
     private lazy var work = DeferredWork(loop) { [unowned self] in self.startRuns() }
     /// Number of runs that are being committed, by schedule.
     private var committing: [Int64: Int] = [:]
@@ -51,7 +53,6 @@ final class Triggers {
         history = schedules.history
         loop = schedules.loop
         log = schedules.log
-        beside = SideWork(loop: loop, log: log)
     }
 
     /// Starts to watch for a schedule, or continues with its new definition.
@@ -81,7 +82,7 @@ final class Triggers {
     /// Forgets a removed schedule, with the output of its checks.
     func remove(_ schedule: Schedule) {
         forget(schedule)
-        removeOutput(["\(schedule.id)", "\(schedule.id).err"])
+        removeOutput(["\(schedule.id)"], of: schedule.stored.uid)
     }
 
     /// Removes the output of checks for schedules that were removed, when the daemon starts.
@@ -90,19 +91,35 @@ final class Triggers {
         let known = Set(schedules.all.filter { $0.definition.trigger != nil }.map(\.id))
         do throws(SystemError) {
             let names = try Files.list(directory)
-            removeOutput(names.filter { name in Int64(name.prefix { $0 != "." }).map { !known.contains($0) } ?? false })
+            let unknown = names.filter { name in Int64(name.prefix { $0 != "." }).map { !known.contains($0) } ?? false }
+            // The users of removed schedules are not known any more.
+            removeOutput(unknown, of: .max)
         } catch {
             log.warning("cannot remove the output of checks for triggers: \(error)")
         }
     }
 
-    private func removeOutput(_ names: [String]) {
-        for name in names {
-            do throws(SystemError) {
-                try Files.remove(directory + "/" + name)
-            } catch {
-                log.warning("cannot remove the output of a check for triggers: \(error)")
-            }
+    private func removeOutput(_ names: [String], of user: UInt32) {
+        if names.isEmpty { return }
+        let paths = names.map { directory + "/" + $0 }
+        do throws(SystemError) {
+            try threads.run(
+                { paths.compactMap(Self.failure(ofRemoving:)).first }, onLogOf: user, for: self,
+                then: { [unowned self] (failure: SystemError?) in
+                    if let failure { log.warning("cannot remove the output of a check for triggers: \(failure)") }
+                })
+        } catch {
+            log.warning("cannot remove the output of a check for triggers: \(error)")
+        }
+    }
+
+    @Sendable private static func failure(ofRemoving path: String) -> SystemError? {
+        do throws(SystemError) {
+            // An older opsd had files instead of directories.
+            if Files.isDirectory(path) { try DirectoryTree(path).remove() } else { try Files.remove(path) }
+            return nil
+        } catch {
+            return error
         }
     }
 
@@ -111,8 +128,34 @@ final class Triggers {
     func check(_ watch: TriggerWatch) {
         guard watches[watch.schedule.id] === watch else { return }
         watch.beginCheck()
-        checks.append(watch, of: watch.schedule.stored.uid)
-        startChecks()
+        let (user, path) = (watch.schedule.stored.uid, directory + "/\(watch.schedule.id)")
+        let removeFormer: @Sendable () -> SystemError? = { Self.failure(ofRemoving: path) }
+        run(removeFormer, for: watch) { [unowned self] watch, failure in
+            if let failure {
+                report("\(failure)", of: watch)
+                return watch.failed()
+            }
+            checks.append(watch, of: user)
+            startChecks()
+        }
+    }
+
+    /// Runs work on the output of a schedule's checks outside the loop, then `handle`, unless the trigger has changed.
+    private func run<Value: Sendable>(
+        _ body: @escaping @Sendable () -> Value, for watch: TriggerWatch,
+        then handle: @escaping (TriggerWatch, Value) -> Void
+    ) {
+        let id = watch.schedule.id
+        do throws(SystemError) {
+            try threads.run(
+                body, onLogOf: watch.schedule.stored.uid, for: watch,
+                then: { [unowned self, weak watch] value in
+                    if let watch, watches[id] === watch { handle(watch, value) }
+                })
+        } catch {
+            report("\(error)", of: watch)
+            watch.failed()
+        }
     }
 
     /// Starts checks if there are free slots and a runner.
@@ -147,9 +190,9 @@ final class Triggers {
     /// Starts the helper process of a check. Returns false if there is no runner.
     private func list(_ watch: TriggerWatch, of user: UInt32) throws -> Bool {
         let owner = try schedules.owner(of: watch.schedule)
-        try Files.makePrivateDirectory(directory)
-        let path = directory + "/\(watch.schedule.id)"
-        try Files.remove(path)
+        let own = directory + "/\(watch.schedule.id)"
+        try Files.makePrivateDirectory(own)
+        let path = own + "/out"
         let captured = Captured(watch.schedule.definition.request.capture, account: owner.account)
         let launchUser =
             schedules.authorization.daemonUser == 0
@@ -157,7 +200,7 @@ final class Triggers {
         let request = LaunchRequest(
             attempt: AttemptID(OperationID(0), 0), slot: -1, arguments: watch.trigger.arguments,
             environment: captured.words, directory: captured.details.directory,
-            output: .split(stdout: path, stderr: path + ".err"), user: launchUser, grace: .seconds(1),
+            output: .split(stdout: path, stderr: own + "/err"), user: launchUser, grace: .seconds(1),
             logCap: Self.mostOutput)
         watch.helper = try helpers.start(request, timeout: Self.longestCheck) {
             [unowned self, weak watch] result in
@@ -204,8 +247,7 @@ final class Triggers {
                 return found
             }
         }
-        beside.run(compare) { [unowned self, weak watch] result in
-            guard let watch, watches[id] === watch else { return }
+        run(compare, for: watch) { [unowned self] watch, result in
             do {
                 let comparison = try result.get()
                 forgetGone(comparison.gone, of: watch.schedule)

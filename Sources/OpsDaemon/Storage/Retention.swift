@@ -96,7 +96,10 @@ final class Retention {
         }
         self.pruning = nil
         if !unwanted.isEmpty { work.schedule() }
-        if isHourly { trimLogs() }
+        guard isHourly else { return }
+        if turns.outage == nil { return trimLogs() }
+        isHourly = false
+        look(after: Self.hour / 60)
     }
 
     /// Removes the oldest logs beyond the total that is kept, and again in an hour.

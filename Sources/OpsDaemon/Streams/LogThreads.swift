@@ -1,7 +1,8 @@
 internal import OpsSystem
 internal import OpsSystemd
 
-/// Runs reads of logs outside the loop, on one thread for each user whose logs are being read.
+/// Runs reads of logs outside the loop, on one thread for each user whose logs are being read. The same for the output of
+/// checks for triggers.
 ///
 /// A process of the user can hold the lock of its log for any time, by a write from memory that never arrives (a mapped
 /// file of a FUSE mount). A read of that log then waits, and no signal ends it. It delays only further reads of logs of
