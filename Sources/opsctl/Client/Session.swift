@@ -48,8 +48,11 @@ final class Session {
     }
 
     /// Longest time to wait for a daemon that restarts or is upgraded.
-    private static let patience = Span(milliseconds: 10_000)
+    static let patience = Span(milliseconds: 10_000)
     private static let pause: Int32 = 50
+
+    /// Lets the next call open a new connection.
+    func disconnect() { connection = nil }
 
     /// Waits until the daemon is back, if `failure` is a lost connection; throws any other failure.
     func awaitReturn(after failure: Failure) throws(Failure) {

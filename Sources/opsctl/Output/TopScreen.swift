@@ -16,6 +16,12 @@ final class TopScreen {
     private var top = 0
     /// Result of the last key.
     private var message = ""
+    /// False while there is no connection to the daemon.
+    private var isOpen = true
+    /// Instant until which a lost daemon may return; nil if it answers.
+    private var deadline: Instant?
+    /// Milliseconds between two attempts to connect.
+    private static let pause: Int32 = 200
     private var question: (text: String, action: () throws(Failure) -> Void)?
     /// Text that shown operations must have in their name, graph, queue or state.
     private var filter = ""
@@ -72,19 +78,36 @@ final class TopScreen {
         try reload()
         while true {
             try draw()
-            let readable = interruption.wait([STDIN_FILENO, changes.descriptor], milliseconds: Self.ticks)
+            let readable = interruption.wait(
+                isOpen ? [STDIN_FILENO, changes.descriptor] : [STDIN_FILENO],
+                milliseconds: isOpen ? Self.ticks : Self.pause)
             if let signal = interruption.nextSignal(), signal != SIGWINCH { return ExitStatus(code: 128 + signal) }
             do throws(Failure) {
-                if readable.contains(1) { try readChanges() }
+                // Keys come first: they also work while the daemon is away.
                 if readable.contains(0) {
                     guard let keys = terminal.keys() else { return .done }
                     for key in keys where try !handle(key) { return .done }
                 }
+                if !isOpen {
+                    changes = try session.open(StatusRequest())
+                    isOpen = true
+                } else if readable.contains(1) {
+                    try readChanges()
+                }
             } catch {
-                try session.awaitReturn(after: error)
-                changes = try session.open(StatusRequest())
+                try awaitDaemon(after: error)
             }
         }
+    }
+
+    /// Lets the loop connect again; throws the failure if the daemon has been away for too long, or another failure.
+    private func awaitDaemon(after failure: Failure) throws(Failure) {
+        guard failure.isLoss || (deadline != nil && failure.status == .unreachable) else { throw failure }
+        let end = deadline ?? Instant.now + Session.patience
+        guard Instant.now < end else { throw failure }
+        (deadline, isOpen) = (end, false)
+        session.disconnect()
+        message = "opsd does not answer"
     }
 
     // MARK: - Display
@@ -98,7 +121,9 @@ final class TopScreen {
                 isNews = true
             }
         }
-        if isNews { try reload() }
+        guard isNews else { return }
+        try reload()
+        if deadline != nil { (deadline, message) = (nil, "") }
     }
 
     private func reload() throws(Failure) {
