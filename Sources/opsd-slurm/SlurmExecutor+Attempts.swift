@@ -100,6 +100,9 @@ extension SlurmExecutor {
                 let added = try add(request, paths, nil)
                 journal?.add(request)
                 perform(added.tracker.found(start: start, exit: nil, now: Clock.read()), for: added)
+                // opsd may have ended it meanwhile.
+                guard unknown.remove(request.attempt) != nil else { return }
+                perform(added.tracker.terminate(grace: request.grace, now: Clock.read()), for: added)
             }
         }
     }

@@ -10,7 +10,14 @@ extension SlurmExecutor {
     func obey(_ command: ExecutorCommand) {
         // The effect depends on whether the attempt has started.
         if let attempt = command.attempt.flatMap({ table[$0] }), !attempt.isRead {
-            attempt.deferred.removeAll { $0.kind == command.kind }
+            attempt.deferred.removeAll { earlier in
+                switch (earlier, command) {
+                case (.signal(_, let one), .signal(_, let other)): one == other
+                // A later termination can only be earlier.
+                case (.terminate(_, let one, _), .terminate(_, let other, _)): one >= other
+                default: earlier.kind == command.kind
+                }
+            }
             return attempt.deferred.append(command)
         }
         let now = Clock.read()

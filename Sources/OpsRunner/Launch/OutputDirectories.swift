@@ -124,7 +124,6 @@ struct OutputDirectories {
 
     var all: [(attempt: AttemptID, directory: Directory)] { used.map { ($0.key, $0.value) } }
 
-    mutating func restore(_ attempt: AttemptID, _ directory: Directory) throws(SystemError) {
-        try begin(attempt, directory)
-    }
+    /// Restores the directory of an attempt. What the attempt did before is not known, so that of another user is kept.
+    mutating func restore(_ attempt: AttemptID, _ directory: Directory) { used[attempt] = directory }
 }

@@ -267,8 +267,9 @@ final class PartialFile {
         try PartialFile.checkTarget(found, name, in: directory)
         let number = file.rawValue
         let mode = found.map { $0.st_mode & 0o777 } ?? 0o666 & ~umask
-        // After the long sync: a partial file with these permissions may be replaced. `syncName` syncs them too.
+        // After the long sync, because a partial file with these permissions may be replaced. The second sync is short.
         try retrying("chmod \(directory.shown(partName))") { fchmod(number, mode) }
+        try sync(fsync)
         try directory.rename(partName, to: name)
         change = directory.noteChange()
     }
