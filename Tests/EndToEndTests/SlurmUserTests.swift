@@ -149,7 +149,7 @@ struct SlurmUserTests {
         let begun = cluster.directory.path + "/begun"
         let output = try cluster.run(
             as: Self.user, "submit", "--executor", "cluster", "--grace", "1h", "--", "sh", "-c",
-            "trap '' TERM; touch \(begun); while :; do sleep 0.1; done")
+            "trap '' TERM; echo $$ >\(begun); while :; do sleep 0.1; done")
         try #require(output.out == "1\n", "\(output.err)")
         try waitUntil("the command runs") { FileManager.default.fileExists(atPath: begun) }
         try cluster.machine.await("started", of: 1)
@@ -164,5 +164,8 @@ struct SlurmUserTests {
         try cluster.start()
         #expect(try cluster.finish(1)["outcome"] as? String == "cancelled")
         #expect(try cluster.calls("scancel").contains { $0.hasSuffix(" 4711") && !$0.contains(" -s ") })
+        // Slurm itself would kill the command after a while.
+        let pid = try String(contentsOfFile: begun, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
+        kill(try #require(Int32(pid)), SIGKILL)
     }
 }
