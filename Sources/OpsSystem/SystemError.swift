@@ -22,6 +22,7 @@ public struct SystemError: Error, Hashable, Sendable {
 
 extension SystemError {
     /// Invalid data.
+    public static let again = EAGAIN
     public static let invalid = EINVAL
     public static let timedOut = ETIMEDOUT
     public static let noSuchFile = ENOENT

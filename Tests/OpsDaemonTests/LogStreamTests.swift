@@ -20,7 +20,7 @@ import Testing
             hasBegun.signal()
             isOpen.wait()
         }
-        try fixture.daemon.requests.logThreads.run(block, onLogOf: getuid(), for: fixture, then: {})
+        try fixture.daemon.requests.userThreads.run(block, for: getuid(), ownedBy: fixture, then: {})
         // Reads before this one are handled by then.
         try fixture.turn { hasBegun.wait(timeout: .now()) == .success }
         return isOpen

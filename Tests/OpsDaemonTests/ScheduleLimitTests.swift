@@ -52,15 +52,15 @@ import Testing
             allowance.consume(of: 1000, at: .zero + .nanoseconds(Int64($0)))
         }
         #expect(first.allSatisfy { $0 })
-        var mayDecide = allowance.consume(of: 1000, at: .zero + .nanoseconds(59_999_999_999))
-        #expect(!mayDecide)
+        var isAllowed = allowance.consume(of: 1000, at: .zero + .nanoseconds(59_999_999_999))
+        #expect(!isAllowed)
         #expect(allowance.rest(of: 1000, at: .zero + .nanoseconds(59_999_999_999)) == .zero + .seconds(60))
-        mayDecide = allowance.consume(of: 1001, at: .zero + .nanoseconds(59_999_999_999))
-        #expect(mayDecide)
+        isAllowed = allowance.consume(of: 1001, at: .zero + .nanoseconds(59_999_999_999))
+        #expect(isAllowed)
         #expect(allowance.rest(of: 1001, at: .zero + .nanoseconds(59_999_999_999)) == nil)
         #expect(allowance.rest(of: 1000, at: .zero + .seconds(60)) == nil)
-        mayDecide = allowance.consume(of: 1000, at: .zero + .seconds(60))
-        #expect(mayDecide)
+        isAllowed = allowance.consume(of: 1000, at: .zero + .seconds(60))
+        #expect(isAllowed)
         #expect(allowance.rest(of: 1000, at: .zero + .seconds(60)) == nil)
     }
 
@@ -105,7 +105,7 @@ import Testing
         let id = try add("steady", of: 54321, to: fixture) { $0.overlap = "skip" }
         let schedule = try loadSkipping(fixture)
         let start = Clock.read().monotonic
-        for _ in 0..<DecisionAllowance.decisionsInAMinute { _ = fixture.daemon.schedules.mayDecide(schedule) }
+        for _ in 0..<DecisionAllowance.decisionsInAMinute { _ = fixture.daemon.schedules.spendDecision(of: schedule) }
         for _ in 0..<20 { try fixture.loop.turn(timeout: 1000) }
         let records = try fixture.daemon.history.instants(of: id, limit: 1)
         #expect(records.isEmpty || Clock.read().monotonic - start >= .minutes(1))

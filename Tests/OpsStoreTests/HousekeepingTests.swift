@@ -10,7 +10,9 @@ import Testing
     private func run(_ pruning: Pruning, limit: Int = 1) throws -> [AttemptID] {
         var gone: [AttemptID] = []
         // Limited, because every step must remove at least one row.
-        for _ in 0..<1000 where !pruning.isComplete { gone += try pruning.step(limit: limit) }
+        for _ in 0..<1000 where !pruning.isComplete {
+            for attempts in try pruning.step(limit: limit).values { gone += attempts }
+        }
         #expect(pruning.isComplete)
         return gone
     }
@@ -89,7 +91,7 @@ import Testing
         for place in 0..<10 { finish(world, OperationID(first.rawValue + Int64(place))) }
         try world.commit()
         let pruning = world.store.prune(olderThan: .distantFuture)
-        #expect(try pruning.step(limit: 4).count == 3)
+        #expect(try pruning.step(limit: 4).values.map(\.count) == [3])
         #expect(try world.history().check() == [])
         #expect(try run(pruning, limit: 4).count == 7)
         #expect(try world.history().check() == [])

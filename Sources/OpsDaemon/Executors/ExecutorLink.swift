@@ -79,12 +79,12 @@ final class ExecutorLink {
         do throws(SystemError) {
             try starter.startIfNeeded()
         } catch {
-            complain("executor \(name) is not connected: \(error)")
+            logOnce("executor \(name) is not connected: \(error)")
         }
     }
 
     /// Logs why the executor does not greet, unless that was logged last and it has not greeted since.
-    private func complain(_ text: String) {
+    private func logOnce(_ text: String) {
         if text != lastError { log.warning(text) }
         lastError = text
     }
@@ -126,7 +126,7 @@ final class ExecutorLink {
 
     /// Handles a connection that cannot be used, although the executor keeps it open.
     private func handleFault(_ why: String) {
-        if !isConnected { complain("executor \(name) lost: \(why)") }
+        if !isConnected { logOnce("executor \(name) lost: \(why)") }
         handleLoss(why)
     }
 

@@ -117,7 +117,7 @@ final class RunnerLink {
             do throws(SystemError) {
                 try starter.startIfNeeded()
             } catch {
-                complain("\(error)") { log.error("cannot start opsd-runner: \(error)") }
+                logOnce("\(error)") { log.error("cannot start opsd-runner: \(error)") }
                 delay = Self.longestDelay
             }
             connectLater()
@@ -148,14 +148,14 @@ final class RunnerLink {
     }
 
     /// Calls `write` to log an error, unless that was logged last and the runner has not greeted since.
-    private func complain(_ error: String, _ write: () -> Void) {
+    private func logOnce(_ error: String, _ write: () -> Void) {
         if error != lastError { write() }
         lastError = error
     }
 
     /// Handles a lost connection or an invalid message: informs the scheduler, and connects again.
     private func handleLoss(_ why: String) {
-        complain(why) {
+        logOnce(why) {
             log.write(
                 .warning, "runner lost: \(why)", [(name: "MESSAGE_ID", value: JournalWriter.Message.runnerLost)])
         }

@@ -98,7 +98,7 @@ extension Requests {
             current: current, newest: record.attempt,
             attemptHasEnded: record.state == .finished || current < record.attempt
                 || current == record.attempt && record.state != .executing,
-            operationHasEnded: record.state == .finished, threads: logThreads, logs: logs, fileWatch: fileWatch,
+            operationHasEnded: record.state == .finished, threads: userThreads, logs: logs, fileWatch: fileWatch,
             history: history, publisher: publisher)
         if follows { publisher.add(stream) }
         exchange.goOn(with: stream)

@@ -51,7 +51,7 @@ final class Requests {
     let parsing: SideWork
     /// Thread that reads much of the database.
     private let reading: SideWork
-    let logThreads: LogThreads
+    let userThreads: UserThreads
     private(set) lazy var queries = QueryQueue(
         loop: loop, log: log, history: history, path: store.path, fail: { [unowned self] in self.fail($0, $1) })
     private(set) lazy var schedulerQueries = SchedulerQueries(
@@ -82,7 +82,7 @@ final class Requests {
         self.builder = builder
         parsing = SideWork(loop: loop, log: log)
         reading = SideWork(loop: loop, log: log)
-        logThreads = LogThreads(loop)
+        userThreads = UserThreads(loop)
     }
 
     /// Lets the next turn answer queries again.

@@ -247,9 +247,9 @@ final class Schedules {
         return max(start, UnixTime(flooring: now.wall(at: rest) + .nanoseconds(999_999_999)))
     }
 
-    /// Counts a decision that is about to be made. Returns false if the user of the schedule has had all decisions of
+    /// Spends a decision that is about to be made. Returns false if the user of the schedule has had all decisions of
     /// this minute; then the instant stays due.
-    func mayDecide(_ schedule: Schedule) -> Bool {
+    func spendDecision(of schedule: Schedule) -> Bool {
         let user = schedule.stored.uid
         return authorization.isPrivileged(user: user)
             || allowance.consume(of: user, at: Clock.read().monotonic)
@@ -303,7 +303,8 @@ final class Schedules {
             backlog.end(of: user)
             schedule.isInBacklog = false
             // Schedules may have been changed or removed while they waited, and users may have had all decisions.
-            guard isDue(schedule, at: instant), all.contains(where: { $0 === schedule }), mayDecide(schedule) else {
+            guard isDue(schedule, at: instant), all.contains(where: { $0 === schedule }), spendDecision(of: schedule)
+            else {
                 continue
             }
             try decide(schedule, at: instant)

@@ -24,7 +24,7 @@ final class Triggers {
     private var checks = FairBacklog<TriggerWatch>(slots: 4)
     private lazy var nextChecks = DeferredWork(loop) { [unowned self] in self.startChecks() }
     /// Reading and removing output, which its user can delay.
-    private lazy var threads = LogThreads(loop)
+    private lazy var threads = UserThreads(loop)
     private lazy var work = DeferredWork(loop) { [unowned self] in self.startRuns() }
     /// Number of runs that are being committed, by schedule.
     private var committing: [Int64: Int] = [:]
@@ -65,7 +65,9 @@ final class Triggers {
     }
 
     func forget(_ schedule: Schedule) {
-        guard let watch = watches.removeValue(forKey: schedule.id), watch.end() else { return }
+        guard let watch = watches.removeValue(forKey: schedule.id) else { return }
+        threads.cancel(for: watch.schedule.stored.uid, ownedBy: watch)
+        guard watch.end() else { return }
         // A helper that was stopped does not release its slot.
         checks.end(of: watch.schedule.stored.uid)
         nextChecks.schedule()
@@ -104,7 +106,7 @@ final class Triggers {
         let paths = names.map { directory + "/" + $0 }
         do throws(SystemError) {
             try threads.run(
-                { paths.compactMap(Self.failure(ofRemoving:)).first }, onLogOf: user, for: self,
+                { paths.compactMap(Self.failure(ofRemoving:)).first }, for: user, ownedBy: self,
                 then: { [unowned self] (failure: SystemError?) in
                     if let failure { log.warning("cannot remove the output of a check for triggers: \(failure)") }
                 })
@@ -148,7 +150,7 @@ final class Triggers {
         let id = watch.schedule.id
         do throws(SystemError) {
             try threads.run(
-                body, onLogOf: watch.schedule.stored.uid, for: watch,
+                body, for: watch.schedule.stored.uid, ownedBy: watch,
                 then: { [unowned self, weak watch] value in
                     if let watch, watches[id] === watch { handle(watch, value) }
                 })
@@ -332,7 +334,7 @@ final class Triggers {
                 watch.ready = []
                 return
             }
-            guard schedules.mayDecide(schedule) else {
+            guard schedules.spendDecision(of: schedule) else {
                 watch.ready = []
                 return watch.failed(after: Self.retry)
             }

@@ -5,6 +5,8 @@ internal import OpsSystem
 struct LogTotal: Sendable {
     struct Log: Sendable {
         let operation: Int64
+        /// User who submitted the operation; nil if it is not stored any more.
+        var user: UInt32?
         let path: String
         /// Bytes of the log, and of its times, which are removed with it.
         let bytes: Int64
@@ -41,6 +43,8 @@ struct LogTotal: Sendable {
                 let user = try owner(log.operation)
                 guard let bytes = kept[user], bytes > share, try isFinished(log.operation) else { continue }
                 kept[user] = bytes - log.bytes
+                var log = log
+                log.user = user
                 excess.append(log)
             }
         }

@@ -46,6 +46,7 @@ final class Retention {
     /// True if the configuration limits the finished operations that are kept.
     private var keepsLess: Bool { configuration().keepFor != nil || configuration().keepAtMost != nil }
     private lazy var beside = SideWork(loop: loop, log: log)
+    private lazy var threads = UserThreads(loop)
 
     /// Starts a pruning soon after the start and then each hour, unless everything is kept.
     func schedule() {
@@ -134,15 +135,20 @@ final class Retention {
     }
 
     private func remove(_ logs: [LogTotal.Log]) {
-        removeBesideLoop(logs, "cannot remove logs beyond log-total") { (log) throws(SystemError) in try log.remove() }
+        // Nobody writes to the logs of operations that are not stored any more.
+        for (user, logs) in Dictionary(grouping: logs, by: { $0.user ?? .max }) {
+            remove(logs, of: user, "cannot remove logs beyond log-total") { (log) throws(SystemError) in
+                try log.remove()
+            }
+        }
     }
 
-    /// Removes things outside the loop, since that may take long, and logs the first error.
-    private func removeBesideLoop<Thing: Sendable>(
-        _ things: [Thing], _ trouble: String, _ remove: @escaping @Sendable (Thing) throws(SystemError) -> Void
+    /// Removes things of a user outside the loop, since the user can delay that, and logs the first error.
+    private func remove<Thing: Sendable>(
+        _ things: [Thing], of user: UInt32, _ trouble: String,
+        _ remove: @escaping @Sendable (Thing) throws(SystemError) -> Void
     ) {
-        if things.isEmpty { return }
-        let work: @Sendable () -> SystemError? = {
+        let job: @Sendable () -> SystemError? = {
             var failure: SystemError?
             for thing in things {
                 do throws(SystemError) {
@@ -153,8 +159,12 @@ final class Retention {
             }
             return failure
         }
-        beside.run(work) { [unowned self] failure in
-            if let failure { log.warning("\(trouble): \(failure)") }
+        do throws(SystemError) {
+            try threads.run(job, for: user, ownedBy: self) { [unowned self] failure in
+                if let failure { log.warning("\(trouble): \(failure)") }
+            }
+        } catch {
+            log.warning("\(trouble): \(error)")
         }
     }
 
@@ -165,7 +175,7 @@ final class Retention {
         if turns.longTurn != nil { return }
         if let outage = turns.outage { throw outage.error }
         let before = pruning.removed
-        let attempts: [AttemptID]
+        let attempts: [UInt32: [AttemptID]]
         do {
             attempts = try pruning.step()
         } catch {
@@ -176,9 +186,11 @@ final class Retention {
         turns.finished.remove(pruning.removed - before)
         // `logs` belongs to the loop.
         let state = logs.state
-        removeBesideLoop(attempts, "cannot remove logs and outputs of removed operations") {
-            (attempt) throws(SystemError) in
-            try Logs(state: state).remove(attempt)
+        for (user, attempts) in attempts {
+            remove(attempts, of: user, "cannot remove logs and outputs of removed operations") {
+                (attempt) throws(SystemError) in
+                try Logs(state: state).remove(attempt)
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 internal import OpsSystem
 
 /// Reads one log file from an offset on, in chunks, while it may grow. Never used in the loop, since the user of the
-/// attempt can delay each read: see `LogThreads`.
+/// attempt can delay each read: see `UserThreads`.
 ///
 /// Unchecked: a reader is used by one thread at a time.
 final class LogReader: @unchecked Sendable {

@@ -35,7 +35,7 @@ final class LogStream: ReplyStream, Follower {
         }
     }
 
-    private let threads: LogThreads
+    private let threads: UserThreads
     private let logs: Logs
     private let fileWatch: FileWatch
     private let history: History
@@ -64,7 +64,7 @@ final class LogStream: ReplyStream, Follower {
 
     init(
         _ exchange: Exchange, _ request: Request, current: Int32, newest: Int32, attemptHasEnded: Bool,
-        operationHasEnded: Bool, threads: LogThreads, logs: Logs, fileWatch: FileWatch, history: History,
+        operationHasEnded: Bool, threads: UserThreads, logs: Logs, fileWatch: FileWatch, history: History,
         publisher: Publisher
     ) {
         self.exchange = exchange
@@ -112,7 +112,7 @@ final class LogStream: ReplyStream, Follower {
                 return try Part(of: reader, withTimes: wantsTimes)
             }
         }
-        try threads.run(read, onLogOf: request.user, for: self) { [weak self] result in self?.handle(result) }
+        try threads.run(read, for: request.user, ownedBy: self) { [weak self] result in self?.handle(result) }
         isReading = true
         isStale = false
     }
@@ -270,7 +270,7 @@ final class LogStream: ReplyStream, Follower {
 
     private func leave() {
         isOver = true
-        threads.cancel(onLogOf: request.user, for: self)
+        threads.cancel(for: request.user, ownedBy: self)
         stopWatching()
         publisher.remove(self)
     }

@@ -43,12 +43,12 @@ public final class Pruning {
 
     public var isComplete: Bool { phase == .done }
 
-    /// Removes about `limit` rows in one transaction. Returns the removed attempts, whose logs can be removed too. A
-    /// pruning that has thrown has ended; the next one finds the rest.
-    public func step(limit: Int = 1000) throws(StoreError) -> [AttemptID] {
+    /// Removes about `limit` rows in one transaction. Returns the removed attempts of each user, whose logs can be removed
+    /// too. A pruning that has thrown has ended; the next one finds the rest.
+    public func step(limit: Int = 1000) throws(StoreError) -> [UInt32: [AttemptID]] {
         if store.needsRecovery { try store.recover() }
-        if phase == .graphs, try !haveCounted() { return [] }
-        var attempts: [AttemptID] = []
+        if phase == .graphs, try !haveCounted() { return [:] }
+        var attempts: [UInt32: [AttemptID]] = [:]
         try store.database.transaction { () throws(StoreError) in
             switch phase {
             case .counting: if try scan.proceed(store, limit) { phase = .graphs }
@@ -74,9 +74,9 @@ public final class Pruning {
         return self.counting == nil
     }
 
-    private func removeGraphs(_ limit: Int) throws(StoreError) -> [AttemptID] {
+    private func removeGraphs(_ limit: Int) throws(StoreError) -> [UInt32: [AttemptID]] {
         try store.database.execute(Self.rememberNumbers)
-        var attempts: [AttemptID] = []
+        var attempts: [UInt32: [AttemptID]] = [:]
         var budget = limit
         var checks = limit * Self.checksForARemoval
         while budget > 0, checks > 0 {
@@ -195,8 +195,11 @@ public final class Pruning {
 
     /// Removes up to `limit` operations from the end of a graph, and returns their number. It returns 0 if none is
     /// left, or if the graph was reopened.
-    private func remove(_ graph: Int64, _ limit: Int, _ attempts: inout [AttemptID]) throws(StoreError) -> Int {
-        let latest = try store.kept("SELECT first, count FROM submission WHERE graph = ?1 ORDER BY first DESC LIMIT 1")
+    private func remove(
+        _ graph: Int64, _ limit: Int, _ attempts: inout [UInt32: [AttemptID]]
+    ) throws(StoreError) -> Int {
+        let latest = try store.kept(
+            "SELECT first, count, uid FROM submission WHERE graph = ?1 ORDER BY first DESC LIMIT 1")
         latest.bind(1, graph)
         guard try latest.step() else {
             try run("DELETE FROM suspendedGraph WHERE graph = ?1", graph)
@@ -205,6 +208,7 @@ public final class Pruning {
         }
         let first = latest.int(0)
         let count = latest.int(1)
+        let user = UInt32(truncatingIfNeeded: latest.int(2))
         latest.reset()
         let last = first + count - 1
         let start = max(first, last - Int64(limit) + 1)
@@ -213,7 +217,9 @@ public final class Pruning {
         let gone = try store.kept("SELECT operation, number FROM attempt WHERE operation BETWEEN ?1 AND ?2")
         gone.bind(1, start)
         gone.bind(2, last)
-        while try gone.step() { attempts.append(AttemptID(OperationID(gone.int(0)), gone.int32(1))) }
+        while try gone.step() {
+            attempts[user, default: []].append(AttemptID(OperationID(gone.int(0)), gone.int32(1)))
+        }
         try run("DELETE FROM attempt WHERE operation BETWEEN ?1 AND ?2", start, last)
         try run("DELETE FROM assignedUnit WHERE operation BETWEEN ?1 AND ?2", start, last)
         try run("DELETE FROM edge WHERE operation BETWEEN ?1 AND ?2", start, last)
