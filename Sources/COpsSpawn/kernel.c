@@ -253,8 +253,8 @@ int ops_event(int nonblocking) {
     return eventfd(0, EFD_CLOEXEC | (nonblocking ? EFD_NONBLOCK : 0));
 }
 
-int ops_semaphore(void) {
-    return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
+int ops_semaphore(unsigned int count) {
+    return eventfd(count, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
 }
 
 int ops_semaphore_add(int fd) {

@@ -1,15 +1,9 @@
-internal import Glibc
 internal import OpsSystem
 public import OpsWire
 
 /// A session for programs with tasks: calls block a thread of the library, never a thread of Swift's tasks.
 public final class AsyncSession: Sendable {
     private let session: OpsSession
-
-    /// Number of events that a stream holds for its task.
-    private static let heldEvents = 1024
-    /// Microseconds between two attempts to add an event to a stream that holds as many as it may.
-    private static let pause: UInt32 = 10_000
 
     /// Creates a session with the daemon that listens at a path. It connects with the first call.
     public init(path: String = SocketPath.find()) { session = OpsSession(path: path) }
@@ -48,24 +42,57 @@ public final class AsyncSession: Sendable {
     /// ends the connection because that is too slow, or restarts, the stream continues after the last event.
     public func events(since: Int64? = nil, of selection: Selection? = nil) -> AsyncThrowingStream<EventRow, any Error>
     {
-        let path = session.path
-        return AsyncThrowingStream(bufferingPolicy: .bufferingOldest(Self.heldEvents)) { continuation in
-            let reader = EventReader(path: path, since: since, selection: selection)
-            continuation.onTermination = { _ in reader.end() }
+        let reader = EventReader(path: session.path, since: since, selection: selection)
+        let room: EventRoom
+        do throws(SystemError) {
+            room = try EventRoom()
+        } catch {
+            return AsyncThrowingStream { throw error }
+        }
+        let received = AsyncThrowingStream<EventRow, any Error> { continuation in
+            continuation.onTermination = { _ in
+                reader.end()
+                room.add()
+            }
             Detached.run {
                 do throws(ClientError) {
                     try reader.run { event in
-                        while true {
-                            let result = continuation.yield(event)
-                            if case .terminated = result { return false }
-                            guard case .dropped = result else { return true }
-                            usleep(Self.pause)
-                        }
+                        room.wait()
+                        if case .terminated = continuation.yield(event) { return false }
+                        return true
                     }
                     continuation.finish()
                 } catch { continuation.finish(throwing: error) }
             }
         }
+        return AsyncThrowingStream {
+            var events = received.makeAsyncIterator()
+            let event = try await events.next()
+            room.add()
+            return event
+        }
+    }
+}
+
+/// Room for the events of a stream that its task has not read yet. The thread that receives events waits for room.
+private final class EventRoom: Sendable {
+    private let tokens: Tokens
+
+    /// Number of events that a stream holds for its task.
+    private static let events: UInt32 = 1024
+
+    init() throws(SystemError) { tokens = try Tokens(Self.events) }
+
+    /// Adds room for one event.
+    func add() {
+        do throws(SystemError) { try tokens.add() } catch { preconditionFailure("\(error)") }
+    }
+
+    /// Waits for room for one event.
+    func wait() {
+        do throws(SystemError) {
+            while try !tokens.acquire() { try tokens.descriptor.waitUntil(.readable) }
+        } catch { preconditionFailure("\(error)") }
     }
 }
 

@@ -129,8 +129,8 @@ int ops_epoll_ready(int epoll, uint64_t *tokens, uint32_t *events, int count);
 
 /* An eventfd, close-on-exec. A read returns the number of writes. */
 int ops_event(int nonblocking);
-/* An eventfd of which each read takes one, and fails with EAGAIN when there is none. */
-int ops_semaphore(void);
+/* An eventfd that begins with `count`. Each read takes one, and fails with EAGAIN when there is none. */
+int ops_semaphore(unsigned int count);
 /* Adds one. */
 int ops_semaphore_add(int fd);
 /* Takes one. */

@@ -1,12 +1,13 @@
 internal import COpsSpawn
 internal import Glibc
 
-/// Semaphore that two processes share: each token is acquired by one of them, once.
-public struct Tokens: ~Copyable {
+/// Semaphore that two processes, or two threads, share: each token is acquired by one of them, once.
+public struct Tokens: ~Copyable, Sendable {
     public let descriptor: Descriptor
 
-    public init() throws(SystemError) {
-        descriptor = Descriptor(owning: try retrying("eventfd") { ops_semaphore() })
+    /// Makes a semaphore with a number of tokens.
+    public init(_ count: UInt32 = 0) throws(SystemError) {
+        descriptor = Descriptor(owning: try retrying("eventfd") { ops_semaphore(count) })
     }
 
     /// Opens the semaphore that came from the other process.
