@@ -37,16 +37,20 @@ struct EngineCommand: Sendable {
     private func perform() throws -> End {
         let deadline = Clock.read().monotonic + Self.longestRun
         let output = try Self.pipe()
-        let errors = try Self.pipe()
-        defer {
-            close(output.reader)
-            close(errors.reader)
+        defer { close(output.reader) }
+        let errors: (reader: Int32, writer: Int32)
+        do throws(SystemError) {
+            errors = try Self.pipe()
+        } catch {
+            close(output.writer)
+            throw error
         }
+        defer { close(errors.reader) }
         let process = try start(output: output.writer, errors: errors.writer)
         var texts: [[UInt8]] = [[], []]
         let isRead = Self.read([output.reader, errors.reader], into: &texts, until: deadline)
-        // A process can close its output and go on.
-        let isOver = try isRead && Children.hasEnded(process.pid, by: deadline)
+        // A process can close its output and go on. After an error it is killed, too.
+        let isOver = isRead && (try? Children.hasEnded(process.pid, by: deadline)) == true
         // It leads a session of its own, unless its user has stopped it before.
         kill(-process.pid, SIGKILL)
         kill(process.pid, SIGKILL)

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import OpsSlurm
 internal import OpsSystem
 
@@ -47,8 +46,7 @@ final class SpoolRemoval {
 
     /// Returns the user who owns a part of the directory.
     private static func user(of directory: String) -> UInt32 {
-        var status = stat()
-        return lstat(SpoolPaths(directory: directory).run, &status) == 0 ? status.st_uid : Identity.uid
+        ForeignDirectory.owner(of: SpoolPaths(directory: directory).run) ?? Identity.uid
     }
 
     /// Tries again what has failed.

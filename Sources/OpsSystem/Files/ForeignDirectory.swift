@@ -17,6 +17,13 @@ public struct ForeignDirectory: ~Copyable {
         return ForeignDirectory(reference: entry.consumeReference(), user: user)
     }
 
+    /// Returns the owner of a file in a directory of this process; nil: there is none, or a file system is mounted there.
+    /// That file system is not asked, so this may be called in the loop.
+    public static func owner(of path: String) -> UInt32? {
+        // The reason of an error makes no difference: no owner is known.
+        try? DirectoryEntry.open(path)?.status.st_uid
+    }
+
     private init(reference: consuming Descriptor, user: UInt32) {
         self.reference = reference
         self.user = user
