@@ -101,6 +101,15 @@ import Testing
 
         """
 
+    /// Stops the runner, and lets the process that reads from the FIFO go on.
+    private func stopRunnerAndWakeSender(_ runner: RunnerProcess) throws {
+        kill(runner.pid, SIGSTOP)
+        try runner.until("it did not stop") { try ProcessRecord.read(runner.pid)?.state == UInt8(ascii: "T") }
+        let fifo = open(runner.path("fifo"), O_WRONLY)
+        #expect(write(fifo, "go\n", 3) == 3)
+        close(fifo)
+    }
+
     /// The runner is stopped while an operation sends a message and ends. Later it finds a message whose sender no
     /// longer exists.
     @Test(
@@ -114,11 +123,7 @@ import Testing
         #expect(mkfifo(runner.path("fifo"), 0o600) == 0)
         try runner.send([.launch(request)])
         _ = try runner.awaitLaunched(request.attempt)
-        kill(runner.pid, SIGSTOP)
-        try runner.until("it did not stop") { try ProcessRecord.read(runner.pid)?.state == UInt8(ascii: "T") }
-        let fifo = open(runner.path("fifo"), O_WRONLY)
-        #expect(write(fifo, "go\n", 3) == 3)
-        close(fifo)
+        try stopRunnerAndWakeSender(runner)
         // From here on no process is started.
         _ = try runner.awaitFile("said")
         try runner.until("it is still alive") { try runner.survivors().isEmpty }
@@ -165,11 +170,7 @@ import Testing
         try runner.send([.launch(request)])
         _ = try runner.awaitLaunched(request.attempt)
         // The runner is stopped until the sender has closed the descriptor: it gets the last one.
-        kill(runner.pid, SIGSTOP)
-        try runner.until("it did not stop") { try ProcessRecord.read(runner.pid)?.state == UInt8(ascii: "T") }
-        let fifo = open(runner.path("fifo"), O_WRONLY)
-        #expect(write(fifo, "go\n", 3) == 3)
-        close(fifo)
+        try stopRunnerAndWakeSender(runner)
         _ = try runner.awaitFile("said")
         kill(runner.pid, SIGCONT)
         let told = try awaitTold(runner, request.attempt) { $0.status != nil }

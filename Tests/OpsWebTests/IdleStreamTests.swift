@@ -71,6 +71,12 @@ private func hangUp(_ socket: consuming Descriptor) {}
         return socket
     }
 
+    /// Waits until a page shows that it gets events.
+    private func expectLive(_ page: borrowing Descriptor) throws {
+        let text = try readText(from: page) { $0.contains(Self.live) }
+        #expect(text.contains(Self.live))
+    }
+
     @Test func `a page is live again after an idle daemon has restarted`() throws {
         let daemon = try ScriptedDaemon()
         let web = try RunningWeb(environment: ["OPS_SOCKET": daemon.path])
@@ -82,8 +88,7 @@ private func hangUp(_ socket: consuming Descriptor) {}
         let outage = try readText(from: page) { $0.contains(Self.lost) }
         #expect(outage.contains(Self.lost) && !outage.contains(Self.live))
         let later = try daemon.acceptEvents(lastSeq: 7)
-        let after = try readText(from: page) { $0.contains(Self.live) }
-        #expect(after.contains(Self.live))
+        try expectLive(page)
         hangUp(later)
         #expect(web.process.isRunning)
     }
@@ -93,12 +98,10 @@ private func hangUp(_ socket: consuming Descriptor) {}
         let web = try RunningWeb(environment: ["OPS_SOCKET": daemon.path])
         let first = try open(web, "GET /events?since=7")
         let events = try daemon.acceptEvents(lastSeq: 7)
-        let opened = try readText(from: first) { $0.contains(Self.live) }
-        #expect(opened.contains(Self.live))
+        try expectLive(first)
         hangUp(first)
         let second = try open(web, "GET /events", header: "Last-Event-ID: 7\r\n")
-        let reopened = try readText(from: second) { $0.contains(Self.live) }
-        #expect(reopened.contains(Self.live))
+        try expectLive(second)
         hangUp(events)
         #expect(web.process.isRunning)
     }
@@ -108,8 +111,7 @@ private func hangUp(_ socket: consuming Descriptor) {}
         let web = try RunningWeb(environment: ["OPS_SOCKET": daemon.path])
         let page = try open(web, "GET /events")
         let events = try daemon.acceptEvents(lastSeq: 7)
-        let opened = try readText(from: page) { $0.contains(Self.live) }
-        #expect(opened.contains(Self.live))
+        try expectLive(page)
         _ = try events.writeAll(Reply.frame(ControlError.lagged(resume: 7)))
         let later = try daemon.acceptEvents(lastSeq: 9)
         let line = #"data: {"from":8,"to":9,"operations":null,"graphs":null}"#
@@ -124,8 +126,7 @@ private func hangUp(_ socket: consuming Descriptor) {}
         let web = try RunningWeb(environment: ["OPS_SOCKET": daemon.path])
         let page = try open(web, "GET /events")
         let events = try daemon.acceptEvents(lastSeq: 7)
-        let opened = try readText(from: page) { $0.contains(Self.live) }
-        #expect(opened.contains(Self.live))
+        try expectLive(page)
         hangUp(events)
         let later = try daemon.acceptEvents(lastSeq: 8 + Int64(EventHistory.limit))
         let line = #"data: {"from":8,"to":\#(8 + EventHistory.limit),"operations":null,"graphs":null}"#
@@ -140,8 +141,7 @@ private func hangUp(_ socket: consuming Descriptor) {}
         let web = try RunningWeb(environment: ["OPS_SOCKET": daemon.path])
         let first = try open(web, "GET /events")
         let events = try daemon.acceptEvents(lastSeq: 7)
-        let opened = try readText(from: first) { $0.contains(Self.live) }
-        #expect(opened.contains(Self.live))
+        try expectLive(first)
         try daemon.disappear()
         hangUp(events)
         let outage = try readText(from: first) { $0.contains(Self.lost) }
