@@ -51,6 +51,27 @@ import Testing
         }
     }
 
+    /// A process that is being started has copies of all descriptors, until it runs its program.
+    @Test func `a closed file is not locked although a copy of its descriptor is open`() throws {
+        func copy() throws -> Int32 {
+            let path = "/proc/self/fd"
+            let number = try #require(
+                FileManager.default.contentsOfDirectory(atPath: path).first {
+                    // Descriptors of other tests are closed meanwhile.
+                    (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(path)/\($0)")) == part
+                })
+            return dup(try #require(Int32(number)))
+        }
+        let number: Int32
+        do {
+            let first = try PartialFile(target: target)
+            number = try copy()
+            withExtendedLifetime(first) {}
+        }
+        defer { close(number) }
+        #expect(throws: Never.self) { try PartialFile(target: target) }
+    }
+
     @Test func `a second download of the same target is refused while the first runs`() throws {
         let first = try PartialFile(target: target)
         let failure = try #require(throws: Failure.self) { try PartialFile(target: target) }

@@ -68,6 +68,12 @@ final class PartialFile {
         }
     }
 
+    deinit {
+        // A process that this one is starting has a copy of the descriptor until it runs its program: the end of this
+        // descriptor alone would leave the lock to it.
+        flock(file.rawValue, LOCK_UN)
+    }
+
     /// Only a regular file may be replaced.
     private static func checkTarget(
         _ found: stat?, _ name: String, in directory: TargetDirectory
