@@ -111,6 +111,7 @@ extension Scheduler {
         executions[index].isOver = true
         executions[index].isCancelling = true
         executions[index].resolution = Resolution(outcome: .cancelled, cause: cause)
+        countConfirmedStart(of: index)
         if !registry.hasUnfinishedChildren(operation) { decide(operation, .cancelled, cause) }
     }
 
@@ -237,7 +238,8 @@ extension Scheduler {
         }
         let hadRate = categories.find(name).flatMap { categories[$0].rate } != nil
         let category = categories.set(settings)
-        if hadRate != (settings.rate != nil) { forgetUnconfirmedStarts(of: category) }
+        if !hadRate, settings.rate != nil { countStartsUnderWay(of: category) }
+        if hadRate, settings.rate == nil { forgetStartsUnderWay(of: category) }
         wakeAllAtRate(category)
         record(.categorySet(categories[category].settings))
         invalidateClaim(on: category)

@@ -164,6 +164,7 @@ extension Scheduler {
         if end.outcome == .interrupted { publish(.interrupted, operation, detail: String(attempt.number)) }
         emit(.acknowledge(attempt), for: index)
         vacate(index)
+        countConfirmedStart(of: index)
         if let group = group(of: operation), groups[group].unfinished > 0 { return }
         endOperation(operation)
     }

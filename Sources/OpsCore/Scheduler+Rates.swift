@@ -46,16 +46,32 @@ extension Scheduler {
         }
     }
 
-    /// Starts that are under way do not count for a rate that is set now, nor for one that is gone.
-    mutating func forgetUnconfirmedStarts(of category: CategoryIndex) {
+    /// Counts the starts that are under way for a rate that is set now, as after a restart of opsd.
+    mutating func countStartsUnderWay(of category: CategoryIndex) {
+        for index in Array(executions.indices) where isStarting(index) {
+            let needs = executions[index].holding.compactMap { rated($0) }
+            for need in needs where need == category { categories[need].rate?.begin() }
+            executions[index].uncountedRates = needs
+        }
+    }
+
+    /// Starts that are under way do not count for a rate that is gone.
+    mutating func forgetStartsUnderWay(of category: CategoryIndex) {
         for index in Array(executions.indices) { executions[index].uncountedRates.removeAll { $0 == category } }
     }
 
     /// Restores a start whose process was not stored when opsd ended.
     mutating func restoreCount(of index: ExecutionIndex) {
+        guard isStarting(index) else { return }
         let needs = executions[index].holding.compactMap { rated($0) }
         for category in needs { categories[category].rate?.begin() }
         executions[index].uncountedRates = needs
+    }
+
+    /// True if it is not known yet whether the attempt has a process.
+    private func isStarting(_ index: ExecutionIndex) -> Bool {
+        let execution = executions[index]
+        return execution.process == nil && !execution.isOver && !table[execution.operation].isGroup
     }
 
     /// Wakes the lanes that wait for a rate that permits a start again.

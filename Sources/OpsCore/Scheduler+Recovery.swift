@@ -22,7 +22,7 @@ extension Scheduler {
         setExecutors(snapshot.executors)
         for settings in snapshot.categorySettings {
             let category = categories.set(settings)
-            for instant in snapshot.rateStarts[settings.name] ?? [] { categories[category].rate?.add(instant) }
+            for instant in snapshot.rateStarts[settings.name] ?? [] { categories[category].rate?.restore(instant) }
         }
         let queueIndices = snapshot.queues.compactMap { queues.find($0.name) }
         let operations = restore(
@@ -181,7 +181,7 @@ extension Scheduler {
         executions[index].runner = running.runner
         executions[index].boot = running.boot
         executions[index].process = running.process
-        if running.process == nil, !running.isOver { restoreCount(of: index) }
+        if !running.isOver { restoreCount(of: index) }
         executions[index].exit = running.exit
         if running.isOver {
             executions[index].isOver = true

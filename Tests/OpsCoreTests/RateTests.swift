@@ -95,6 +95,54 @@ import Testing
         #expect(states(world, ids) == [.executing, .executing, .executing])
     }
 
+    /// After a restart opsd cannot know that the rate is newer than the start: it counts in both cases.
+    @Test func `a start that is under way when a rate is set counts`() {
+        var world = World(workers: 8)
+        let first = world.add(categories: ["api"])
+        world.turn()
+        let launch = world.launch(first)
+        world.after(rate(1, 60))
+        let second = world.add(categories: ["api"])
+        world.turn()
+        #expect(world.state(second) == .ready)
+        world.after(launch)
+        #expect(world.scheduler.nextDeadline.monotonic == world.now.monotonic + .seconds(60))
+        #expect(world.scheduler.checkInvariants() == [])
+    }
+
+    @Test func `a start without a process counts once its attempt is over, although its children remain`() {
+        var world = World(workers: 8)
+        world.after(rate(1, 60))
+        let parent = world.add(categories: ["api"])
+        world.turn()
+        let child = world.add(flags: .held, child: parent)
+        world.after(world.exit(parent, 1))
+        let second = world.add(categories: ["api"])
+        world.turn()
+        #expect(states(world, [parent, child, second]) == [.executing, .ready, .ready])
+        #expect(world.scheduler.nextDeadline.monotonic == world.now.monotonic + .seconds(60))
+    }
+
+    @Test func `a larger rate counts the starts of the latest interval under the old one alone`() {
+        var window = RateWindow(Rate(count: 2, interval: 10))
+        for instant: MonotonicInstant in [1, 20] { window.add(instant) }
+        window.change(Rate(count: 2, interval: 60))
+        #expect(window.nextStart == .distantPast)
+        window.add(21)
+        #expect(window.nextStart == 80)
+    }
+
+    @Test func `a process that has started before its category gets a rate does not count`() {
+        var world = World(workers: 8)
+        let first = world.add(categories: ["api"])
+        world.turn()
+        world.after(world.launch(first))
+        world.after(rate(1, 60))
+        let second = world.add(categories: ["api"])
+        world.turn()
+        #expect(world.state(second) == .executing)
+    }
+
     @Test func `an operation that waits for a rate keeps no other category from others`() {
         var world = World(workers: 8)
         world.after(rate(1, 3600))

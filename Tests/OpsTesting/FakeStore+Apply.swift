@@ -108,8 +108,9 @@ extension FakeStore {
         // A new scheduler gets this value separately.
         case .workersSet: break
         case .categorySet(let settings): setCategory(settings)
-        case .rateStarted(let name, let instant, _):
+        case .rateStarted(let name, let instant, let expired):
             rateStarts[name, default: []].append(CountedStart(boot: latestBoot, at: instant))
+            rateStarts[name]?.removeAll { ($0.boot == latestBoot ? $0.at : .zero) <= expired }
         case .unitsAssigned(let id, let attempt, let assigned): try assign(assigned, to: id, attempt)
         case .queueSet(let name, let limit, let aging, let suspended, let order):
             let queue = Queue(name: name, limit: limit, aging: aging, isSuspended: suspended, order: order)

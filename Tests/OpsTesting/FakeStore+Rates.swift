@@ -8,11 +8,16 @@ extension FakeStore {
         var at: MonotonicInstant
     }
 
-    /// Starts of an earlier boot happened at the latest when the current boot began.
+    /// Starts of an earlier boot happened at the latest when the current boot began. Those that were older than the interval
+    /// at the last counted start do not count any more.
     mutating func notice(boot: String) {
         guard boot != latestBoot else { return }
+        for (name, starts) in processStarts {
+            let last = rateStarts[name, default: []].last { $0.boot == latestBoot }?.at ?? .zero
+            let interval = categorySettings[name]?.rate?.interval ?? .zero
+            processStarts[name] = starts.filter { $0 + interval > last }.map { _ in .zero }
+        }
         latestBoot = boot
-        processStarts = processStarts.mapValues { $0.map { _ in .zero } }
     }
 
     mutating func setCategory(_ settings: CategorySettings) {

@@ -14,7 +14,7 @@ public struct Rate: Hashable, Sendable, Codable {
 /// and from then on it counts for one interval. So the rate holds for processes, not only for decisions.
 struct RateWindow: Codable {
     private(set) var rate: Rate
-    /// Instants of confirmed starts, the oldest at `first`: at most `rate.count`.
+    /// Instants of confirmed starts, the oldest at `first`: those that the store keeps.
     private var starts: [MonotonicInstant] = []
     private var first = 0
     /// Number of starts whose process has not been reported.
@@ -40,23 +40,22 @@ struct RateWindow: Codable {
     /// Counts a start whose process is yet to be reported.
     mutating func begin() { unconfirmed += 1 }
 
-    /// Counts a start at this instant.
+    /// Counts a start at this instant, and forgets those that no longer count.
     mutating func add(_ instant: MonotonicInstant) {
-        starts.append(max(instant, starts.last ?? instant))
-        trim()
+        restore(instant)
+        while starts[first] + rate.interval <= instant { first += 1 }
+        guard first > 64, first > starts.count / 2 else { return }
+        starts.removeFirst(first)
+        first = 0
     }
+
+    /// Counts a start that was stored.
+    mutating func restore(_ instant: MonotonicInstant) { starts.append(max(instant, starts.last ?? instant)) }
 
     /// Counts an unconfirmed start at this instant.
     mutating func confirm(_ instant: MonotonicInstant) {
         unconfirmed = max(0, unconfirmed - 1)
         add(instant)
-    }
-
-    private mutating func trim() {
-        first = max(first, starts.count - Int(rate.count))
-        guard first > 64, first > starts.count / 2 else { return }
-        starts.removeFirst(first)
-        first = 0
     }
 
     func checkInvariants(unconfirmed expected: Int32) -> [String] {

@@ -137,11 +137,12 @@ struct CategoryModelTests {
             case 4..<7:
                 window.confirm(now)
                 unconfirmed = max(0, unconfirmed - 1)
-                starts = (starts + [max(now, starts.last ?? now)]).suffix(Int(rate.count))
+                starts = (starts + [max(now, starts.last ?? now)]).filter { $0 + rate.interval > now }
             case 7:
                 // The clock of a report may be behind.
-                window.add(now - .nanoseconds(3))
-                starts = (starts + [max(now - .nanoseconds(3), starts.last ?? 0)]).suffix(Int(rate.count))
+                let earlier = now - .nanoseconds(3)
+                window.add(earlier)
+                starts = (starts + [max(earlier, starts.last ?? 0)]).filter { $0 + rate.interval > earlier }
             default: now += .nanoseconds(Int64(random.below(12)))
             }
             let room = { (instant: MonotonicInstant) in
