@@ -205,6 +205,47 @@ import Testing
         #expect(world.scheduler.effectivePriority(of: 3) == 0)
     }
 
+    private func retried(_ id: OperationID) -> Event {
+        var revival = Revival()
+        revival.queues = ["default"]
+        revival.operations = [Snapshot.Row(id: id, graph: GraphID(1), state: .finished, attempt: 1, attemptsInRun: 1)]
+        return .retry([id], revived: revival)
+    }
+
+    /// The producer came back before the barrier that executes, so it is none of the operations after that one.
+    @Test func `a barrier among the children of a producer waits for everything since the barrier before it`() {
+        var world = World(workers: 8)
+        world.add()
+        world.add(flags: .barrier)
+        world.turn()
+        world.after(world.exit(1))
+        world.after(retried(1))
+        #expect(world.executing == [1, 2])
+        world.add(flags: .held)
+        world.add(flags: .held)
+        let child = world.add(flags: .barrier, child: 1)
+        world.after(world.exit(2))
+        #expect(world.scheduler.checkInvariants().isEmpty)
+        world.after(.cancel([3], by: "root", reason: nil, force: false))
+        #expect(world.state(child) == .pending)
+        world.after(.cancel([4], by: "root", reason: nil, force: false))
+        #expect(world.executing == [1, child])
+    }
+
+    @Test func `a barrier that has started once raises nothing that came back before it`() {
+        var world = World(workers: 1)
+        world.add()
+        world.add(priority: 7, flags: .barrier) { $0.retry = RetryPolicy(limit: 1, backoff: .seconds(60)) }
+        world.turn()
+        world.after(world.exit(1))
+        world.after(world.exit(2, 1))
+        let other = world.add(queue: "main", flags: .held)
+        world.after(retried(1))
+        world.after(.addDependency(2, on: OperationID(other), when: .succeeded, finished: nil))
+        #expect(world.scheduler.effectivePriority(of: 1) == 0)
+        #expect(world.scheduler.checkInvariants().isEmpty)
+    }
+
     @Test func `the next barrier raises an operation that came back before an executing one`() {
         var world = World(workers: 1)
         world.add()
@@ -213,10 +254,7 @@ import Testing
         world.turn()
         world.after(world.exit(1))
         #expect(world.executing == [2])
-        var revival = Revival()
-        revival.queues = ["default"]
-        revival.operations = [Snapshot.Row(id: 1, graph: GraphID(1), state: .finished, attempt: 1, attemptsInRun: 1)]
-        world.after(.retry([1], revived: revival))
+        world.after(retried(1))
         #expect(world.scheduler.effectivePriority(of: 1) == 7)
         #expect(world.scheduler.why(3, at: world.now).flatMap(\.ids) == [1, 2])
         world.after(world.exit(2))

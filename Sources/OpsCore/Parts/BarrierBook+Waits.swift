@@ -224,7 +224,7 @@ extension BarrierBook {
         for later in self[scope].barriers[self[scope].position(from: row.id)...] {
             let barrier = later.operation
             let isInside = barrier == operation || rows.isAncestor(operation, of: barrier)
-            if !isInside, rows[barrier].state == .pending { kept.append(barrier) }
+            if !isInside, !rows[barrier].traits.isDisjoint(with: [.behindBarrier, .gathering]) { kept.append(barrier) }
             // Operations behind a barrier that this one encloses, or that has passed it, wait for both.
             if row.traits.contains(.barrier), isInside || Self.hasPassed(barrier, in: rows) {
                 for id in later.behind {

@@ -150,7 +150,7 @@ struct BarrierBook: Codable {
 
     private mutating func count(_ operation: OperationIndex, _ scope: Scope, in rows: some OperationRows) {
         guard Self.isBarrier(operation, of: scope, in: rows) else { return change(scope) { $0.after += 1 } }
-        let groups = Self.groups(enclosing: operation, scope, in: rows)
+        let groups = groups(enclosing: operation, scope, in: rows)
         let id = rows[operation].id
         change(scope) {
             $0.barriers.append(Barrier(operation: operation, id: id, before: $0.after - groups))
@@ -159,14 +159,24 @@ struct BarrierBook: Codable {
         if case .partition = scope { countOrdinary(rows[operation].queue, 1) }
     }
 
-    /// Number of groups around a barrier that are in its scope themselves: the next barrier outside of them waits for
-    /// them.
-    private static func groups(enclosing operation: OperationIndex, _ scope: Scope, in rows: some OperationRows)
-        -> Int32
-    {
-        rows.enclosing(operation).reduce(0) { count, parent in
-            isMember(parent, of: scope, in: rows) && !isBarrier(parent, of: scope, in: rows) ? count + 1 : count
+    /// Number of groups around a new barrier that are counted after the last one: the next barrier outside of them waits
+    /// for them. A group that a retry has returned before the last barrier is counted there.
+    private func groups(enclosing operation: OperationIndex, _ scope: Scope, in rows: some OperationRows) -> Int32 {
+        let end = self[scope].barriers.count
+        return rows.enclosing(operation).reduce(0) { count, parent in
+            Self.isMember(parent, of: scope, in: rows) && !Self.isBarrier(parent, of: scope, in: rows)
+                && position(counting: parent, scope, in: rows) == end ? count + 1 : count
         }
+    }
+
+    /// Returns the position of the barrier that counts an operation: the first one after it outside of it.
+    private func position(counting operation: OperationIndex, _ scope: Scope, in rows: some OperationRows) -> Int {
+        let line = self[scope]
+        var position = line.position(from: rows[operation].id)
+        while position < line.barriers.count, rows.isAncestor(operation, of: line.barriers[position].operation) {
+            position += 1
+        }
+        return position
     }
 
     // MARK: Operations that go
@@ -183,7 +193,7 @@ struct BarrierBook: Codable {
 
     private mutating func leave(_ operation: OperationIndex, _ scope: Scope, in rows: some OperationRows) -> [Release] {
         let row = rows[operation]
-        var position = self[scope].position(from: row.id)
+        let position = position(counting: operation, scope, in: rows)
         guard !Self.isBarrier(operation, of: scope, in: rows) else {
             // The next barrier takes over the operations that a barrier cancelled while waiting has waited for: all are
             // counted again.
@@ -191,9 +201,6 @@ struct BarrierBook: Codable {
             requestRecount(of: row.queue)
             return []
         }
-        while position < self[scope].barriers.count,
-            rows.isAncestor(operation, of: self[scope].barriers[position].operation)
-        { position += 1 }
         guard position < self[scope].barriers.count else {
             change(scope) { $0.after -= 1 }
             return []
