@@ -42,6 +42,15 @@ import Testing
         #expect(world.executing == [3, 4])
     }
 
+    /// The runner would give it the slot of that operation.
+    @Test func `nothing is staged while an operation has a slot that the pool no longer has`() {
+        var world = world(4)
+        world.after(.setWorkers(1, insteadOf: nil))
+        #expect(world.after(world.exit(1)).allSatisfy { !$0.hasPrefix("staged") })
+        #expect(world.executing == [2])
+        #expect(world.after(world.exit(2)).suffix(2) == ["started 3#1 slot 0", "staged 4#1"])
+    }
+
     @Test func `staging is filled up and suffices until half of it has started`() {
         var world = world(4 + Limits.stagedLaunches * 2)
         world.after(world.exit(1))

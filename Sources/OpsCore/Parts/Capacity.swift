@@ -15,6 +15,8 @@ struct Capacity: Codable {
     var used: Int32 { slots.used }
     var hasFreeSlot: Bool { slots.used < workers }
     var isExactlyFull: Bool { slots.used == workers }
+    /// True after the pool got smaller, until the processes in its former slots have ended.
+    var usesSlotBeyondPool: Bool { slots.isUsed(from: workers) }
     var mayStart: Bool { runner != nil && !isSuspended && !isDraining }
 
     /// Allocates the lowest free slot, beyond the pool too.

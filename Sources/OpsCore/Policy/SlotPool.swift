@@ -25,6 +25,13 @@ struct SlotPool: Codable {
         slot >= 0 && (Int(slot) / 64 >= words.count || words[Int(slot) / 64] & 1 << UInt64(slot % 64) == 0)
     }
 
+    /// Returns whether this slot or a later one is used.
+    func isUsed(from slot: Int32) -> Bool {
+        let (word, bit) = (Int(slot) / 64, UInt64(slot % 64))
+        guard word < words.count else { return false }
+        return words[word] >> bit != 0 || words[(word + 1)...].contains { $0 != 0 }
+    }
+
     func checkInvariants() -> [String] {
         let counted = words.reduce(0) { $0 + $1.nonzeroBitCount }
         return counted == Int(used) ? [] : ["2: \(used) slots are counted, \(counted) are marked"]

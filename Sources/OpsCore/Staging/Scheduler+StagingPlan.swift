@@ -7,7 +7,8 @@ extension Scheduler {
         defer { scratch.forgetReports() }
         guard scratch.sawOnlyRunnerReports, scratch.sawShortRun, staging.mayStage, mayStart,
             capacity.isExactlyFull || staging.acceptsWaiting && capacity.hasFreeSlot,
-            workers <= Limits.workersWithStaging, conditions.evaluating == 0, !lanes.hasBlocked,
+            workers <= Limits.workersWithStaging, !capacity.usesSlotBeyondPool, conditions.evaluating == 0,
+            !lanes.hasBlocked,
             var plan = stagingPlan()
         else { return }
         while staging.mayStage, let next = next(&plan), table[next.operation].key < plan.bound,

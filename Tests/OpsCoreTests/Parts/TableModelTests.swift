@@ -181,6 +181,7 @@ struct TableModelTests {
             }
             #expect(pool.used == Int32(model.count) && pool.checkInvariants().isEmpty)
             #expect(pool.isFree(any) == !model.contains(any) && !pool.isFree(-1) && pool.isFree(100_000))
+            #expect(pool.isUsed(from: any) == model.contains { $0 >= any } && !pool.isUsed(from: 100_000))
         }
     }
 
