@@ -313,10 +313,7 @@ extension Scheduler {
     /// is recorded and keeps its number, but uses up none of the retries of its policy.
     private mutating func rejectLaunch(_ index: ExecutionIndex) {
         dropLaunch(index)
-        executions[index].isRefused = true
-        // ECANCELED.
-        executions[index].resolution = Resolution(
-            outcome: .failed, cause: .cannotStart(step: "runner is ending", errno: 125))
+        executions[index].resolution = Resolution(outcome: .failed, cause: .runnerIsEnding)
         endAttempt(index)
     }
 

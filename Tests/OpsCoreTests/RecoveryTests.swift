@@ -254,6 +254,18 @@ import Testing
         #expect(world.after(world.exit(1, 3)).last == "finished 1 failed exit 3")
     }
 
+    @Test func `a refused attempt whose children remain is cancelled with its group`() {
+        var world = World()
+        world.add()
+        world.turn()
+        let child = world.add(flags: .held, child: 1)
+        world.after(.runnerConnected(Inventory(runner: "r1", boot: "b1", isEnding: true)))
+        #expect(world.state(child) == .ready)
+        #expect(
+            world.after(.cancel([1], by: "root", reason: nil, force: false)).last?.hasPrefix("finished 1 cancelled")
+                == true)
+    }
+
     @Test func `an operation that is cancelled while an ending runner refuses it is cancelled`() {
         var world = World()
         world.add()

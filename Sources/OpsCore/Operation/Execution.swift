@@ -40,8 +40,6 @@ struct Execution: Codable {
     var isOver = false
     /// True after a cancel, a timeout or a deadline: its processes are being terminated.
     var isCancelling = false
-    /// True if its runner was ending and did not start it: another attempt follows, whatever its policy says.
-    var isRefused = false
     /// True while its runner is gone and its leftover processes are being killed.
     var isReaping = false
     /// True if its runner has listed it since the scheduler was restored.
@@ -55,6 +53,9 @@ struct Execution: Codable {
     var timeoutLeft: TimeSpan?
     /// Timeout as stored, until the runner has confirmed the attempt.
     var timeoutDue: MonotonicInstant?
+
+    /// True if its runner was ending and did not start it: another attempt follows, whatever its policy says.
+    var isRefused: Bool { resolution?.cause == .runnerIsEnding }
 
     /// True if it counts for the limits of its queue and its group.
     var countsForLimits: Bool { slot != nil || hasFreedSlot || isInFlight }
@@ -81,6 +82,11 @@ struct Inquiry: Codable {
 
     /// Instant at which its timer fires. At the last instant of its validity a result still counts.
     var expiresAt: MonotonicInstant? { nextEvaluationAt ?? validUntil.map { $0 + TimeSpan(nanoseconds: 1) } }
+}
+
+extension Cause {
+    /// The cause of an attempt that a runner did not start because it was ending. The number is ECANCELED.
+    static let runnerIsEnding = Cause.cannotStart(step: "runner is ending", errno: 125)
 }
 
 /// Outcome and cause, decided together.
