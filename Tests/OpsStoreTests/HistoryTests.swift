@@ -217,6 +217,10 @@ import Testing
         let revival = try history.revival(of: [root], downstream: false)
         #expect(revival.operations.map(\.id.rawValue) == [1, 2, 3])
         #expect(revival.endedChildren.isEmpty, "no child stays finished")
+        world.change(.reopened(root, run: 2, .ready))
+        try world.commit()
+        let own = FinishedFact(outcome: .skipped, root: OperationID(3), hasStarted: false)
+        #expect(try history.finishedFacts(ids(3)) == [OperationID(3): own], "its root has no outcome any more")
     }
 
     @Test func `a group that was up to date returns with its children, and is named as their cause`() throws {

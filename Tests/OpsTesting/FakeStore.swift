@@ -66,9 +66,11 @@ public struct FakeStore: Sendable {
     }
 
     func fact(_ record: Record) -> FinishedFact {
-        FinishedFact(
-            outcome: record.outcome ?? .interrupted, root: root(record), hasStarted: record.hasStarted,
-            rootOutcome: self[root(record)].outcome)
+        let outcome = record.outcome ?? .interrupted
+        // A root that was reopened since has no outcome.
+        let root = self[root(record)].isFinished ? root(record) : record.id
+        return FinishedFact(
+            outcome: outcome, root: root, hasStarted: record.hasStarted, rootOutcome: self[root].outcome)
     }
 
     /// Returns the operation from which a skip came, through any number of steps; the operation itself if it was not

@@ -22,7 +22,7 @@ extension Judge {
         if outcome == .skipped || outcome == .notNeeded, case .dependency(let root, let how)? = cause {
             // An operation that was reopened since, or whose own root was, is not checked.
             let deeper = rules.store.root(rules.store[root])
-            let isRoot = deeper == root || !rules.store[deeper].isFinished || rules.store[root].run > 1
+            let isRoot = deeper == root || rules.store[deeper].run > 1 || rules.store[root].run > 1
             try require(
                 rules.store[root].outcome == how && isRoot, .oneOutcome,
                 "\(id) skipped because of \(root), said to be \(how)")

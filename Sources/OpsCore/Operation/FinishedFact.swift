@@ -1,7 +1,7 @@
 /// The finish of an operation that has left the core.
 public struct FinishedFact: Hashable, Sendable, Codable {
     var outcome: Outcome
-    /// The root of its own cascade when it was skipped, else itself.
+    /// The root of its own cascade when it was skipped; else, or if that root was reopened since, itself.
     var root: OperationID
     public var hasStarted: Bool
     /// Outcome of `root`.

@@ -160,9 +160,11 @@ extension History {
             guard try row.step() else { continue }
             defer { row.reset() }
             guard let outcome = Outcome(stored: row.optionalInt(0)) else { continue }
-            let root = row.optionalInt(1).map { OperationID($0) } ?? id
+            // A root that was reopened since has no outcome: then the operation itself is named.
+            let rootOutcome = Outcome(stored: row.optionalInt(3))
+            let root = rootOutcome == nil ? id : row.optionalInt(1).map { OperationID($0) } ?? id
             facts[id] = FinishedFact(
-                outcome: outcome, root: root, hasStarted: row.bool(2), rootOutcome: Outcome(stored: row.optionalInt(3)))
+                outcome: outcome, root: root, hasStarted: row.bool(2), rootOutcome: rootOutcome)
         }
         return facts
     }
