@@ -20,6 +20,9 @@ public struct FakeWorld: Sendable {
         public let leftovers: Leftovers
         /// Behaviour of the main process unless it is signalled.
         public let plan: Plan
+
+        /// Returns whether other processes than the main one may stay. The policy may have been edited since the attempt.
+        func mayLeaveOthers(_ policy: Policy) -> Bool { policy.leftovers == .leave || leftovers == .leave }
     }
     public struct Plan: Sendable {
         public var code: Int32

@@ -33,7 +33,8 @@ extension Rules {
         guard let group = domain(of: record, name), let held = use(store[group], name) else {
             return store.capacity(name)
         }
-        return held.mode == .units ? held.units : max(1, store.capacity(name))
+        // A group that holds all of it holds all that the group around it has.
+        return held.mode == .units ? held.units : max(1, capacity(for: store[group], name))
     }
 
     /// A group that reads gives its children nothing to write with.

@@ -52,8 +52,8 @@ extension Rules {
     }
 
     func room(in pot: OperationID?, _ name: String) -> Int64 {
-        if let pot, let share = use(store[pot], name), share.mode == .units { return Int64(share.units) }
-        return Int64(max(1, store.capacity(name)))
+        guard let pot, let share = use(store[pot], name) else { return Int64(max(1, store.capacity(name))) }
+        return share.mode == .units ? Int64(share.units) : room(in: self.pot(store[pot], name), name)
     }
 }
 

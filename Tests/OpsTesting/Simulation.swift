@@ -73,9 +73,21 @@ public struct Simulation<Tested: TestedScheduler> {
             for _ in 0..<random.below(3) { events.append(request()) }
         }
         dropSecondRetry(&events)
-        if random.chance(habits.duplicates), !world.reported.isEmpty { events.append(random.pick(world.reported)) }
+        if random.chance(habits.duplicates), !world.reported.isEmpty {
+            let again = random.pick(world.reported)
+            if canRepeat(again) { events.append(again) }
+        }
         if events.isEmpty, !habits.isPlain || random.chance(20) { events = [.tick] }
         try turn(events, fate: fate())
+    }
+
+    /// Returns whether a connection can repeat a report: its first one is the inventory, and the messages of a process keep
+    /// their order.
+    private func canRepeat(_ report: Event) -> Bool {
+        if case .updated(let attempt, let words) = report, words.result != world.updates[attempt]?.result {
+            return false
+        }
+        return knownRunner != nil || !report.isRunnerReport
     }
 
     /// Removes the second retry of a turn: the operations that a retry reopens are read between turns, so a second one
@@ -199,7 +211,7 @@ public struct Simulation<Tested: TestedScheduler> {
             if let running = record.running, running.attempt == tree.attempt, !running.isOver { continue }
             // The runner has started it as a staged launch; the report is on its way.
             if record.staged?.attempt == tree.attempt { continue }
-            if record.policy.leftovers == .leave, !tree.mainIsAlive { continue }
+            if tree.mayLeaveOthers(record.policy), !tree.mainIsAlive { continue }
             if abandoned.contains(record.id) { continue }
             throw Violation(.nothingLeftBehind, "\(tree.attempt) is alive, its operation \(record.state)")
         }
