@@ -84,6 +84,25 @@ import Testing
         #expect(try tokens.acquire(), "nobody has taken it")
     }
 
+    /// The result of an attempt goes through opsd to those that wait for it.
+    @Test func `no later staged launch passes one whose dependency has ended with a result`() throws {
+        let scene = try Scene("systemd-notify X_OPS_RESULT=7; exit 0")
+        let tokens = try scene.shareTokens(2)
+        var other = scene.runner.request(3, "exit 0")
+        other.slot = 5
+        let later = scene.runner.request(4, "exit 0")
+        try scene.runner.send([
+            .launch(scene.first), .stage(scene.next, after: [scene.first.attempt]), .stage(later, after: []),
+        ])
+        _ = try scene.runner.awaitLaunched(scene.first.attempt)
+        scene.go()
+        _ = try scene.runner.awaitExit(scene.first.attempt)
+        try scene.runner.send([.acknowledge(scene.first.attempt), .launch(other)])
+        _ = try scene.runner.awaitExit(other.attempt)
+        #expect(try !scene.isKnown(later))
+        #expect(try tokens.acquire() && tokens.acquire(), "nobody has taken them")
+    }
+
     @Test func `a staged dependent starts if its dependency succeeded before it was staged`() throws {
         let scene = try Scene("exit 0")
         _ = try scene.shareTokens()

@@ -16,8 +16,11 @@ struct FakeStaging: Sendable {
     var freeSlots: [(attempt: AttemptID, slot: Int32)] = []
     /// Attempts that did not succeed and that opsd has not acknowledged; while there are any, no staged launch starts.
     var disturbances: Set<AttemptID> = []
+    /// True if a launch waits for an attempt that opsd has acknowledged.
+    var isStuck = false
 
     mutating func settle(_ attempt: AttemptID) {
+        if launches.contains(where: { $0.after.contains(attempt) }) { isStuck = true }
         disturbances.remove(attempt)
         succeeded.remove(attempt)
         freeSlots.removeAll { $0.attempt == attempt }
@@ -26,6 +29,7 @@ struct FakeStaging: Sendable {
     mutating func drop() {
         tokens = 0
         launches.removeAll()
+        isStuck = false
     }
 }
 
@@ -79,7 +83,7 @@ extension FakeWorld {
     /// Starts the first staged launch that waits for nothing, in a free slot.
     mutating func passOn(_ store: FakeStore, at now: Moment, using random: inout SeededGenerator) throws(Violation) {
         while isConnected, isRunnerAlive, !isRunnerEnding, staging.disturbances.isEmpty,
-            let free = staging.freeSlots.first,
+            !staging.isStuck, let free = staging.freeSlots.first,
             let place = staging.launches.firstIndex(where: \.after.isEmpty)
         {
             let attempt = staging.launches.remove(at: place).attempt

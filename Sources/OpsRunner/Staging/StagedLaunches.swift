@@ -22,6 +22,9 @@ struct StagedLaunches {
     private var succeeded: Set<AttemptID> = []
     /// Slots of those attempts that no other attempt has yet.
     private var freeSlots: [(attempt: AttemptID, slot: Int32)] = []
+    /// True if a launch waits for an attempt whose end opsd has stored, so that it can never start. Until opsd revokes it,
+    /// no later launch starts before it.
+    private var isStuck = false
 
     mutating func add(_ launch: LaunchRequest, after: [AttemptID]) {
         launches.append(Launch(request: launch, after: after))
@@ -37,13 +40,17 @@ struct StagedLaunches {
 
     /// Notes that opsd has stored the end of an attempt. Launches that it stages from now on take that end into account.
     mutating func acknowledge(_ attempt: AttemptID) {
+        if isDependency(attempt) { isStuck = true }
         blockers.remove(attempt)
         succeeded.remove(attempt)
         freeSlots.removeAll { $0.attempt == attempt }
     }
 
     /// Removes all staged launches.
-    mutating func removeAll() { launches.removeAll(keepingCapacity: launches.count < 64) }
+    mutating func removeAll() {
+        launches.removeAll(keepingCapacity: launches.count < 64)
+        isStuck = false
+    }
 
     /// Forgets everything, for a daemon that gets a full inventory.
     mutating func reset() { self = StagedLaunches() }
@@ -62,7 +69,9 @@ struct StagedLaunches {
     mutating func removeFreeSlot(_ slot: Int32) { freeSlots.removeAll { $0.slot == slot } }
 
     /// True if a staged launch and a slot for it are ready.
-    var canStart: Bool { !freeSlots.isEmpty && blockers.isEmpty && launches.contains(where: \.after.isEmpty) }
+    var canStart: Bool {
+        !freeSlots.isEmpty && blockers.isEmpty && !isStuck && launches.contains(where: \.after.isEmpty)
+    }
 
     /// Removes and returns the launch that starts now, with its slot; `nil` unless `canStart`.
     mutating func popNext() -> LaunchRequest? {
