@@ -111,6 +111,7 @@ lint: ## check formatting, scripts, the code of process copies, and spelling and
 simulate: setup ## run SEEDS=n random worlds, every small one, and SEEDS=n schedules
 	swift run -c release simulate $(SEEDS)
 	swift run -c release simulate schedules $(SEEDS)
+	swift run -c release simulate executors $(SEEDS)
 	swift run -c release simulate worlds
 
 torture: build ## crash, stop and starve the programs for MINUTES=n with SEED=s, then prove that every promise held

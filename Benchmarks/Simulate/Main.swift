@@ -5,7 +5,8 @@ internal import OpsTesting
 /// `simulate [SEEDS [FIRST]]` lives through that many seeds and stops at the first that breaks a promise;
 /// `simulate digests SEEDS` tells what each of these lives came to, in a number.
 /// `simulate trace SEED` prints one life, event by event.
-/// `simulate schedules [SEEDS [FIRST]]` lives through that many schedules instead.
+/// `simulate schedules [SEEDS [FIRST]]` lives through that many schedules instead, and `simulate executors` through the
+/// attempts on an executor whose jobs are lost.
 /// `simulate worlds` goes through every world of four operations, two categories and one slot or two: each graph
 /// without a cycle, each way to take the categories, each order of ends. None is left out for being like another.
 /// `simulate --replay FILE...` repeats the turns that opsd has recorded, and compares every answer.
@@ -20,6 +21,7 @@ struct Simulate {
         if CommandLine.arguments.dropFirst().first == "digests" { return tellDigests(of: numbers.first ?? 1) }
         let (count, first) = (numbers.first ?? 1000, numbers.dropFirst().first ?? 1)
         if arguments.first == "schedules" { return liveSchedules(through: count, from: first) }
+        if arguments.first == "executors" { return liveExecutors(through: count, from: first) }
         live(through: count, from: first)
     }
 

@@ -58,9 +58,10 @@ extension FakeStore {
             let counted = rateStarts[name, default: []].filter {
                 ($0.boot == latestBoot ? $0.at : .zero) + rate.interval > now.monotonic
             }
-            let unconfirmed = records.filter {
-                $0.state == .executing && !$0.isGroup && $0.running?.process == nil
-                    && $0.categories.contains { $0.name == name }
+            let unconfirmed = records.filter { record in
+                record.state == .executing && !record.isGroup
+                    && record.running.map { $0.process == nil && !$0.isOver } ?? false
+                    && record.categories.contains { $0.name == name }
             }
             return counted.count + unconfirmed.count >= rate.count
         }

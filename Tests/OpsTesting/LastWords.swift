@@ -10,16 +10,17 @@ struct LastWords {
     /// - Parameter store: Its state before the turn of this event.
     mutating func heard(_ event: Event, _ store: FakeStore) {
         switch event {
-        case .exited(let attempt, let exit, _):
-            guard leavesOthers(attempt.operation, store) else { return }
-            exited.insert(attempt)
-            let isSuccess =
-                if case .code(let code) = exit.status {
-                    store[attempt.operation].policy.successCodes.contains(code)
-                } else {
-                    false
+        case .runnerConnected(let inventory):
+            for (attempt, state) in inventory.entries {
+                switch state {
+                case .exited(let exit), .gone(let exit): heard(exit, of: attempt, store)
+                default: break
                 }
-            if !isSuccess { decided.insert(attempt) }
+            }
+            for (attempt, notice) in inventory.updates where leavesOthers(attempt.operation, store) {
+                if notice.finished != nil { decided.insert(attempt) }
+            }
+        case .exited(let attempt, let exit, _): heard(exit, of: attempt, store)
         case .finish(let id, _, _, _):
             if leavesOthers(id, store), let running = store[id].running { decided.insert(running.attempt) }
         case .updated(let attempt, let notice):
@@ -28,6 +29,13 @@ struct LastWords {
             if notice.finished != nil { decided.insert(attempt) }
         default: break
         }
+    }
+
+    private mutating func heard(_ exit: ProcessExit, of attempt: AttemptID, _ store: FakeStore) {
+        guard leavesOthers(attempt.operation, store) else { return }
+        exited.insert(attempt)
+        if case .code(let code) = exit.status, store[attempt.operation].policy.successCodes.contains(code) { return }
+        decided.insert(attempt)
     }
 
     private func leavesOthers(_ id: OperationID, _ store: FakeStore) -> Bool {
