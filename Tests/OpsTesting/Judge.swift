@@ -136,7 +136,8 @@ public struct Judge {
         case .reopened(let id, _, _): due.remove(id)
         case .held(let id, _), .becamePending(let id): confirmed[id] = nil
         case .graphSuspended(let graph, _): confirmed = confirmed.filter { store[$0.key].graph != graph }
-        case .queueFairnessSet(let queue, _): confirmed = confirmed.filter { store[$0.key].queue != queue }
+        case .queueFairnessSet(let queue, _):
+            confirmed = confirmed.filter { store[$0.key].queue != queue || store[$0.key].isGroup }
         default: break
         }
     }
