@@ -153,12 +153,15 @@ extension Scheduler {
 
 extension Revival {
     /// Returns whether an operation is among those that return.
-    func contains(_ id: OperationID) -> Bool {
+    func contains(_ id: OperationID) -> Bool { row(of: id) != nil }
+
+    /// Returns an operation if it is among those that return.
+    func row(of id: OperationID) -> Snapshot.Row? {
         var (low, high) = (0, operations.count)
         while low < high {
             let middle = (low + high) / 2
             if operations[middle].id < id { low = middle + 1 } else { high = middle }
         }
-        return low < operations.count && operations[low].id == id
+        return low < operations.count && operations[low].id == id ? operations[low] : nil
     }
 }

@@ -26,6 +26,7 @@ extension Scheduler {
                 throw .producerClosed(row.parent)
             }
         }
+        try checkShares(rows, revived)
         if mayDeadlock(rows, revived, queueIndices) { try checkDeadlock(rows, revived, queueIndices) }
         leaveLanes(rows.map(\.parent))
         let operations = restore(
@@ -50,6 +51,23 @@ extension Scheduler {
         }
         skip(impossible)
         return .done(operations.count)
+    }
+
+    /// Refuses categories that exceed what a group around the operation has: it may have been edited since.
+    private func checkShares(_ rows: [Snapshot.Row], _ revived: Revival) throws(Rejection) {
+        let sets = revived.categorySets.map { CategoryUse.strictest($0) }
+        for row in rows where row.parent.rawValue != 0 {
+            guard let set = row.categories else { continue }
+            for use in sets[Int(set)] {
+                var (above, share) = (row.parent, CategoryUse?.none)
+                while share == nil, unfinished(above) == nil, let group = revived.row(of: above) {
+                    if let set = group.categories { share = sets[Int(set)].first { $0.name == use.name } }
+                    above = group.parent
+                }
+                share = share ?? unfinished(above).flatMap { registry.use(of: use.name, atOrAbove: $0) }
+                try use.check(of: .existing(row.id), fits: share)
+            }
+        }
     }
 
     /// Returns whether returning operations may wait for operations that wait for them: through a barrier, a parent or

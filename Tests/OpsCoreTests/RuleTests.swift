@@ -246,6 +246,31 @@ import Testing
         #expect(world.scheduler.checkInvariants().isEmpty)
     }
 
+    /// Its group was edited since: the child could never start.
+    @Test func `a child does not return to a group that has less of a category than it needs`() {
+        var world = World(workers: 1)
+        var submission = Submission()
+        submission.operations = [Draft(flags: [.group, .held]), Draft(group: 0), Draft(group: 0)]
+        world.handle(.submit(submission))
+        world.turn()
+        world.after(.cancel([2], by: "root", reason: nil, force: false))
+        let shared = CategoryUse(name: "b", mode: .shared)
+        world.after(.edit([1], Edit(categories: [shared])))
+        func retry(_ uses: [CategoryUse]) -> Result<Acceptance, Rejection> {
+            var revival = Revival()
+            revival.queues = ["default"]
+            revival.categorySets = [uses]
+            revival.operations = [
+                Snapshot.Row(id: 2, graph: GraphID(1), parent: 1, categories: 0, state: .finished)
+            ]
+            return world.handle(.retry([2], revived: revival))
+        }
+        let units = CategoryUse(name: "b", units: 1)
+        #expect(retry([units]) == .failure(.unitsExceedShare(units, .existing(2), of: shared)))
+        #expect(retry([shared]) == .success(.done(1)))
+        world.turn()
+    }
+
     @Test func `the next barrier raises an operation that came back before an executing one`() {
         var world = World(workers: 1)
         world.add()
