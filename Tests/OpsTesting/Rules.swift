@@ -112,19 +112,15 @@ struct Rules {
     }
 
     /// Returns true if an operation of its fair queue may give its turn, which comes before that of `first`, to `record`. Its
-    /// conditions are not asked for that: they are asked last. Nor is it known for each operation whether its back-off is
-    /// over.
+    /// conditions are not asked for that: they are asked last. Nor is it always known whether its back-off or its first
+    /// instant has passed: the clocks may have been set.
     func mayHaveFairTurn(_ record: Record, before first: Record, _ effective: [OperationID: Int]) -> Bool {
         store.unfinished.contains { other in
             other.id != record.id && sharesFairly(other, record, effective) && precedes(other, first, effective)
-                && (!other.policy.conditions.isEmpty || hasUnknownRest(other)) && isInLine(other) && mayStart
+                && (!other.policy.conditions.isEmpty || !isEligible(other)) && isInLine(other) && mayStart
                 && !isSuspended(other)
                 && hasRoom(other) && !isKeptByRate(other) && shortCategories(of: other).isEmpty
         }
-    }
-
-    private func hasUnknownRest(_ record: Record) -> Bool {
-        record.backoffUntil != .zero && restsUntil[record.id] == nil
     }
 
     /// Eligible, and nothing but categories keeps it from starting; a full pool is every one's business.
