@@ -42,6 +42,24 @@ import Testing
         #expect(try daemon.history.check() == [])
     }
 
+    /// Such conditions are evaluated in the loop, each answer is an event, and some answers lead to the next evaluations.
+    @Test func `a large submission waits for no operations whose conditions are evaluated again and again`() throws {
+        let fixture = try Fixture()
+        let store = fixture.daemon.store
+        let runner = StandInRunner(fixture)
+        try runner.greet()
+        let client = try fixture.connect()
+        let condition = #""conditions":[{"loadBelow":0.0001,"every":"1s","otherwise":"wait"}]"#
+        let waiting = (0..<1000).map { _ in #"{"command":["true"],\#(condition)}"# }
+        _ = try client.submit("[" + waiting.joined(separator: ",") + "]")
+        let earlier = store.commitTimes.counts.reduce(0, +)
+        let held = (0..<large).map { _ in #"{"command":["true"],"held":true}"# }
+        try client.send(Client.submission("[" + held.joined(separator: ",") + "]"))
+        try fixture.turn { fixture.daemon.turns.longTurn != nil }
+        #expect(store.commitTimes.counts.reduce(0, +) - earlier < 30)
+        #expect(try #require(try client.receive()).result(SubmitReply.self).count == large)
+    }
+
     /// Otherwise the next commit in the loop would have to checkpoint everything that the large one wrote.
     @Test func `a checkpoint after a large submission runs outside the loop`() throws {
         let fixture = try Fixture()

@@ -56,16 +56,20 @@ extension Turns {
     ) {
         precondition(longTurn == nil, "one long turn at a time")
         exchange.pauseReading()
-        // The answers of one turn may have caused another one.
         revokeStaged()
-        while turn.isAheadOfStore && outage == nil && longTurn == nil {
-            commitTurn()
-            revokeStaged()
-        }
         let again = { [unowned self] in self.requestBeside(exchange, names: names, prepare: prepare, then: answer) }
         if putOff(of: exchange, again) { return }
         guard outage == nil, core != nil else { return host.fail(exchange, unavailable) }
         longTurn = LongTurn(user: exchange.caller.user)
+        do throws(StoreError) {
+            // What this commit causes waits for the end of the long turn: the answer to a condition may cause the next one.
+            try storeEarlierEvents()
+        } catch {
+            return endLongTurn {
+                enterOutage(error)
+                exchange.fail(unavailable)
+            }
+        }
         do throws(StoreError) {
             try lend([], prepare) { [unowned self] result in
                 switch result {
@@ -93,10 +97,7 @@ extension Turns {
     func decideBeside() {
         var facts: [Event] = []
         do throws(StoreError) {
-            // Earlier events of this turn are stored first.
-            let transition = turn.isAheadOfStore ? ask { $0.closeTurn() } : nil
-            if let transition { recorder?.complete(.closed, transition) { core } }
-            try store(transition ?? Transition()) { host.sendReplies() }
+            try storeEarlierEvents()
             // Starts of staged launches are reported after the facts that permitted them.
             if (core?.stagedCount ?? 0) > 0 {
                 host.revokeStagedLaunches()
@@ -121,6 +122,13 @@ extension Turns {
             longTurn?.facts = []
             endLongTurn { fail(facts, error) }
         }
+    }
+
+    /// Stores what was decided before a long turn. What has become startable starts with the long turn.
+    private func storeEarlierEvents() throws(StoreError) {
+        let transition = turn.isAheadOfStore ? ask { $0.closeTurn() } : nil
+        if let transition { recorder?.complete(.closed, transition) { core } }
+        try store(transition ?? Transition()) { host.sendReplies() }
     }
 
     /// Handles a failure of the disk. The runner repeats most of the facts.
