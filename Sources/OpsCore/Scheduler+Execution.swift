@@ -6,6 +6,7 @@ extension Scheduler {
     private mutating func confirmedExecution(of attempt: AttemptID) -> ExecutionIndex? {
         guard let index = registry.execution(of: attempt) else { return nil }
         confirmStart(index, nil)
+        confirm(index)
         return index
     }
 

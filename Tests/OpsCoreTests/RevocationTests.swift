@@ -36,6 +36,25 @@ import Testing
         #expect(world.state(5) == .ready && world.state(6) == .ready)
     }
 
+    @Test func `the timeout of a launch that had started when it was revoked counts from its start`() {
+        var world = World(workers: 2)
+        world.handle(.runnerConnected(Inventory(runner: "r1", boot: "b1", acceptsStaging: true)))
+        for _ in 0..<4 { world.add { $0.timeout = .seconds(5) } }
+        world.turn()
+        world.after(world.exit(1))
+        world.after(.suspend(.daemon, freeze: false))
+        let begun = world.now
+        world.pass(seconds: 2)
+        world.handle(world.exit(2))
+        let changes = world.after(.stagedStarted(attempt(4), SlotStart(slot: 1, at: begun)))
+        #expect(changes.last == "confirmed 4#1 slot 1")
+        world.after(world.exit(3))
+        #expect(world.scheduler.nextDeadline.monotonic == begun.monotonic + .seconds(5))
+        #expect(world.scheduler.why(4, at: world.now).first?.detail == .process)
+        world.pass(seconds: 3)
+        #expect(world.turn() == ["cancelling 4 timedOut"])
+    }
+
     @Test func `an operation that was cancelled meanwhile and has not started ends with the confirmation`() {
         var world = staged()
         world.after(.cancel([OperationID(5)], by: "u", reason: nil, force: false))

@@ -72,6 +72,9 @@ extension Scheduler {
         executions[index].isAssumed = false
         if let begun {
             executions[index].startedAt = begun.at
+            if executions[index].timeoutDue != nil {
+                executions[index].timeoutDue = timeout(of: index).map { begun.at.monotonic + $0 }
+            }
             capacity.release(slot)
             slot = capacity.occupy(begun.slot)
             executions[index].slot = slot

@@ -39,7 +39,8 @@ extension Scheduler {
     mutating func stagedStarted(_ attempt: AttemptID, at begun: SlotStart) {
         guard let operation = table.index(of: attempt.operation) else { return }
         if let index = registry.assumedExecution(of: operation), executions[index].attempt == attempt.number {
-            return confirmStart(index, begun)
+            confirmStart(index, begun)
+            return confirm(index)
         }
         guard isStaged(attempt), table[operation].state == .ready else { return }
         staging.start(operation, until: now.monotonic + Limits.shortRun)
