@@ -98,9 +98,13 @@ extension Scheduler {
             }
         }
         let top = lanes[lane].members.first?.key ?? .max
-        if top != lanes[lane].top {
-            lanes[lane].top = top
-            updateOrder(of: lane)
+        guard top != lanes[lane].top else { return }
+        lanes[lane].top = top
+        updateOrder(of: lane)
+        // It was woken for the member that has left: now another lane may come first.
+        if let resource = lanes[lane].wokenBy {
+            lanes[lane].wokenBy = nil
+            wake(resource)
         }
     }
 

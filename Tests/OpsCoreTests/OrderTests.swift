@@ -20,6 +20,23 @@ import Testing
         #expect(world.executing == [1, 2, 3, 5])
     }
 
+    @Test func `a lane that was woken for an operation which left it passes the turn on`() {
+        var world = World(workers: 4)
+        world.handle(.setQueue("q", QueueEdit(limit: .set(1))))
+        world.add(queue: "q")
+        world.add(queue: "q")
+        world.add(queue: "q", categories: ["a"])
+        world.add(queue: "q", priority: -5)
+        world.turn()
+        #expect(world.executing == [1])
+        // 2 and 4 are in one lane, which gets the turn of 1 because of 2.
+        world.handle(world.exit(1))
+        world.handle(.suspend(.operations([2]), freeze: false))
+        world.handle(.edit([4], Edit(priority: -1)))
+        world.turn()
+        #expect(world.executing == [3])
+    }
+
     @Test func `an operation that left its lane and came back is overtaken once by each start`() {
         var world = World(workers: 2)
         world.add(categories: ["a"])
