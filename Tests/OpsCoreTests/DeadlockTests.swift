@@ -260,6 +260,21 @@ import Testing
         #expect(Set(world.drain()) == [1, 2, 4, 5, 6, 7])
     }
 
+    @Test func `a group without categories lies between a holder and its children`() {
+        var world = World(workers: 4)
+        world.handle(
+            .submit(
+                submission([
+                    Line(categories: ["a"], isGroup: true), Line(group: 0, isGroup: true),
+                    Line(categories: ["a"], group: 1), Line(categories: ["a"], group: 1, after: [2]),
+                ])))
+        world.turn()
+        #expect(world.executing == [1, 2, 3])
+        world.after(world.exit(3))
+        world.after(world.exit(4))
+        #expect(isDone(world))
+    }
+
     @Test func `nested groups share the category that the outer group holds`() {
         var world = World()
         world.handle(
