@@ -17,7 +17,7 @@ extension Scheduler {
         var touched = 0
         for operation in operations {
             if force, table[operation].state == .executing, !table[operation].isGroup {
-                abandon(operation, by: by)
+                abandon(operation, by: by, reason)
                 touched += 1
             } else if cancelOne(operation, end, by: by, reason: reason)
                 || table[operation].traits.contains(.finishPending)
@@ -30,7 +30,7 @@ extension Scheduler {
             let below = Resolution(outcome: .cancelled, cause: .groupCancelled(table[operation].operationID))
             for child in registry.descendants(of: operation).reversed() {
                 if force, table[child].state == .executing, !table[child].isGroup {
-                    abandon(child, by: by)
+                    abandon(child, by: by, reason)
                 } else {
                     _ = cancelOne(child, below, by: by, reason: reason)
                 }
@@ -97,13 +97,14 @@ extension Scheduler {
     }
 
     /// Finishes an operation by force, although its processes are not proven gone.
-    private mutating func abandon(_ operation: OperationIndex, by: String) {
+    private mutating func abandon(_ operation: OperationIndex, by: String, _ reason: String?) {
         guard let index = execution(of: operation), !table[operation].traits.contains(.finishPending) else { return }
         confirmStart(index, nil)
         // A launch of this same turn would start a process without an operation.
         dropLaunch(index)
-        terminate(index)
-        let cause = Cause.abandoned(by: by)
+        // Nobody waits for the processes: those that can be killed are killed now.
+        terminate(index, grace: .zero)
+        let cause = Cause.abandoned(by: by, reason: reason)
         if !executions[index].isOver {
             if executions[index].isGone { emit(.acknowledge(registry.attemptID(index)), for: index) }
             record(.attemptEnded(registry.attemptID(index), .cancelled, cause, at: now.wall))

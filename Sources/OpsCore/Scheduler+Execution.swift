@@ -120,12 +120,13 @@ extension Scheduler {
         output.withdraw(.launch(registry.attemptID(index), slot: slot))
     }
 
-    /// Terminates all processes of an attempt: SIGTERM, and SIGKILL after the grace of its policy.
-    mutating func terminate(_ index: ExecutionIndex) {
+    /// Terminates all processes of an attempt: SIGTERM, and SIGKILL after the grace, which is that of its policy by default.
+    mutating func terminate(_ index: ExecutionIndex, grace: TimeSpan? = nil) {
         let operation = executions[index].operation
         unfreeze(operation)
         guard !executions[index].isGone else { return }
-        emit(.terminate(registry.attemptID(index), grace: policy(of: operation)?.grace ?? Policy().grace), for: index)
+        let grace = grace ?? policy(of: operation)?.grace ?? Policy().grace
+        emit(.terminate(registry.attemptID(index), grace: grace), for: index)
     }
 
     /// Records that an operation is no longer frozen: it was thawed for a signal, or its processes are gone.

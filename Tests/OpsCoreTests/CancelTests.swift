@@ -156,6 +156,15 @@ import Testing
         #expect(world.last.effects == [.acknowledge(AttemptID(1, 1))])
     }
 
+    @Test func `a forced cancel kills at once, and keeps its reason`() {
+        var world = World()
+        world.add()
+        world.turn()
+        let changes = world.after(.cancel([1], by: "root", reason: "lost node", force: true))
+        #expect(changes.last == "finished 1 cancelled abandoned by root: lost node")
+        #expect(world.last.effects.contains(.terminate(AttemptID(1, 1), grace: .zero)))
+    }
+
     @Test func `cancel refuses a finished operation and an unknown one`() {
         var world = World()
         world.add()

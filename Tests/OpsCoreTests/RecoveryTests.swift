@@ -315,7 +315,7 @@ import Testing
         var world = World(snapshot(), connected: false)
         world.handle(.runnerConnected(Inventory(runner: "r1", boot: "b1")))
         world.after(.cancel([1], by: "root", reason: nil, force: true))
-        #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: .seconds(10))])
+        #expect(world.last.effects == [.terminate(AttemptID(1, 1), grace: .zero)])
     }
 
     @Test func `an observer that has run is not started again in the same turn`() {

@@ -199,7 +199,7 @@ func brief(_ cause: Cause) -> String {
     case .upToDate: "up to date"
     case .runnerLost: "runner lost"
     case .machineRestarted: "machine restarted"
-    case .abandoned(let by): "abandoned by \(by)"
+    case .abandoned(let by, let reason): "abandoned by \(by)" + (reason.map { ": \($0)" } ?? "")
     case .finishedBy(let by, _): "finished by \(by)"
     case .reported(let status): "reported \(status)"
     }

@@ -81,7 +81,7 @@ import Testing
             .providedFor(OperationID(6), .timedOut),
             .conditionFalse(index: 1, detail: "d"), .children(first: OperationID(5), count: 6),
             .groupSkipped(OperationID(7)), .groupSkipped(OperationID(7), because: Cause.Root(OperationID(2), .failed)),
-            .runnerLost, .machineRestarted, .abandoned(by: "c"),
+            .runnerLost, .machineRestarted, .abandoned(by: "c"), .abandoned(by: "c", reason: "d"),
             .finishedBy("d", message: nil), .reported(status: 8),
         ]
         for cause in causes { #expect(CauseRow(cause).cause == cause) }

@@ -47,7 +47,7 @@ public enum Cause: Hashable, Sendable, Codable {
     case runnerLost
     case machineRestarted
     /// Finished by `cancel --force`, although its processes were not proven gone.
-    case abandoned(by: String)
+    case abandoned(by: String, reason: String? = nil)
     /// `opsctl finish --failed --message`.
     case finishedBy(String, message: String?)
     /// Reported by the operation itself through its notify socket.

@@ -50,7 +50,7 @@ extension CauseRow {
                 note: root.map { "\($0.operation.rawValue)" })
         case .runnerLost: self.init(15)
         case .machineRestarted: self.init(16)
-        case .abandoned(let user): self.init(17, text: user)
+        case .abandoned(let user, let reason): self.init(17, text: user, note: reason)
         case .finishedBy(let user, let message): self.init(18, text: user, note: message)
         case .reported(let status): self.init(19, Int64(status))
         case .refused(let text): self.init(20, text: text)
@@ -93,7 +93,7 @@ extension CauseRow {
         case 14: return .groupSkipped(operation, because: root)
         case 15: return .runnerLost
         case 16: return .machineRestarted
-        case 17: return .abandoned(by: text ?? "")
+        case 17: return .abandoned(by: text ?? "", reason: note)
         case 18: return .finishedBy(text ?? "", message: note)
         case 19: return .reported(status: small)
         case 20: return .refused(text ?? "")

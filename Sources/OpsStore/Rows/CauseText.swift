@@ -38,7 +38,7 @@ struct CauseText {
         case .children(let first, let count): return try childrenText(first, count)
         case .runnerLost: return "the runner died"
         case .machineRestarted: return "the machine restarted"
-        case .abandoned(let user): return "given up by \(user), its processes may be alive"
+        case .abandoned(let user, let reason): return "given up by \(user), its processes may be alive" + note(reason)
         case .finishedBy(let user, let message): return "rejected by \(user)" + note(message)
         case .refused(let text): return "refused" + note(text)
         case .engine(let text): return text
