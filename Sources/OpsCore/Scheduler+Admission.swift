@@ -29,6 +29,15 @@ extension Scheduler {
         }
     }
 
+    /// Refuses a request after which an ordinary user would have more edges between unfinished operations than the limit.
+    func checkEdgeRoom(for more: Int, of user: UInt32) throws(Rejection) {
+        guard more > 0, !privilegedUsers.contains(user), partitions.edges(of: user) + more > registry.edgesPerUser
+        else {
+            return
+        }
+        throw .tooManyEdgesOfUser(user, limit: registry.edgesPerUser)
+    }
+
     /// Returns the producer. A child needs one that executes and is not about to end.
     func checkProducer(_ submission: Submission) throws(Rejection) -> OperationIndex? {
         guard let producer = submission.producer else { return nil }

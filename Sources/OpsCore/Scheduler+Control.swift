@@ -140,6 +140,7 @@ extension Scheduler {
         if registry.hasLongHolders, let found = view.deadlock(from: from, waitingFor: node) {
             throw view.rejection(found)
         }
+        if let partition = table[from].partition { try checkEdgeRoom(for: 1, of: partitions[partition].key.user) }
         record(.edgeAdded(id, on: on, when))
         publish(.edited, from, detail: "after")
         if when == .started, table[target].traits.contains(.hasStarted) { return .done(1) }
@@ -155,7 +156,7 @@ extension Scheduler {
         let target = table.index(of: on)
         let found = target.map { target in graph.dependencies(of: table[from]).filter { graph[$0].on == target } } ?? []
         guard !found.isEmpty || isMet else { throw .noSuchEdge(id, on: on) }
-        for edge in found { registry.graph.remove(edge, in: &registry.table) }
+        for edge in found { registry.removeEdge(edge) }
         record(.edgeRemoved(id, on: on))
         publish(.edited, from, detail: "after")
         if let target, !found.isEmpty { noteWaiterLeft(from, of: target) }

@@ -115,7 +115,7 @@ extension Scheduler {
             rootOutcome: finish.rootOutcome, hasStarted: table[operation].traits.contains(.hasStarted))
         table[operation].link(to: scratch.add(finished))
         dropProvided(of: operation, finish)
-        registry.graph.dropDependencies(of: operation, in: &registry.table)
+        registry.dropDependencies(of: operation)
         resolveDependents(of: finished)
         leaveBarriers(operation)
         let (policy, parent) = (table[operation].policy, table[operation].parent)

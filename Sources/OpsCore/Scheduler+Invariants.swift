@@ -114,11 +114,15 @@ extension Scheduler {
     /// 9. Barriers are counted right, and every operation with a user is counted in the partition of that user.
     private func checkBarriers(_ rows: [OperationIndex]) -> [String] {
         var broken = registry.barriers.checkInvariants(rows, queues, partitions, in: table)
-        var ofUsers: [UInt32: Int] = [:]
-        for case let partition? in rows.map({ table[$0].partition }) {
-            ofUsers[partitions[partition].key.user, default: 0] += 1
+        var (ofUsers, edges) = ([UInt32: Int](), [UInt32: Int]())
+        for row in rows.map({ table[$0] }) {
+            guard let partition = row.partition else { continue }
+            let user = partitions[partition].key.user
+            ofUsers[user, default: 0] += 1
+            let count = graph.dependencies(of: row).reduce(0) { count, _ in count + 1 }
+            if count > 0 { edges[user, default: 0] += count }
         }
-        broken += partitions.checkInvariants(ofUsers)
+        broken += partitions.checkInvariants(ofUsers, edges: edges)
         for partition in partitions.pool.indices {
             let members = rows.count { table[$0].partition == partition }
             if Int(partitions[partition].members) != members {

@@ -25,7 +25,7 @@ extension Scheduler {
 
     mutating func becomeReady(_ operation: OperationIndex) {
         setState(operation, .ready)
-        registry.graph.dropDependencies(of: operation, in: &registry.table)
+        registry.dropDependencies(of: operation)
         table[operation].readyAt = now.wall
         record(.becameReady(table[operation].operationID, at: now.wall))
         publish(.ready, operation, old: .pending, new: .ready)

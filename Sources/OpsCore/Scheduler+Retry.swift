@@ -20,6 +20,8 @@ extension Scheduler {
         }
         for (user, own) in Dictionary(grouping: rows, by: \.user).sorted(by: { $0.key < $1.key }) {
             try checkRoom(for: own.count, of: user)
+            let ids = Set(own.map(\.id))
+            try checkEdgeRoom(for: revived.edges.count { ids.contains($0.from) }, of: user)
         }
         for row in rows where row.parent.rawValue != 0 && !revived.contains(row.parent) {
             guard let parent = unfinished(row.parent), !registry.isClosing(parent) else {

@@ -3,6 +3,7 @@ extension Scheduler {
     mutating func submit(_ submission: Submission) throws(Rejection) -> Acceptance {
         try submission.checkSizes()
         try checkRoom(for: submission.operations.count, of: submission.user)
+        try checkEdgeRoom(for: submission.edges.count, of: submission.user)
         try checkOrigins(submission.queues.count, newOperations: submission.operations.count)
         let producer = try checkProducer(submission)
         let queueIndices = try registry.indices(ofQueues: submission.queues)

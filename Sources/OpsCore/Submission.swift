@@ -55,6 +55,7 @@ public enum Rejection: Error, Equatable, Sendable, Codable {
     case noSuchEdge(OperationID, on: OperationID)
     case tooMany(what: String, limit: Int)
     /// An ordinary user has this number of unfinished operations, and the request would exceed the limit.
+    case tooManyEdgesOfUser(UInt32, limit: Int)
     case tooManyOfUser(UInt32, unfinished: Int, more: Int, limit: Int)
 }
 

@@ -21,6 +21,28 @@ import Testing
         return submission
     }
 
+    @Test func `edges count for the user of the operation that waits, until it waits no more`() {
+        var world = World(workers: 8)
+        world.scheduler.registry.edgesPerUser = 3
+        let first = world.add(flags: .held, user: bob)
+        let others = (0..<4).map { _ in world.add(flags: .held, user: ann) }
+        let waiting = world.add(after: [first, others[0]], user: ann)
+        #expect(world.add(after: [first, others[1]], user: ann) == -1, "one edge too many")
+        func depend(_ on: Int64) -> Result<Acceptance, Rejection> {
+            world.handle(.addDependency(OperationID(waiting), on: OperationID(on), when: .succeeded, finished: nil))
+        }
+        #expect(depend(others[1]) == .success(.done(1)))
+        #expect(depend(others[2]) == .failure(.tooManyEdgesOfUser(ann, limit: 3)))
+        #expect(world.add(after: [first, others[0], others[1], others[2]], user: 0) > 0, "root has no limit")
+        #expect(world.add(after: [first], user: bob) > 0)
+        world.after(.removeDependency(OperationID(waiting), on: OperationID(others[1])))
+        #expect(depend(others[3]) == .success(.done(1)))
+        world.after(.cancel([OperationID(waiting)], by: "ann", reason: nil, force: false))
+        #expect(world.add(after: [first, others[0], others[1]], user: ann) > 0)
+        world.turn()
+        #expect(world.scheduler.checkInvariants().isEmpty)
+    }
+
     @Test func `a submission beyond the limit is refused as a whole, and others are not`() {
         var world = world(limit: 5)
         #expect(throws: Never.self) { try world.handle(.submit(submission(3, of: ann))).get() }

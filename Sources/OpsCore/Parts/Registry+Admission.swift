@@ -25,8 +25,24 @@ extension Registry {
             table[on].traits.insert(.startIsAwaited)
         }
         graph.add(from: from, on: on, when: when, in: &table)
+        countEdges(of: from, 1)
         table[from].waiting += 1
         return true
+    }
+
+    /// Removes all edges by which an operation waits or has waited.
+    mutating func dropDependencies(of from: OperationIndex) {
+        guard table[from].firstDependency != nil else { return }
+        countEdges(of: from, -graph.dropDependencies(of: from, in: &table))
+    }
+
+    mutating func removeEdge(_ edge: EdgeIndex) {
+        countEdges(of: graph[edge].from, -1)
+        graph.remove(edge, in: &table)
+    }
+
+    private mutating func countEdges(of from: OperationIndex, _ step: Int) {
+        if let partition = table[from].partition { partitions.countEdges(of: partition, step) }
     }
 
     func indices(ofQueues names: [String]) throws(Rejection) -> [QueueIndex] {

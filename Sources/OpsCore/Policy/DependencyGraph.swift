@@ -117,8 +117,10 @@ struct DependencyGraph: Codable {
         detached.reverse()
     }
 
-    /// Removes all edges by which an operation waits or has waited.
-    mutating func dropDependencies(of from: OperationIndex, in table: inout OperationTable) {
+    /// Removes all edges by which an operation waits or has waited. Returns their number.
+    @discardableResult
+    mutating func dropDependencies(of from: OperationIndex, in table: inout OperationTable) -> Int {
+        let before = count
         var next = table[from].firstDependency
         table[from].firstDependency = nil
         while let edge = next {
@@ -130,6 +132,7 @@ struct DependencyGraph: Codable {
             edges.removeAll(keepingCapacity: edges.count < 4096)
             firstFree = nil
         }
+        return before - count
     }
 
     /// Removes one edge from both lists.

@@ -16,6 +16,8 @@ struct PartitionTable: Codable {
     private var index: [Partition.Key: PartitionIndex] = [:]
     /// Number of members of each user's partitions together.
     private var membersOfUsers: [UInt32: Int] = [:]
+    /// Number of edges by which they wait or have waited.
+    private var edgesOfUsers: [UInt32: Int] = [:]
 
     subscript(partition: PartitionIndex) -> Partition {
         @inline(__always) _read { yield pool[partition] }
@@ -29,6 +31,15 @@ struct PartitionTable: Codable {
 
     /// Returns the number of operations of an ordinary user, those included that finish in this turn.
     func members(of user: UInt32) -> Int { membersOfUsers[user] ?? 0 }
+
+    /// Returns the number of edges by which operations of an ordinary user wait or have waited.
+    func edges(of user: UInt32) -> Int { edgesOfUsers[user] ?? 0 }
+
+    mutating func countEdges(of partition: PartitionIndex, _ step: Int) {
+        let user = pool[partition].key.user
+        let left = edges(of: user) + step
+        edgesOfUsers[user] = left == 0 ? nil : left
+    }
 
     /// Returns the partition of a user in a queue, and counts one more member.
     mutating func retain(_ queue: QueueIndex, _ user: UInt32) -> PartitionIndex {
@@ -61,8 +72,11 @@ struct PartitionTable: Codable {
         pool.remove(partition)
     }
 
-    /// `members`: of each user, counted.
-    func checkInvariants(_ members: [UInt32: Int]) -> [String] {
-        membersOfUsers == members ? [] : ["9: users count \(membersOfUsers) operations, not \(members)"]
+    /// `members`, `edges`: of each user, counted.
+    func checkInvariants(_ members: [UInt32: Int], edges: [UInt32: Int]) -> [String] {
+        var broken: [String] = []
+        if membersOfUsers != members { broken.append("9: users count \(membersOfUsers) operations, not \(members)") }
+        if edgesOfUsers != edges { broken.append("9: users count \(edgesOfUsers) edges, not \(edges)") }
+        return broken
     }
 }

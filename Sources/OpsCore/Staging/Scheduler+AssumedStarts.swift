@@ -81,7 +81,7 @@ extension Scheduler {
         }
         let operation = executions[index].operation
         if table[operation].firstDependency != nil {
-            registry.graph.dropDependencies(of: operation, in: &registry.table)
+            registry.dropDependencies(of: operation)
             table[operation].waiting = 0
             publish(.ready, operation, old: .pending, new: .ready)
         }

@@ -43,6 +43,10 @@ extension Turns {
         case .noSuchEdge(let id, let on):
             return .notFound(kind: "dependency", name: "\(id.rawValue) on \(on.rawValue)", nearest: nil)
         case .tooMany(let what, let limit): return .tooLarge(what: "the number of \(what)", limit: limit)
+        case .tooManyEdgesOfUser(let user, let limit):
+            return .busy(
+                "the unfinished operations of user \(user) would have more than \(limit) dependencies; "
+                    + "wait until some have finished, or cancel some")
         case .tooManyOfUser(let user, let unfinished, let more, let limit):
             let operations = Self.text(unfinished: unfinished)
             return .busy(

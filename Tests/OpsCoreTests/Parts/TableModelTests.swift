@@ -214,7 +214,7 @@ struct TableModelTests {
                 ofUsers[key.user, default: 0] += count
             }
             for user in 0..<3 as Range<UInt32> { #expect(partitions.members(of: user) == ofUsers[user] ?? 0) }
-            #expect(partitions.checkInvariants(ofUsers).isEmpty && partitions.pool.count == model.count)
+            #expect(partitions.checkInvariants(ofUsers, edges: [:]).isEmpty && partitions.pool.count == model.count)
             #expect(!partitions.isFree(100) && partitions.find(key.queue, 7) == nil)
         }
     }
