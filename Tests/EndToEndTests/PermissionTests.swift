@@ -58,6 +58,20 @@ struct PermissionTests {
         }
     }
 
+    @Test func `a name means the caller's own operation, whatever others submit`() throws {
+        let house = try House()
+        defer { house.close() }
+        for user in [Self.ann, Self.bob] {
+            #expect(try house.run(user, ["submit", "--name", "build", "--hold", "--", "true"]).status == 0)
+        }
+        #expect(try house.run(Self.ann, ["submit", "--after", "build", "--hold", "--", "true"]).out == "3\n")
+        let dependencies = try house.run(Self.ann, ["show", "3", "--json"]).object["dependencies"] as? [[String: Any]]
+        #expect(dependencies?.map { $0["id"] as? Int } == [1])
+        #expect(try house.run(Self.ann, ["cancel", "build"]).status == 0)
+        let row = try house.run(Self.bob, ["show", "build", "--json"]).object
+        #expect(row["id"] as? Int == 2 && row["outcome"] as? String == nil)
+    }
+
     @Test func `the user with less slot time in a fair queue goes first, after a restart too`() throws {
         let house = try House(["--workers", "1"])
         defer { house.close() }

@@ -34,6 +34,22 @@ import Testing
         #expect(try client.refusal(request) == .control(error))
     }
 
+    @Test func `a submission has either a key or a key of unfinished operations`() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        var request = Client.submission(#"[{"command":["true"]}]"#)
+        request.terms.key = "a"
+        request.terms.unlessActive = "b"
+        guard case .control(.invalidOperation(let problems)) = try client.refusal(request) else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(problems.map(\.key) == ["unlessActive"])
+        #expect(problems.map(\.message) == [#"there is also a "key"; only one of them is possible"#])
+        request.terms.key = nil
+        #expect(try !client.call(request).existing)
+    }
+
     @Test(arguments: [("here", 0, "capture.directory"), ("/", -1, "capture.umask"), ("/", 0o1000, "capture.umask")])
     func `a captured directory is absolute and a captured umask has three octal digits`(
         directory: String, umask: Int, key: String

@@ -11,6 +11,7 @@ import Testing
         ("UPDATE operation SET finishedAt = NULL WHERE id = 1", "operation 1 is finished without an instant"),
         ("UPDATE operation SET outcome = 9 WHERE id = 1", "operation 1 ended in an unknown way"),
         ("DELETE FROM submission", "operation 1 belongs to no submission"),
+        ("UPDATE operation SET uid = 7 WHERE id = 3", "operation 3 is of another user than its submission"),
         ("DELETE FROM operation WHERE id = 3", "submission 1 of graph 1 lacks operations"),
         ("UPDATE edge SET dependency = 77", "operation 2 waits for 77, which does not exist"),
         ("UPDATE operation SET parent = 50 WHERE id = 2", "operation 2 is in group 50, which does not exist"),

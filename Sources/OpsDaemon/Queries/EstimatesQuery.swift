@@ -3,7 +3,7 @@ internal import OpsStore
 internal import OpsWire
 
 /// Estimates how long each operation of a submission takes: the median of the latest successes of its name in graphs of
-/// the same name; else of its program in its queue; else a second.
+/// the same name; else of its program in its queue; else a second. Successes of other users do not count.
 struct EstimatesQuery: Query {
     private struct Program: Hashable {
         var queue: String
@@ -12,6 +12,7 @@ struct EstimatesQuery: Query {
 
     private let input: GraphInput
     private let graph: String?
+    private let user: UInt32
     /// The newest operation at the beginning of the query.
     private let newest: Int64
     /// Names in the order of their first operations, and the number of those that were looked up.
@@ -31,9 +32,10 @@ struct EstimatesQuery: Query {
     /// Number of the newest operations among which successes of a program are looked for.
     private static let mostScanned: Int64 = 5000
 
-    init(_ input: GraphInput, graph: String?, newest: OperationID) {
+    init(_ input: GraphInput, graph: String?, of user: UInt32, newest: OperationID) {
         self.input = input
         self.graph = graph
+        self.user = user
         self.newest = newest.rawValue
         var seen: Set<String> = []
         for place in input.operations.indices where names.count < Self.mostNames {
@@ -46,7 +48,7 @@ struct EstimatesQuery: Query {
     mutating func proceed(_ history: History) throws -> [Int64]? {
         if namesAsked < names.count {
             for name in names[namesAsked...].prefix(Self.namesInStep) {
-                let durations = try history.durations(ofName: name, inGraphsNamed: graph)
+                let durations = try history.durations(ofName: name, inGraphsNamed: graph, of: user)
                 ofNames[name] = Self.median(durations)
             }
             namesAsked += Self.namesInStep
@@ -67,7 +69,7 @@ struct EstimatesQuery: Query {
         let last = newest - scanned
         let first = max(1, last - Self.operationsInStep + 1)
         scanned += last - first + 1
-        for run in try history.programRuns(from: OperationID(first), to: OperationID(last)) {
+        for run in try history.programRuns(from: OperationID(first), to: OperationID(last), of: user) {
             let program = Program(queue: run.queue, program: run.program)
             guard wanted?.contains(program) == true else { continue }
             ofPrograms[program, default: []].append(run.milliseconds)

@@ -5,10 +5,14 @@ internal import OpsWire
 /// Reads a graph for a picture, and makes the bytes of the whole answer: to make them takes as long as to read it.
 struct GraphQuery: Query {
     private let name: String
+    private let caller: Caller
     private var reply: GraphReply?
     private var cursor: SelectionCursor?
 
-    init(_ name: String) { self.name = name }
+    init(_ name: String, _ caller: Caller) {
+        self.name = name
+        self.caller = caller
+    }
 
     /// Bytes of the nodes, and of the answer that is made of them.
     var heldBytes: Int {
@@ -43,7 +47,7 @@ struct GraphQuery: Query {
     }
 
     private mutating func begin(_ history: History) throws {
-        let id = try Selections(history).graph(name)
+        let id = try Selections(history, for: caller).graph(name)
         guard let graph = try history.graph(id) else {
             throw ControlError.notFound(kind: "graph", name: name, nearest: nil)
         }

@@ -32,10 +32,17 @@ struct Selected: Sendable {
 
 /// Finds in the store what clients name: operations by id, range or name, graphs, and whole selections. The scheduler
 /// knows the queues: `Turns.requireQueue` has checked them before.
+///
+/// A name means the newest operation or graph of the caller with that name, and the newest of all users only if the
+/// caller has none: no user can take the name of another user's operation.
 struct Selections {
     let history: History
+    private let user: UInt32
 
-    init(_ history: History) { self.history = history }
+    init(_ history: History, for caller: Caller) {
+        self.history = history
+        user = caller.user
+    }
 
     // MARK: One thing
 
@@ -50,8 +57,10 @@ struct Selections {
             return id
         }
         let parts = ref.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        let graph = parts.count == 2 ? try self.graph(parts[1]) : nil
-        guard let id = try history.newest(named: parts[0], in: graph) else {
+        let id =
+            try parts.count == 2
+            ? history.newest(named: parts[0], in: graph(parts[1])) : history.newest(named: parts[0], for: user)
+        guard let id else {
             throw ControlError.notFound(kind: "operation", name: ref, nearest: try nearestOperation(to: parts[0]))
         }
         return id
@@ -74,7 +83,7 @@ struct Selections {
     /// Returns the graph that a reference names: `g7`, `7` or a name.
     func graph(_ ref: String) throws -> GraphID {
         if let id = GraphID(reference: ref), try history.firstOperation(of: id) != nil { return id }
-        guard let id = try history.newestGraph(named: ref) else {
+        guard let id = try history.newestGraph(named: ref, for: user) else {
             throw ControlError.notFound(kind: "graph", name: ref, nearest: try nearestGraph(to: ref))
         }
         return id

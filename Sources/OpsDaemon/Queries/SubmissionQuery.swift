@@ -7,6 +7,7 @@ struct ReferencesQuery: Query {
     typealias Found = Result<OperationID, ControlError>
 
     private let references: [String]
+    private let caller: Caller
     /// Graph in which a name without a graph is looked up.
     private let graph: GraphID?
     /// Number of unknown references after which no more are looked up: the search for a name like an unknown one costs as
@@ -19,14 +20,15 @@ struct ReferencesQuery: Query {
 
     var heldBytes: Int { found.count * MemoryLayout<Found>.stride }
 
-    init(_ references: [String], in graph: GraphID? = nil, mostUnknown: Int = 1) {
+    init(_ references: [String], of caller: Caller, in graph: GraphID? = nil, mostUnknown: Int = 1) {
         self.references = references
+        self.caller = caller
         self.graph = graph
         self.mostUnknown = mostUnknown
     }
 
     mutating func proceed(_ history: History) throws -> [Found]? {
-        let selections = Selections(history)
+        let selections = Selections(history, for: caller)
         for reference in references[found.count...].prefix(Self.step) {
             do {
                 found.append(.success(try selections.operation(reference, inOrOutside: graph)))

@@ -44,7 +44,7 @@ struct TargetsQuery: Query {
     }
 
     private mutating func begin(_ history: History) throws -> Selected? {
-        guard var query = try Selections(history).query(selection) else {
+        guard var query = try Selections(history, for: caller).query(selection) else {
             throw ControlError.invalidOperation([
                 .with { $0.message = "nothing is selected; name operations, or use all" }
             ])
@@ -105,7 +105,7 @@ struct LevelQuery: Query {
 
     mutating func proceed(_ history: History) throws -> Target? {
         if targets != nil { return try targets?.proceed(history).map { .selected($0) } }
-        guard let level = try Selections(history).level(selection) else {
+        guard let level = try Selections(history, for: caller).level(selection) else {
             targets = TargetsQuery(selection ?? OpsWire.Selection(), .unfinished, authorization, caller)
             return nil
         }

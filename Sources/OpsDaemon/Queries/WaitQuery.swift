@@ -85,7 +85,7 @@ struct WaitQuery: Query {
     private mutating func select(_ history: History) throws {
         if sequence == nil {
             sequence = try history.lastSequence()
-            level = try Selections(history).level(selection)
+            level = try Selections(history, for: caller).level(selection)
             if case .queue = level { targets = TargetsQuery(selection, .unfinished, nil, caller) }
         }
         guard let found = try targets.proceed(history) else { return }

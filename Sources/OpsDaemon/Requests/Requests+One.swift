@@ -74,7 +74,7 @@ extension Requests {
     /// Looks up the one operation that a request changes.
     private func one(_ ref: String, _ exchange: Exchange, then change: @escaping (OperationID) throws -> Void) {
         let (authorization, caller) = (authorization, exchange.caller)
-        let query = SingleStep { try Selections($0).changeable(ref, authorization, caller) }
+        let query = SingleStep { try Selections($0, for: caller).changeable(ref, authorization, caller) }
         self.change(exchange, after: query, change)
     }
 
@@ -85,7 +85,7 @@ extension Requests {
     ) {
         let (authorization, caller) = (authorization, exchange.caller)
         let query = SingleStep { history in
-            let selections = Selections(history)
+            let selections = Selections(history, for: caller)
             return [try selections.changeable(ref, authorization, caller), try selections.operation(other)]
         }
         self.change(exchange, after: query) { both in try change(both[0], both[1]) }

@@ -52,7 +52,7 @@ extension Requests {
     func show(_ request: ShowRequest, _ exchange: Exchange) throws {
         let rows = rows(for: exchange.caller)
         let query = SingleStep { history in
-            let record = try Selections(history).record(request.ref)
+            let record = try Selections(history, for: rows.reader).record(request.ref)
             let details = try Details(record.details)
             var reply = ShowReply()
             reply.operation = rows.row(record, details)
@@ -89,7 +89,7 @@ extension Requests {
     func why(_ request: WhyRequest, _ exchange: Exchange) throws {
         try requireRoom(for: request.whatIf, of: "a question", atMost: Limits.textBytes)
         let named = request.whatIf.map(WhatIf.references) ?? []
-        ask(exchange, ReferencesQuery([request.ref] + named)) { [unowned self] found in
+        ask(exchange, ReferencesQuery([request.ref] + named, of: exchange.caller)) { [unowned self] found in
             let ids = try found.map { try $0.get() }
             try self.why(ids[0], request.whatIf, Dictionary(zip(named, ids[1...])) { $1 }, exchange)
         }
@@ -185,7 +185,7 @@ extension Requests {
     }
 
     func graph(_ request: GraphRequest, _ exchange: Exchange) throws {
-        ask(exchange, GraphQuery(request.graph)) { frame in exchange.reply(frame: frame) }
+        ask(exchange, GraphQuery(request.graph, exchange.caller)) { frame in exchange.reply(frame: frame) }
     }
 
     func complete(_ request: CompleteRequest, _ exchange: Exchange) throws {

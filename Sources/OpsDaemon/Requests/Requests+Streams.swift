@@ -54,7 +54,8 @@ extension Requests {
     }
 
     func log(_ request: LogRequest, _ exchange: Exchange) throws {
-        ask(exchange, SingleStep { try Selections($0).operation(request.ref) }) { [unowned self] id in
+        let caller = exchange.caller
+        ask(exchange, SingleStep { try Selections($0, for: caller).operation(request.ref) }) { [unowned self] id in
             try self.log(request, of: id, exchange)
         }
     }

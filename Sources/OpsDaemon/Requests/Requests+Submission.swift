@@ -79,9 +79,9 @@ extension Requests {
 
     // MARK: Whole
 
-    /// Refuses an empty key, which most likely comes from a variable that was not set: all such submissions would count
-    /// as the same.
-    private static func requireWords(_ options: SubmissionOptions) throws(ControlError) {
+    /// Refuses two keys, of which only one could be stored, and an empty one, which most likely comes from a variable
+    /// that was not set: all such submissions would count as the same.
+    private static func requireOneKey(_ options: SubmissionOptions) throws(ControlError) {
         for (key, word) in [("key", options.key), ("unlessActive", options.unlessActive)] where word?.isEmpty == true {
             let problem = Problem.with {
                 $0.key = key
@@ -89,11 +89,17 @@ extension Requests {
             }
             throw .invalidOperation([problem])
         }
+        guard options.key != nil, options.unlessActive != nil else { return }
+        let problem = Problem.with {
+            $0.key = "unlessActive"
+            $0.message = "there is also a \"key\"; only one of them is possible"
+        }
+        throw .invalidOperation([problem])
     }
 
     /// Processes a graph that was read without problems: looks up what it refers to, and submits it.
     func handle(_ input: GraphInput, _ options: SubmissionOptions, _ exchange: Exchange) throws {
-        try Self.requireWords(options)
+        try Self.requireOneKey(options)
         let keys = try Self.keys(input, options)
         guard !keys.isEmpty || !input.externals.isEmpty || turns.wantsEstimates(input, options) else {
             // The closure copies the graph, so it is made only if it is needed.
@@ -116,11 +122,11 @@ extension Requests {
         let user = exchange.caller.user
         let builder = try builder(input, options, exchange.caller)
         let references = ReferencesQuery(
-            input.externals, in: try builder.joinedGraph(history), mostUnknown: Limits.problems)
+            input.externals, of: exchange.caller, in: try builder.joinedGraph(history), mostUnknown: Limits.problems)
         let next = turns.core?.nextOperationID ?? OperationID(0)
         let estimates =
             turns.wantsEstimates(input, options)
-            ? EstimatesQuery(input, graph: options.name, newest: OperationID(next.rawValue - 1)) : nil
+            ? EstimatesQuery(input, graph: options.name, of: user, newest: OperationID(next.rawValue - 1)) : nil
         let query = SubmissionQuery(keys: keys, of: user, wantsNames: options.wantsList, references, estimates)
         change(exchange, after: query) { [unowned self] answer in
             let texts = keys.map(\.text)

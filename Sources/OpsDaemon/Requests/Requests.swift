@@ -180,7 +180,8 @@ final class Requests {
     ) throws {
         try turns.requireQueue(selection?.queue)
         try selection?.checkBounds()
-        ask(exchange, SingleStep { try Selections($0).query(selection) }, then: body)
+        let caller = exchange.caller
+        ask(exchange, SingleStep { try Selections($0, for: caller).query(selection) }, then: body)
     }
 
     /// Reads all of the database outside the loop, with its own connection and thread.

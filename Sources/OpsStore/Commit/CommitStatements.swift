@@ -36,8 +36,8 @@ struct SubmissionStatements {
             """
             INSERT INTO operation (
                 id, state, flags, priority, queue, categories, policy, parent, readyAt, name, command, details,
-                environment, path)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+                environment, path, uid)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
             """)
         // Equal edges are stored once. An edge that an earlier run has met, and that is added again, must be met again.
         insertEdge = try make(

@@ -86,12 +86,14 @@ extension Store {
         statement.bind(12, rows.details[Int(particulars.details)])
         statement.bind(13, rows.environments[Int(particulars.environment)])
         statement.bind(14, draft.path?.milliseconds)
+        statement.bind(15, rows.uid)
         try statement.run()
     }
 }
 
-/// The rows that the operations of one submission share.
+/// The submitter and the rows that the operations of one submission share.
 struct SharedRows {
+    let uid: UInt32
     var queues: [Int64] = []
     var categorySets: [Int64?] = []
     var policies: [Int64] = []
@@ -100,6 +102,7 @@ struct SharedRows {
     private var commands: [ExactText: Int64] = [:]
 
     init(_ texts: SubmissionTexts, _ store: Store) throws(StoreError) {
+        uid = texts.uid
         for name in texts.submission.queues { queues.append(try store.row(ofQueue: name)) }
         for uses in texts.submission.categorySets { categorySets.append(try store.row(of: uses)) }
         for policy in texts.submission.policies { policies.append(try store.row(of: policy)) }

@@ -68,6 +68,10 @@ extension History {
             WHERE s.first = (SELECT max(first) FROM submission WHERE first <= o.id) AND o.id < s.first + s.count)
         """,
         """
+        SELECT 'operation ' || o.id || ' is of another user than its submission' FROM submission s
+        CROSS JOIN operation o ON o.id BETWEEN s.first AND s.first + s.count - 1 WHERE o.uid <> s.uid
+        """,
+        """
         SELECT 'submission ' || s.first || ' of graph ' || s.graph || ' lacks operations' FROM submission s
         WHERE (SELECT count(*) FROM operation WHERE id BETWEEN s.first AND s.first + s.count - 1) <> s.count
         """,

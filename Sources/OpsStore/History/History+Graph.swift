@@ -75,11 +75,12 @@ extension History {
     /// Returns names that begin with `prefix`, the newest first, for completion and suggestions. `looked`: maximum
     /// number of different names that are examined, however many operations have them.
     public func operationNames(prefix: String, limit: Int, looked: Int = 5000) throws(StoreError) -> [String] {
-        try names("operation", newest: "max(id)", prefix, limit, looked)
+        try names("operation", newest: Self.newestOperation(named: "found.name"), prefix, limit, looked)
     }
 
     public func graphNames(prefix: String, limit: Int, looked: Int = 5000) throws(StoreError) -> [String] {
-        try names("submission", newest: "max(first)", prefix, limit, looked)
+        let newest = "(SELECT max(first) FROM submission AS t WHERE t.name = found.name)"
+        return try names("submission", newest: newest, prefix, limit, looked)
     }
 
     /// Steps from one name to the next in the index, past all operations with that name.
@@ -95,7 +96,7 @@ extension History {
                     WHERE t.name > found.name AND t.name < ?2 ORDER BY t.name LIMIT 1), number + 1
                 FROM found WHERE found.name IS NOT NULL AND number < ?4)
             SELECT name FROM found WHERE name IS NOT NULL
-            ORDER BY (SELECT \(newest) FROM \(table) AS t WHERE t.name = found.name) DESC LIMIT ?3
+            ORDER BY \(newest) DESC LIMIT ?3
             """)
         rows.bind(1, prefix)
         rows.bind(2, prefix + "\u{10FFFF}")

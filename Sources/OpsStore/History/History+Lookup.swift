@@ -28,31 +28,58 @@ public struct GraphRecord: Equatable, Sendable {
 }
 
 extension History {
-    /// Returns the newest operation with this name, among all or in one graph.
-    public func newest(named name: String, in graph: GraphID? = nil) throws(StoreError) -> OperationID? {
-        let row: Statement
-        if let graph {
-            row = try statement(
-                """
-                SELECT max(o.id) FROM submission s CROSS JOIN operation o
-                    ON o.name = ?1 AND o.id BETWEEN s.first AND s.first + s.count - 1
-                WHERE s.graph = ?2
-                """)
-            row.bind(2, graph.rawValue)
-        } else {
-            row = try statement("SELECT max(id) FROM operation WHERE name = ?1")
-        }
+    /// Returns the newest operation with this name in one graph.
+    public func newest(named name: String, in graph: GraphID) throws(StoreError) -> OperationID? {
+        let row = try statement(
+            """
+            SELECT max(o.id) FROM submission s CROSS JOIN operation o
+                ON o.name = ?1 AND o.uid = s.uid AND o.id BETWEEN s.first AND s.first + s.count - 1
+            WHERE s.graph = ?2
+            """)
         row.bind(1, name)
-        defer { row.reset() }
-        return try row.step() ? row.optionalInt(0).map { OperationID($0) } : nil
+        row.bind(2, graph.rawValue)
+        return try number(row).map { OperationID($0) }
     }
 
-    /// Returns the newest graph with this name.
-    public func newestGraph(named name: String) throws(StoreError) -> GraphID? {
-        let row = try statement("SELECT graph FROM submission WHERE name = ?1 ORDER BY first DESC LIMIT 1")
-        row.bind(1, name)
+    /// Returns the newest operation with this name of a user; if the user has none, the newest of all users.
+    public func newest(named name: String, for uid: UInt32) throws(StoreError) -> OperationID? {
+        let own = try statement("SELECT max(id) FROM operation WHERE name = ?1 AND uid = ?2")
+        own.bind(1, name)
+        own.bind(2, uid)
+        if let id = try number(own) { return OperationID(id) }
+        let all = try statement("SELECT \(Self.newestOperation(named: "?1"))")
+        all.bind(1, name)
+        return try number(all).map { OperationID($0) }
+    }
+
+    /// Returns the newest graph with this name of a user; if the user has none, the newest of all users.
+    public func newestGraph(named name: String, for uid: UInt32) throws(StoreError) -> GraphID? {
+        let own = try statement("SELECT graph FROM submission WHERE name = ?1 AND uid = ?2 ORDER BY first DESC LIMIT 1")
+        own.bind(1, name)
+        own.bind(2, uid)
+        if let id = try number(own) { return GraphID(id) }
+        let all = try statement("SELECT graph FROM submission WHERE name = ?1 ORDER BY first DESC LIMIT 1")
+        all.bind(1, name)
+        return try number(all).map { GraphID($0) }
+    }
+
+    /// Returns the SQL expression for the newest operation with a name. The index has the operations of a name by user,
+    /// so it compares the newest one of each.
+    static func newestOperation(named name: String) -> String {
+        """
+        (WITH RECURSIVE submitter(uid) AS (
+            SELECT min(uid) FROM operation WHERE name = \(name)
+            UNION ALL
+            SELECT (SELECT min(uid) FROM operation WHERE name = \(name) AND uid > submitter.uid)
+            FROM submitter WHERE submitter.uid IS NOT NULL)
+        SELECT max((SELECT max(id) FROM operation WHERE name = \(name) AND uid = submitter.uid)) FROM submitter)
+        """
+    }
+
+    /// Returns the number that a statement finds; nil: it finds none.
+    private func number(_ row: Statement) throws(StoreError) -> Int64? {
         defer { row.reset() }
-        return try row.step() ? row.optionalInt(0).map { GraphID($0) } : nil
+        return try row.step() ? row.optionalInt(0) : nil
     }
 
     /// Returns the first operation of a graph; nil if there is no such graph.

@@ -39,7 +39,8 @@ enum Schema {
         "index": [
             "edgeCrossing", "graphObserverOwed", "operationByName", "operationByParent", "operationByRoot",
             "operationUnfinished", "operationUnsuccessful",
-            "scheduleInstantUnresolved", "submissionByGraph", "submissionByKey", "submissionByName", "textByHash",
+            "scheduleInstantUnresolved", "submissionByGraph", "submissionByKey", "submissionByName", "submissionByUser",
+            "textByHash",
         ],
         "view": ["attempts", "events", "graphs", "notes", "operations", "stagedLaunches"],
     ]

@@ -32,8 +32,9 @@ struct ManualPage {
             ".Ss Operations",
             escaped(
                 "Operations are named by id (12), by a range of ids (10-20), by name (build: the newest operation of "
-                    + "that name) or by name and graph (build@g3). A name such as 1990-1995 is a range of ids; "
-                    + "1990-1995@g3 is the operation."),
+                    + "that name) or by name and graph (build@g3). A name means an operation or a graph of yours, and "
+                    + "one of another user only if you have none of that name. A name such as 1990-1995 is a range of "
+                    + "ids; 1990-1995@g3 is the operation."),
         ]
         lines += [".Sh OPTIONS"] + options(Option.everywhere.options)
         lines += [".Sh ENVIRONMENT", ".Bl -tag -width XDG_RUNTIME_DIR"]

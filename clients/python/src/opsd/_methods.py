@@ -83,11 +83,12 @@ class Methods:
         """Stores a graph whole or not at all. "operations" are objects with the keys of an operation, and
         "defaults" has keys for all of them. "inside": the id of the operation that makes this call (its
         OPS_ID); with "child" the new operations become its children. "key": if there is an earlier submission
-        with this key, returns that one ("existing"). "unlessActive": the same, but only while that one is
-        unfinished. "dryRun": only checks. "list": returns a Submitted for each operation. "order": with
-        "longestPath", operations with the longest estimated path go first among those of equal priority; with
-        "submission" or null, the order of each queue applies. "observers": {"finish": [argv], "failure":
-        [argv]}, commands that run once each: when the whole graph has finished, and at its first failure.
+        with this key, returns that one ("existing"). "unlessActive", instead of "key": the same, but only
+        while that one is unfinished. "dryRun": only checks. "list": returns a Submitted for each operation.
+        "order": with "longestPath", operations with the longest estimated path go first among those of equal
+        priority; with "submission" or null, the order of each queue applies. "observers": {"finish": [argv],
+        "failure": [argv]}, commands that run once each: when the whole graph has finished, and at its first
+        failure.
         """
         return self._call("Submit", {
             "name": name,
@@ -630,11 +631,12 @@ class AsyncMethods:
         """Stores a graph whole or not at all. "operations" are objects with the keys of an operation, and
         "defaults" has keys for all of them. "inside": the id of the operation that makes this call (its
         OPS_ID); with "child" the new operations become its children. "key": if there is an earlier submission
-        with this key, returns that one ("existing"). "unlessActive": the same, but only while that one is
-        unfinished. "dryRun": only checks. "list": returns a Submitted for each operation. "order": with
-        "longestPath", operations with the longest estimated path go first among those of equal priority; with
-        "submission" or null, the order of each queue applies. "observers": {"finish": [argv], "failure":
-        [argv]}, commands that run once each: when the whole graph has finished, and at its first failure.
+        with this key, returns that one ("existing"). "unlessActive", instead of "key": the same, but only
+        while that one is unfinished. "dryRun": only checks. "list": returns a Submitted for each operation.
+        "order": with "longestPath", operations with the longest estimated path go first among those of equal
+        priority; with "submission" or null, the order of each queue applies. "observers": {"finish": [argv],
+        "failure": [argv]}, commands that run once each: when the whole graph has finished, and at its first
+        failure.
         """
         return await self._call("Submit", {
             "name": name,
