@@ -29,6 +29,20 @@ import Testing
         #expect(try machine.ok("log", "\(id)", "build").lines == ["build | built"])
     }
 
+    @Test func `show expands lists and ranges`() throws {
+        let machine = try Machine()
+        for name in ["a", "b", "c", "d"] { _ = try machine.submit("--name", name, "--hold", "--", "true") }
+        func shown(_ operand: String) throws -> [Int] {
+            try machine.ok("show", "--json", operand).objects.compactMap { $0["id"] as? Int }
+        }
+        #expect(try shown("1-3") == [1, 2, 3])
+        #expect(try shown("3,1") == [3, 1])
+        #expect(try shown("b,d") == [2, 4])
+        let nothing = try machine.ctl("show", "7-9")
+        #expect(nothing.status == 2 && nothing.err.contains("no operation in 7-9"), "\(nothing.err)")
+        #expect(try machine.ctl("show", "1,nobody").status == 4)
+    }
+
     @Test func `show exits with 4 for an unknown operation`() throws {
         let machine = try Machine()
         #expect(try machine.ctl("show", "99").status == 4)

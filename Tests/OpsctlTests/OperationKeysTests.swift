@@ -39,6 +39,18 @@ import Testing
         #expect(refusal?.advice == "write \(value):1 if the colon is part of the name")
     }
 
+    @Test func `the last of several values of a key counts`() throws {
+        #expect(try keys("-l", "a=1", "-l", "b=2", "-l", "a=3") == #"{"labels":{"b":"2","a":"3"}}"#)
+        #expect(try keys("--limit", "nice=1", "--limit", "nice=2") == #"{"limits":{"nice":2}}"#)
+        #expect(try keys("--secret", "A=/x", "--secret", "A=/y") == #"{"secrets":{"A":{"file":"/y"}}}"#)
+        #expect(
+            try keys("--observer", "finish=a", "--observer", "finish=b")
+                == #"{"observers":{"finish":["/bin/sh","-c","b"]}}"#)
+        var parser = Parser(["submit", "--env", "A=1", "--env", "B=2", "--env", "A=3", "true"])
+        let variables = try OperationKeys(arguments: try parser.parse()).environment()
+        #expect(variables.map { "\($0.key)=\($0.value)" } == ["B=2", "A=3"])
+    }
+
     @Test func `an empty path of a secret is left to the daemon to refuse`() throws {
         #expect(try keys("--secret", "A=") == #"{"secrets":{"A":{"file":""}}}"#)
     }

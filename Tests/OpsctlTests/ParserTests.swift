@@ -8,7 +8,9 @@ import Testing
         return try parser.parse()
     }
 
-    private func refusal(_ words: String...) -> String? {
+    private func refusal(_ words: String...) -> String? { refusal(words) }
+
+    private func refusal(_ words: [String]) -> String? {
         var parser = Parser(words)
         do throws(Failure) {
             _ = try parser.parse()
@@ -57,6 +59,61 @@ import Testing
         }
         #expect(try parse("ls", "--state", "held", "--state", "ready").texts(.state) == ["held", "ready"])
         #expect(try parse("submit", "--queue", "a", "--queue", "b", "true").text(.queue) == "b")
+    }
+
+    @Test(arguments: ["ls", "wait", "cancel", "suspend", "resume", "retry", "log", "watch", "stats", "prune"])
+    func `states are not combined with active, which would select more operations`(verb: String) {
+        #expect(
+            refusal(verb, "--active", "--state", "succeeded")
+                == "opsctl: \(verb): --active and --state cannot be used together, "
+                + "leave out --active to select only operations in these states")
+        #expect(refusal(verb, "--active", "--outcome", "failed") == nil)
+    }
+
+    @Test func `a filter by one label has one value`() {
+        #expect(
+            refusal("ls", "-l", "t=1", "-l", "t=2")
+                == "opsctl: ls: -l t is given more than once, use ls once for each value")
+        #expect(refusal("ls", "-l", "t=1", "-l", "u=1") == nil)
+        #expect(refusal("submit", "-l", "t=1", "-l", "t=2", "true") == nil)
+    }
+
+    @Test func `a submission has one file, range, earlier operation and text for the shell`() {
+        let wrong = "is given more than once, use"
+        for path in ["submit", "run", "schedule add", "schedule apply"] {
+            var words = path.split(separator: " ").map(String.init)
+            if path == "schedule add" { words.append("nightly") }
+            #expect(
+                refusal(words + ["-f", "a", "-f", "b"])
+                    == "opsctl: \(path): --file \(wrong) \(path) once for each file")
+            guard path != "schedule apply" else { continue }
+            #expect(
+                refusal(words + ["--shell", "a", "--shell", "b"])
+                    == "opsctl: \(path): --shell \(wrong) \(path) once for each command")
+        }
+        #expect(
+            refusal("submit", "--array", "1-2", "--array", "4-5", "true")
+                == "opsctl: submit: --array \(wrong) submit once for each range")
+        #expect(
+            refusal("submit", "--again", "1", "--again", "2")
+                == "opsctl: submit: --again \(wrong) submit once for each operation")
+        #expect(refusal("submit", "--each", "a", "--each", "b", "true") == nil)
+    }
+
+    @Test(arguments: ["submit", "run"]) func `a submission has one key`(verb: String) {
+        #expect(
+            refusal(verb, "--key", "a", "--unless-active", "b", "true")
+                == "opsctl: \(verb): --key and --unless-active cannot be used together, leave one out")
+    }
+
+    @Test func `a list of words has no empty element`() {
+        for list in ["ready,,executing", ",", "ready,", ",ready"] {
+            #expect(
+                refusal("ls", "-s", list)?.hasPrefix("opsctl: ls: -s takes a comma-separated list of pending,") == true,
+                "\(list)")
+        }
+        #expect(refusal("ls", "--outcome", ",")?.contains("--outcome takes a comma-separated list of") == true)
+        #expect(refusal("submit", "--retry", "1", "--retry-on", "failed,", "true") != nil)
     }
 
     @Test func `an empty argument selects no operation`() {

@@ -86,7 +86,8 @@ struct Arguments: Sendable {
         text(option()).flatMap { Int($0) }
     }
 
+    /// Pairs of an option; of those with the same key the last.
     func pairs(_ option: @autoclosure () -> Option) -> [Pair] {
-        texts(option()).compactMap { Pair($0) }
+        Pair.lastOfEachKey(texts(option()).compactMap { Pair($0) })
     }
 }

@@ -1,3 +1,4 @@
+internal import OpsModel
 internal import OpsWire
 
 /// Reads a command line against the table of verbs.
@@ -149,7 +150,7 @@ struct Parser {
     }
 
     private func check(_ arguments: Arguments) throws(Failure) {
-        try refuseRepeatedFilters(arguments)
+        try refuseContradictions(arguments)
         switch arguments.verb.operands {
         case .none:
             if let extra = operands.first {
@@ -174,15 +175,34 @@ struct Parser {
         }
     }
 
-    /// Refuses a second value of a filter that has one value. If the last one counted, `wait -g A -g B` would not wait for A.
-    private func refuseRepeatedFilters(_ arguments: Arguments) throws(Failure) {
-        // Other verbs have no filters; their options with these names may be given again, and the last one counts.
-        guard arguments.hasOptions, let active = arguments.verb.option(long: Option.active.name), active.kind == nil
-        else { return }
-        for filter in [Option.graph, .queue, .user] where arguments.texts(filter).count > 1 {
+    /// Refuses options that cannot be used together, and a second value of an option that has one value. If the last
+    /// one counted, `wait -g A -g B` would not wait for A, and `submit -f A -f B` would not submit A.
+    private func refuseContradictions(_ arguments: Arguments) throws(Failure) {
+        guard arguments.hasOptions else { return }
+        let path = arguments.path
+        let hasFilters = arguments.verb.option(long: Option.active.name) != nil
+        // Options that describe an operation may be given again, and the last value counts.
+        let single: [(option: Option, noun: String)] =
+            hasFilters
+            ? [(.graph, "graph"), (.queue, "queue"), (.user, "user")]
+            : [(.file, "file"), (.array, "range"), (.again, "operation"), (.shell, "command")]
+        for (option, noun) in single where arguments.texts(option).count > 1 {
+            throw .usage(path, "--\(option.name) is given more than once", "use \(path) once for each \(noun)")
+        }
+        guard hasFilters else {
+            guard arguments.has(.key), arguments.has(.unlessActive) else { return }
+            throw .usage(path, "--key and --unless-active cannot be used together", "leave one out")
+        }
+        // Several states are a union, but several filters are combined with AND.
+        if arguments.has(.active), arguments.has(.state) {
             throw .usage(
-                arguments.path, "--\(filter.name) is given more than once",
-                "use \(arguments.path) once for each \(filter.name)")
+                path, "--active and --state cannot be used together",
+                "leave out --active to select only operations in these states")
+        }
+        var labels: Set<ExactText> = []
+        for label in arguments.texts(.label).compactMap({ Pair($0)?.key })
+        where !labels.insert(ExactText(label)).inserted {
+            throw .usage(path, "-l \(label) is given more than once", "use \(path) once for each value")
         }
     }
 

@@ -1,3 +1,4 @@
+internal import OpsModel
 internal import OpsWire
 
 /// Checks of values and words for completion.
@@ -23,7 +24,7 @@ extension ValueKind {
         case .keyValue: Pair(value) == nil ? "KEY=VALUE" : nil
         case .choice(let words): words.contains(value) ? nil : Self.oneOf(words)
         case .choices(let words):
-            value.split(separator: ",").allSatisfy { words.contains(String($0)) } && !value.isEmpty
+            value.split(separator: ",", omittingEmptySubsequences: false).allSatisfy { words.contains(String($0)) }
                 ? nil : "a comma-separated list of " + words.joined(separator: ", ")
         }
     }
@@ -53,5 +54,11 @@ struct Pair: Sendable {
         guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")), equals != text.startIndex else { return nil }
         key = String(text[..<equals])
         value = String(text[text.utf8.index(after: equals)...])
+    }
+
+    /// Returns the last pair of each key, in their order.
+    static func lastOfEachKey(_ pairs: [Pair]) -> [Pair] {
+        var keys: Set<ExactText> = []
+        return pairs.reversed().filter { keys.insert(ExactText($0.key)).inserted }.reversed()
     }
 }

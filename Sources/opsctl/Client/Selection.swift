@@ -6,7 +6,7 @@ extension Selection {
         self.init(refs: arguments.operands)
         graph = arguments.text(.graph)
         queue = arguments.text(.queue)
-        let states = arguments.texts(.state) + (arguments.has(.active) ? ["active"] : [])
+        let states = arguments.has(.active) ? ["active"] : arguments.texts(.state)
         state = states.isEmpty ? nil : states.joined(separator: ",")
         let outcomes = arguments.texts(.outcome)
         outcome = outcomes.isEmpty ? nil : outcomes.joined(separator: ",")
@@ -18,7 +18,8 @@ extension Selection {
 
     init(refs: [String]) {
         self.init()
-        let refs = refs.flatMap { $0.split(separator: ",").map(String.init) }
+        // A comma beside a space belongs to the name of a graph.
+        let refs = refs.flatMap { $0.contains(" ") ? [$0] : $0.split(separator: ",").map(String.init) }
         self.refs = refs.isEmpty ? nil : refs
     }
 
@@ -38,6 +39,22 @@ extension Selection {
     }
 
     var isEmpty: Bool { self == Selection() }
+
+    /// Returns the operations that the operands name, one by one; lists and ranges are expanded.
+    static func references(_ session: Session) throws(Failure) -> [String] {
+        var references: [String] = []
+        for operand in session.arguments.operands {
+            let selection = Selection(refs: [operand])
+            guard !selection.isListOfNames else {
+                references += selection.refs ?? []
+                continue
+            }
+            let rows = try session.rows(of: selection)
+            guard !rows.isEmpty else { throw session.refuse("no operation in \(operand)", "see opsctl ls -a") }
+            references += rows.map { "\($0.id)" }
+        }
+        return references
+    }
 
     /// The selection, or nil if it is empty.
     var ifAny: Selection? { isEmpty ? nil : self }

@@ -4,7 +4,8 @@ internal import OpsWire
 
 /// Keys whose options have a syntax of their own.
 extension OperationKeys {
-    /// Variables set by options. They belong to each operation, which may have more.
+    /// Variables set by options; of those with the same name the last. They belong to each operation, which may have
+    /// more.
     func environment() throws(Failure) -> [Pair] {
         var pairs: [Pair] = []
         for entry in arguments.texts(.env) {
@@ -15,7 +16,7 @@ extension OperationKeys {
                     arguments.path, "--env \(entry): there is no such variable here", "write --env \(entry)=VALUE")
             }
         }
-        return pairs
+        return Pair.lastOfEachKey(pairs)
     }
 
     /// Writes another command. A single word with blanks is a text for the shell, since the user has quoted it.

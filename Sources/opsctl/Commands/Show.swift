@@ -6,18 +6,22 @@ enum ShowVerb {
     static let verb = Verb(
         "show", .looking, "show everything about an operation",
         forms: ["OPERATION..."],
-        about: ["Name an operation by its id, by its name (the newest one with that name), or as NAME@GRAPH."],
+        about: [
+            "Name an operation by its id, by its name (the newest one with that name), or as NAME@GRAPH. 7-9 are the "
+                + "operations 7, 8 and 9."
+        ],
         operands: .some(.operation, "OPERATION"),
         examples: [
             .init("By id", "opsctl show 12"),
             .init("By name in a graph", "opsctl show build@g3"),
+            .init("Several operations", "opsctl show 7-9 12"),
             .init("Its outcome, for a program", "opsctl show --json build | jq -r .outcome"),
         ],
         action: run)
 
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
         var shown: Set<Int64> = []
-        for ref in session.arguments.operands {
+        for ref in try Selection.references(session) {
             let reply = try session.call(ShowRequest.with { $0.ref = ref })
             guard shown.insert(reply.operation.id).inserted else { continue }
             if session.wantsJSON {

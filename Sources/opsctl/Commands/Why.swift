@@ -26,7 +26,7 @@ enum WhyVerb {
     static func run(_ session: Session) throws(Failure) -> ExitStatus {
         let change = session.arguments.text(whatIf)
         var explained: Set<Int64> = []
-        for ref in try references(session) {
+        for ref in try Selection.references(session) {
             let reply = try session.call(WhyRequest.with { ($0.ref, $0.whatIf) = (ref, change) })
             guard explained.insert(reply.id).inserted else { continue }
             if session.wantsJSON {
@@ -46,22 +46,6 @@ enum WhyVerb {
             }
         }
         return .done
-    }
-
-    /// Returns the operations that the command line names; ranges are expanded.
-    private static func references(_ session: Session) throws(Failure) -> [String] {
-        var references: [String] = []
-        for operand in session.arguments.operands {
-            let selection = Selection(refs: [operand])
-            guard !selection.isListOfNames else {
-                references += selection.refs ?? []
-                continue
-            }
-            let rows = try session.rows(of: selection)
-            guard !rows.isEmpty else { throw session.refuse("no operation in \(operand)", "see opsctl ls -a") }
-            references += rows.map { "\($0.id)" }
-        }
-        return references
     }
 
     /// Returns the state of an operation as a sentence.
