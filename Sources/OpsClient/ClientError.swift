@@ -9,6 +9,8 @@ public enum ClientError: Error, Equatable, Sendable {
     case unreachableHost(String, RemoteHost.Failure)
     /// The connection ended before the last reply. Without a number, the daemon closed it.
     case lost(errno: Int32?)
+    /// No reply arrived before the deadline of the connection.
+    case timedOut
     /// The daemon answered with an error.
     case refused(ReplyError)
     /// The daemon sent bytes that are not a message.

@@ -10,6 +10,8 @@ public final class Connection {
     private var frames = FrameDecoder(limit: .max)
     /// Size of the next read: small for a single reply, as most calls get, and larger while more arrives.
     private var readSize = 1 << 13
+    /// Instant at which calls and streams stop waiting for a reply; nil for never.
+    public var deadline: MonotonicInstant?
 
     /// Connects to the daemon that listens at a path. `SocketPath` finds the path.
     public init(path: String) throws(ClientError) {
@@ -119,11 +121,11 @@ public final class Connection {
 
     /// Waits until bytes arrive and reads them.
     fileprivate func receive() throws(ClientError) {
+        // A process that blocks in `read` would also be woken when the daemon reads, which slows the daemon down.
+        guard try waitForBytes() else { throw .timedOut }
         var bytes: [UInt8] = []
         let transfer: Transfer
         do throws(SystemError) {
-            // A process that blocks in `read` would also be woken when the daemon reads, which slows the daemon down.
-            try socket.waitUntil(.readable)
             transfer = try socket.read(atMost: readSize, onto: &bytes)
         } catch {
             throw .lost(errno: error.errno)
@@ -131,6 +133,20 @@ public final class Connection {
         if case .ended = transfer { throw .lost(errno: nil) }
         if bytes.count == readSize { readSize = min(2 * readSize, 1 << 17) }
         frames.append(bytes)
+    }
+
+    /// Waits until bytes arrive; returns false if none do before the deadline.
+    private func waitForBytes() throws(ClientError) -> Bool {
+        do throws(SystemError) {
+            guard let deadline else { return try socket.waitUntil(.readable) }
+            repeat {
+                let left = Int32(clamping: max(0, (deadline - Clock.read().monotonic).milliseconds))
+                if try socket.waitUntil(.readable, milliseconds: left) { return true }
+            } while Clock.read().monotonic < deadline
+            return false
+        } catch {
+            throw .lost(errno: error.errno)
+        }
     }
 }
 

@@ -39,6 +39,7 @@ extension Daemon {
         try daemon.start(listeningOn: passed)
         try loop.run()
         daemon.server?.flush()
+        daemon.removeSocketFile()
         daemon.server?.closeAll()
     }
 
@@ -148,6 +149,7 @@ extension Daemon {
         }
         let group = Identity.uid == 0 ? try Account.group(named: configuration.group) : nil
         let descriptor = try UnixSocket.listen(at: path, mode: group == nil ? 0o600 : 0o660)
+        socketFile = FileIdentity(of: path)
         if let group {
             do throws(SystemError) {
                 try Files.give(path, toGroup: group)
@@ -156,5 +158,16 @@ extension Daemon {
             }
         }
         return ListeningSocket(descriptor)
+    }
+
+    /// Removes the socket file that this process made, because clients look for another daemon only if there is none.
+    /// While the listener is open, no other daemon takes the path and no other file gets the inode.
+    private func removeSocketFile() {
+        guard let socketFile, FileIdentity(of: configuration.socket) == socketFile else { return }
+        do throws(SystemError) {
+            try Files.remove(configuration.socket)
+        } catch {
+            log.warning("cannot remove the socket: \(error)")
+        }
     }
 }

@@ -39,6 +39,8 @@ public final class Daemon {
     var stopping: Configuration.OnStop?
     /// True if the service manager passed the socket on, and keeps it when this process ends.
     var isActivated = false
+    /// Socket file that this process made; nil if the service manager passed the socket on.
+    var socketFile: FileIdentity?
 
     private(set) lazy var turns = Turns(store: store, history: history, loop: loop, log: log, host: self)
     private(set) lazy var runner: RunnerLink = RunnerLink(

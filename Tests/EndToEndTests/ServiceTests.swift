@@ -68,6 +68,21 @@ import Testing
         try machine.start(under: manager)
     }
 
+    @Test func `a clean end removes the socket, but no other file at its path`() throws {
+        let machine = try Machine()
+        machine.daemon?.signal(SIGTERM)
+        #expect(try machine.daemon?.wait().status == 0)
+        #expect(!FileManager.default.fileExists(atPath: machine.socket))
+        try machine.start()
+        try FileManager.default.removeItem(atPath: machine.socket)
+        try Data().write(to: URL(filePath: machine.socket))
+        machine.daemon?.signal(SIGTERM)
+        #expect(try machine.daemon?.wait().status == 0)
+        #expect(FileManager.default.fileExists(atPath: machine.socket))
+        try FileManager.default.removeItem(atPath: machine.socket)
+        try machine.start()
+    }
+
     @Test func `operations reach the daemon at an inherited socket`() throws {
         let machine = try Machine(start: false)
         let manager = try ServiceManager(in: machine.state)

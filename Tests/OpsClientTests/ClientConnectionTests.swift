@@ -106,6 +106,15 @@ private final class Conversation {
         #expect(failure { () throws(ClientError) in _ = try connection.call(CheckRequest()) } == .lost(errno: nil))
     }
 
+    @Test func `a call returns only what arrives before the deadline`() throws {
+        let talk = try Conversation()
+        try talk.say(#"{"parameters":{"problems":["a"]}}"#)
+        let connection = talk.connection
+        connection.deadline = Clock.read().monotonic
+        #expect(try connection.call(CheckRequest()).problems == ["a"])
+        #expect(failure { () throws(ClientError) in _ = try connection.call(CheckRequest()) } == .timedOut)
+    }
+
     @Test func `without a daemon the path is named`() {
         let path = "/tmp/no/such/socket"
         let error = failure { () throws(ClientError) in _ = try Connection(path: path) }

@@ -162,12 +162,17 @@ import Testing
     @Test(arguments: [
         ("operation", "g67", "name a graph with --graph: opsctl ls --graph g67"),
         ("operation", "g", "did you mean b?"), ("operation", "g6b", "did you mean b?"),
-        ("graph", "g67", "did you mean b?"),
+        ("graph", "g67", "did you mean b?"), ("operation", "lon@g23", "see opsctl ls --graph g23"),
     ])
     func `the id of a graph in place of an operation gets its own advice`(kind: String, name: String, advice: String) {
         let error = ControlError.notFound(kind: kind, name: name, nearest: "b")
         let failure = Failure(ClientError.refused(.control(error)))
         #expect(failure.status == .notFound && failure.lines == ["opsctl: no \(kind) \(name), \(advice)"])
+    }
+
+    @Test func `a graph that does not exist gets advice`() {
+        let error = ControlError.notFound(kind: "graph", name: "g99", nearest: nil)
+        #expect(Failure(ClientError.refused(.control(error))).lines == ["opsctl: no graph g99, see opsctl graph"])
     }
 
     @Test func `a list of errors that may be incomplete says so`() {

@@ -41,24 +41,8 @@ import Testing
 
     @Test(arguments: Wrong.all) func `an answer of wrong types is an error`(_ wrong: Wrong) throws {
         let standIn = try StandIn([wrong.method: [wrong.reply]])
-        // opsctl is beside the test bundle; if the link cannot be read, the error of the start contains the path.
-        let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-        let program = Process()
-        program.executableURL = URL(fileURLWithPath: (bundle as NSString).deletingLastPathComponent + "/opsctl")
-        program.arguments = wrong.words + ["--socket", standIn.path]
-        // These options belong to opsctl, so they go before the command.
-        if let end = wrong.words.firstIndex(of: "--") {
-            program.arguments = wrong.words[..<end] + ["--socket", standIn.path] + wrong.words[end...]
-        }
-        let (output, errors) = (Pipe(), Pipe())
-        program.standardOutput = output
-        program.standardError = errors
-        program.standardInput = FileHandle.nullDevice
-        try program.run()
-        let said = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        let printed = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        program.waitUntilExit()
-        #expect(program.terminationStatus == 3, "\(printed)\(said)")
+        let (status, printed, said) = try standIn.opsctl(wrong.words)
+        #expect(status == 3, "\(printed)\(said)")
         #expect(printed.isEmpty, "\(printed)")
         #expect(said.contains("invalid answer") && said.split(separator: "\n").count == 1, "\(said)")
     }

@@ -6,8 +6,10 @@ final class StandIn {
     let path: String
     private let listener: Int32
 
-    /// - Parameter answers: Parameters of each reply, by method.
-    init(_ answers: [String: [String]]) throws {
+    /// - Parameters:
+    ///   - answers: Parameters of each reply, or a whole reply with an error, by method. There is no answer to others.
+    ///   - losing: Methods at whose calls the connection is closed.
+    init(_ answers: [String: [String]], losing: Set<String> = []) throws {
         path = NSTemporaryDirectory() + "/opsd-stand-in-" + String(UInt32.random(in: 0 ... .max), radix: 36)
         let end = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         listener = end
@@ -24,7 +26,7 @@ final class StandIn {
             while true {
                 let connection = accept(end, nil, nil)
                 guard connection >= 0 else { return }
-                Thread.detachNewThread { Self.serve(connection, answers) }
+                Thread.detachNewThread { Self.serve(connection, answers, losing) }
             }
         }
     }
@@ -35,7 +37,29 @@ final class StandIn {
         unlink(path)
     }
 
-    private static func serve(_ connection: Int32, _ answers: [String: [String]]) {
+    /// Runs opsctl with this daemon.
+    ///
+    /// - Parameter file: Standard output, if it is not to be returned.
+    func opsctl(_ words: [String], to file: FileHandle? = nil) throws -> (status: Int32, out: String, err: String) {
+        // opsctl is beside the test bundle; if the link cannot be read, the error of the start contains the path.
+        let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        let program = Process()
+        program.executableURL = URL(fileURLWithPath: (bundle as NSString).deletingLastPathComponent + "/opsctl")
+        program.arguments = words
+        program.environment = ProcessInfo.processInfo.environment.merging(["OPS_SOCKET": path]) { $1 }
+        let (output, errors) = (Pipe(), Pipe())
+        if let file { program.standardOutput = file } else { program.standardOutput = output }
+        program.standardError = errors
+        program.standardInput = FileHandle.nullDevice
+        try program.run()
+        let err = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        var out = ""
+        if file == nil { out = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) }
+        program.waitUntilExit()
+        return (program.terminationStatus, out, err)
+    }
+
+    private static func serve(_ connection: Int32, _ answers: [String: [String]], _ losing: Set<String>) {
         defer { close(connection) }
         var text = ""
         var buffer = [UInt8](repeating: 0, count: 65536)
@@ -46,9 +70,11 @@ final class StandIn {
             while let end = text.firstIndex(of: "\0") {
                 let method = text.components(separatedBy: "\"org.opsd.Control.")[1].components(separatedBy: "\"")[0]
                 text = String(text[text.index(after: end)...])
+                if losing.contains(method) { return }
                 for (index, parameters) in (answers[method] ?? []).enumerated() {
                     let more = index + 1 < answers[method]?.count ?? 0 ? ",\"continues\":true" : ""
-                    let reply = Array("{\"parameters\":\(parameters)\(more)}\0".utf8)
+                    let isWhole = parameters.hasPrefix(#"{"error""#)
+                    let reply = Array((isWhole ? parameters : "{\"parameters\":\(parameters)\(more)}").utf8) + [0]
                     guard send(connection, reply, reply.count, Int32(MSG_NOSIGNAL)) == reply.count else { return }
                 }
             }

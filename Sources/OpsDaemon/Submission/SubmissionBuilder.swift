@@ -115,7 +115,7 @@ struct SubmissionBuilder: ~Copyable, Sendable {
                 if let executor = turns.ask({ $0.executor(ofQueue: name) }) { executors.add(executor, ofQueue: name) }
                 continue
             }
-            let near = turns.nearestQueue(to: name).map { "; did you mean \"\($0)\"?" } ?? ""
+            let near = turns.nearestQueue(to: name).map { "; did you mean \"\($0)\"?" } ?? "; see opsctl queue ls"
             let first = input.operations.firstIndex { $0.queue == place }
             problem(first, "queue", "there is no queue \"\(name)\"\(near)")
         }

@@ -32,6 +32,8 @@ struct Failure: Error {
     var isLoss = false
     /// True if the daemon, or this user's share of it, has no capacity at the moment.
     var isBusy = false
+    /// True if the caller lacks a right.
+    var isDenied = false
     /// All problems of a submission, if they are the reason.
     var problems: [LocatedProblem] = []
 
@@ -44,6 +46,13 @@ struct Failure: Error {
 
     static func usage(_ what: String, _ why: String, _ advice: String?) -> Failure {
         Failure(.usage, what, why, advice)
+    }
+
+    /// Returns the same failure after a submission was stored. Advice to try again would submit it a second time.
+    func afterSubmission(_ advice: String) -> Failure {
+        var failure = self
+        failure.advice = advice
+        return failure
     }
 
     /// The same failure for a submission of one operation, whose problems need not name the operation.

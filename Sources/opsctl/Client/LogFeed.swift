@@ -46,6 +46,8 @@ final class LogFeed {
     private var hasAdvanced = false
     private var replies: ReplyStream<LogReply>?
     private(set) var isOpen = true
+    /// True if the log was left out because it belongs to another user.
+    private(set) var isDenied = false
 
     /// Reads the newest attempt, or those that `request` asks for, of the operation that `ref` currently names.
     ///
@@ -220,7 +222,7 @@ final class LogFeed {
         let isEnd = failure.status == .notFound && (request.attempt == nil || isOptional)
         // An error such as too many connections must not shorten the output.
         guard !failure.isBusy, isEnd || isOptional && failure.status == .refused else { throw session.named(failure) }
-        isOpen = false
+        (isOpen, isDenied) = (false, failure.isDenied)
     }
 
     private func open() throws(Failure) {

@@ -50,6 +50,8 @@ final class LogOfSelection {
     private let writer: LogLineWriter
     private var width = 0
     private var count = 0
+    /// Number of logs that were left out because they belong to other users.
+    private var denied = 0
     /// Number of operations that are followed at once, each over its own connection.
     private static let followed = 64
 
@@ -62,6 +64,10 @@ final class LogOfSelection {
 
     func run() throws(Failure) -> ExitStatus {
         if request.follows { try follow() } else { for id in try ids(where: { _ in true }) { try readWhole(id) } }
+        if denied > 0 {
+            let logs = denied == 1 ? "1 log belongs to another user" : "\(denied) logs belong to other users"
+            StandardError.line("opsctl: \(logs)")
+        }
         return .done
     }
 
@@ -87,6 +93,12 @@ final class LogOfSelection {
     private func readWhole(_ id: Int64) throws(Failure) {
         let source = try source(id, isShared: true)
         while source.feed.isOpen { try source.read(session, writer) }
+        countIfDenied(source)
+    }
+
+    /// Counts a log that is not shown because it belongs to another user.
+    private func countIfDenied(_ source: LogSource) {
+        if source.feed.isDenied { denied += 1 }
     }
 
     private func follow() throws(Failure) {
@@ -98,7 +110,7 @@ final class LogOfSelection {
             while active.count < Self.followed, let id = waiting.popFirst() {
                 guard seen.insert(id).inserted else { continue }
                 let source = try source(id, isShared: false)
-                if source.feed.isOpen { active[id] = source }
+                if source.feed.isOpen { active[id] = source } else { countIfDenied(source) }
             }
             if active.isEmpty, progress.isOver {
                 // Operations that started and ended without an event in between.
@@ -119,7 +131,9 @@ final class LogOfSelection {
             for index in readable where index >= progress.descriptors.count {
                 let (id, source) = sources[index - progress.descriptors.count]
                 try source.read(session, writer)
-                if !source.feed.isOpen { active[id] = nil }
+                guard !source.feed.isOpen else { continue }
+                active[id] = nil
+                countIfDenied(source)
             }
             try session.output.flush()
         }

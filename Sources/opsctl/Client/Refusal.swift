@@ -10,6 +10,9 @@ extension Failure {
         case .unreachable(let path, let errno): self = Self.unreachable(path, errno)
         case .unreachableHost(let host, let reason): self = Self.unreachable(host: host, reason)
         case .lost(let errno): self = Self.lost(errno.map(SystemError.text) ?? "it closed the connection")
+        case .timedOut:
+            self.init(
+                .timedOut, "", "timed out without an answer of the daemon", "check with opsctl status that it runs")
         case .refused(.control(let error)): self.init(error)
         case .refused(.service(let error)): self.init(error)
         case .refused(.unknown(let name, _)): self.init(.refused, "", "the daemon says \(name)")
@@ -24,6 +27,10 @@ extension Failure {
         switch error {
         case .notFound("operation", let name, _) where Self.isGraphID(name):
             self.init(.notFound, "", "no operation \(name)", "name a graph with --graph: opsctl ls --graph \(name)")
+        case .notFound("operation", let name, _) where name.contains("@"):
+            // The nearest name may be that of an operation of another graph.
+            let graph = name.drop { $0 != "@" }.dropFirst()
+            self.init(.notFound, "", "no operation \(name)", "see opsctl ls --graph \(graph)")
         case .notFound(let kind, let name, let nearest):
             let advice = nearest.map { "did you mean \($0)?" } ?? Self.look(for: kind)
             self.init(.notFound, "", "no \(kind) \(name)", advice)
@@ -40,7 +47,9 @@ extension Failure {
                 self.init(.refused, "", "dependencies form a cycle: \(shown)", "remove one of these edges")
             }
         case .wrongState(_, let message): self.init(.refused, "", message)
-        case .permissionDenied(let message): self.init(.refused, "", message)
+        case .permissionDenied(let message):
+            self.init(.refused, "", message)
+            isDenied = true
         // The daemon's message contains the advice.
         case .storageUnavailable(let message): self.init(.storage, "", message)
         case .tooLarge(let what, let limit):
@@ -83,6 +92,7 @@ extension Failure {
     private static func look(for kind: String) -> String? {
         switch kind {
         case "operation": "see opsctl ls"
+        case "graph": "see opsctl graph"
         case "queue": "see opsctl queue ls"
         case "category": "see opsctl category ls"
         case "schedule": "see opsctl schedule ls"

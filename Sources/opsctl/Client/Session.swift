@@ -1,4 +1,5 @@
 internal import OpsClient
+internal import OpsSystem
 internal import OpsWire
 
 /// One run of opsctl: its arguments, its output, and its daemon.
@@ -11,6 +12,9 @@ final class Session {
     /// The host whose daemon is called; nil for this machine.
     let host: RemoteHost?
     private(set) lazy var socketPath = SocketPath.find(arguments.text(.socket))
+    /// Instant at which calls and streams stop waiting for the daemon; nil for never. Connections get it when they are
+    /// opened.
+    var deadline: Instant?
 
     init(_ arguments: Arguments) throws(Failure) {
         let hosts = try HostList(arguments)
@@ -33,8 +37,24 @@ final class Session {
     }
 
     private func connect(isSilent: Bool = false) throws(ClientError) -> Connection {
-        if let host { return try Connection(host: host, isSilent: isSilent) }
-        return try Connection(path: socketPath)
+        let fresh: Connection
+        if let host {
+            fresh = try Connection(host: host, isSilent: isSilent)
+        } else {
+            fresh = try Connection(path: socketPath)
+        }
+        fresh.deadline = deadline.map { Clock.read().monotonic.clampedSum(.nanoseconds(($0 - .now).nanoseconds)) }
+        return fresh
+    }
+
+    /// Milliseconds until the deadline, rounded up; nil if there is none.
+    var millisecondsLeft: Int32? {
+        deadline.map { Int32(clamping: max(0, ($0 - .now).nanoseconds / 1_000_000 + 1)) }
+    }
+
+    /// Throws if the deadline has passed.
+    func checkDeadline() throws(Failure) {
+        if let deadline, Instant.now >= deadline { throw named(Failure(ClientError.timedOut)) }
     }
 
     /// Opens a stream over a connection of its own.
@@ -54,7 +74,8 @@ final class Session {
     /// Lets the next call open a new connection.
     func disconnect() { connection = nil }
 
-    /// Waits until the daemon is back, if `failure` is a lost connection; throws any other failure.
+    /// Waits until the daemon is back, at most until the deadline, if `failure` is a lost connection; throws any other
+    /// failure.
     func awaitReturn(after failure: Failure) throws(Failure) {
         guard failure.isLoss else { throw failure }
         connection = nil
@@ -67,6 +88,7 @@ final class Session {
                 connection = fresh
                 return
             } catch {
+                try checkDeadline()
                 guard Instant.now < end else { throw failure }
                 _ = Readable.among([], milliseconds: Self.pause)
             }
@@ -119,7 +141,18 @@ final class Session {
     }
 
     func submit(_ submission: Submission) throws(Failure) -> SubmitReply {
-        let reply = try speaking { () throws(ClientError) in try daemon().submit(submission) }
+        let reply: SubmitReply
+        do throws(Failure) {
+            reply = try speaking { () throws(ClientError) in try daemon().submit(submission) }
+        } catch {
+            var failure = error
+            // With a key, the daemon answers a second submission with the first one.
+            if failure.isLoss, submission.terms.key == nil, submission.terms.dryRun == nil {
+                failure.why += ", and the submission may be stored"
+                failure.advice = "look at opsctl ls before you try again, or submit with --key, which can be repeated"
+            }
+            throw failure
+        }
         if let host, !reply.existing { printDirectory(of: reply, on: host) }
         return reply
     }

@@ -38,7 +38,12 @@ enum RunVerb {
         }
         // An operation that was submitted earlier has its own input.
         if !accepted.existing { input?.start() }
-        return try Foreground(session, accepted.first, interruption, input).run()
+        do throws(Failure) {
+            return try Foreground(session, accepted.first, interruption, input).run()
+        } catch {
+            let id = accepted.first
+            throw error.afterSubmission("operation \(id) may still run: opsctl wait \(id)")
+        }
     }
 
     private static func runGraph(_ path: String, _ session: Session) throws(Failure) -> ExitStatus {
@@ -50,7 +55,12 @@ enum RunVerb {
         } catch {
             throw file.located(error)
         }
-        return try ProgressDisplay.run(session, graph: accepted.graph, interruption)
+        let graph = accepted.graph
+        do throws(Failure) {
+            return try ProgressDisplay.run(session, graph: graph, interruption)
+        } catch {
+            throw error.afterSubmission("graph \(graph) may still run: opsctl wait --graph \(graph)")
+        }
     }
 
     private static let ends = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]

@@ -109,10 +109,16 @@ enum ScheduleVerb {
         guard words.count == 2 else {
             throw session.refuse("a schedule and a file or line are needed", "write opsctl schedule forget NAME KEY")
         }
+        var key = words[1]
+        if !key.hasPrefix("/") {
+            let schedule = try session.call(ListSchedulesRequest.with { $0.name = words[0] }).schedules.first
+            // A printed line is a key as it is.
+            if schedule?.at.first?.hasPrefix("onPath ") == true { key = ScheduleAdd.absolute(key) }
+        }
         _ = try session.call(
             ForgetTriggerRequest.with {
                 $0.name = words[0]
-                $0.key = words[1]
+                $0.key = key
             })
         try Steering.report(one: "forgot key of schedule", session)
         return .done

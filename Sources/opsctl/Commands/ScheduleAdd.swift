@@ -150,9 +150,9 @@ enum ScheduleAdd {
         request.dryRun = arguments.has(dryRun).ifTrue
     }
 
-    /// Returns a relative pattern with the current directory in front.
-    private static func absolute(_ glob: String) -> String {
-        guard !glob.hasPrefix("/") else { return glob }
+    /// Returns a relative pattern or path with the current directory in front. opsd refuses an empty one.
+    static func absolute(_ glob: String) -> String {
+        guard !glob.isEmpty, !glob.hasPrefix("/") else { return glob }
         let directory = Files.currentDirectory
         return (directory == "/" ? "" : directory) + "/" + glob
     }

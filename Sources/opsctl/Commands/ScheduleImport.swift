@@ -94,7 +94,11 @@ enum ScheduleImport {
         request.replace = true
         request.dryRun = true
         do throws(Failure) {
-            let change = try session.call(request).change
+            let reply = try session.call(request)
+            for warning in reply.warnings {
+                StandardError.line("opsctl: warning: line \(job.line.number): \(warning.printable)")
+            }
+            let change = reply.change
             job.state = ["added": "new", "none": "present"][change] ?? "taken"
             guard change != "updated" else {
                 job.problem = "there is another schedule \(request.name)"

@@ -207,17 +207,26 @@ enum SubmitVerb {
         var submission = submission
         submission.terms.list = (session.wantsJSON || isDry).ifTrue
         let accepted = try session.submit(submission)
-        if session.wantsJSON || isDry {
-            try list(accepted, session, isDry: isDry)
-        } else if isSingle {
-            try session.output.line("\(accepted.first)" + when(session))
-        } else {
-            let last = accepted.first + Int64(max(0, accepted.count - 1))
-            let ids = accepted.count > 1 ? "\(accepted.first)-\(last)" : "\(accepted.first)"
-            try session.output.line(
-                "\(accepted.graph)  \(counted(accepted.count))  \(ids)" + (accepted.existing ? "  (existing)" : ""))
+        do throws(Failure) {
+            if session.wantsJSON || isDry {
+                try list(accepted, session, isDry: isDry)
+            } else {
+                try session.output.line(isSingle ? "\(accepted.first)" + when(session) : summary(accepted))
+            }
+            try session.output.flush()
+        } catch {
+            if isDry { throw error }
+            let id = isSingle ? "\(accepted.first)" : accepted.graph
+            throw error.afterSubmission("submitted as \(id)")
         }
         return .done
+    }
+
+    /// Returns a line with the graph and the ids of a submission.
+    private static func summary(_ accepted: SubmitReply) -> String {
+        let last = accepted.first + Int64(max(0, accepted.count - 1))
+        let ids = accepted.count > 1 ? "\(accepted.first)-\(last)" : "\(accepted.first)"
+        return "\(accepted.graph)  \(counted(accepted.count))  \(ids)" + (accepted.existing ? "  (existing)" : "")
     }
 
     /// Returns the start time of the operation for a message, if the command line gives one.

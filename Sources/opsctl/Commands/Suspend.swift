@@ -26,7 +26,7 @@ enum SuspendVerb {
                     $0.selection = selection.ifAny
                     $0.freeze = session.arguments.has(freeze).ifTrue
                 })
-            return try report(reply, "suspended", selection, session)
+            return try report(reply, "suspended", unchanged: "was suspended already", selection, session)
         })
 
     static let resume = Verb(
@@ -43,18 +43,20 @@ enum SuspendVerb {
         action: { (session) throws(Failure) in
             let selection = Selection(session.arguments)
             let reply = try session.call(ResumeRequest.with { $0.selection = selection.ifAny })
-            return try report(reply, "resumed", selection, session)
+            return try report(reply, "resumed", unchanged: "was not suspended", selection, session)
         })
 
     private static func report(
-        _ reply: Touched, _ done: String, _ selection: Selection, _ session: Session
+        _ reply: Touched, _ done: String, unchanged: String, _ selection: Selection, _ session: Session
     ) throws(Failure) -> ExitStatus {
         if session.wantsJSON {
             try session.row(reply)
         } else if selection.isEmpty {
-            try session.output.line("\(done) the daemon")
+            try session.output.line(reply.touched > 0 ? "\(done) the daemon" : "the daemon \(unchanged)")
         } else if let level = selection.level {
-            try session.output.line("\(done) 1 \(level.kind): \(level.name.printable)")
+            let name = level.name.printable
+            try session.output.line(
+                reply.touched > 0 ? "\(done) 1 \(level.kind): \(name)" : "\(level.kind) \(name) \(unchanged)")
         } else {
             try Steering.report(reply, reply.touched, done, selection, session)
         }

@@ -86,8 +86,9 @@ final class ProgressDisplay {
     private func step() throws(Failure) {
         let readable = interruption.wait(
             session.wantsJSON ? [ends.descriptor] : [ends.descriptor, events.descriptor],
-            milliseconds: isLive ? Self.ticks : nil)
+            milliseconds: isLive ? Self.ticks : session.millisecondsLeft)
         if let signal = interruption.nextSignal() { try cancel(signal) }
+        if readable.isEmpty { try session.checkDeadline() }
         if readable.contains(1) { try readEvents() }
         if readable.contains(0) { try readEnds() }
         try draw()
