@@ -74,6 +74,16 @@ import Testing
         #expect(throws: Authorization.Refusal.self) { try ofAnn.runUser(root, named: "bob", account: bob.account) }
     }
 
+    @Test func `root may name a user by uid, with or without an account`() throws {
+        #expect(try ofRoot.runUser(root, named: "0", account: nil)?.name == "root")
+        let unknown = try ofRoot.runUser(root, named: "3999999999", account: nil)
+        #expect(unknown == Details.RunUser(name: "3999999999", uid: 3_999_999_999, gid: 3_999_999_999))
+        #expect(try ofRoot.runUser(root, named: "3999999999", account: account("3999999999", 1000))?.uid == 1000)
+        for name in ["4294967295", "4294967296", "007", "+7", "-1", ""] {
+            #expect(try ofRoot.runUser(root, named: name, account: nil) == nil, "\(name)")
+        }
+    }
+
     @Test func `users are told apart by uid and not by name`() throws {
         let unknown = Caller(user: 12345, group: 12, account: nil)
         #expect(unknown.name == "12345")

@@ -9,15 +9,16 @@ import Testing
 @Suite struct ManyDependenciesTests {
     private let count = 20_000
 
-    /// Returns a daemon in which the last operation depends on all others, which were cancelled, and is held.
-    private func fixture() throws -> (Fixture, Client, last: OperationID) {
+    /// Returns a daemon in which the last operation depends on all others, which were cancelled, and is held. `keys`:
+    /// further keys of the last one.
+    private func fixture(_ keys: String = "") throws -> (Fixture, Client, last: OperationID) {
         let fixture = try Fixture()
         let client = try fixture.connect()
         let held = #"{"command":["true"],"held":true}"#
         _ = try client.submit("[" + Array(repeating: held, count: count).joined(separator: ",") + "]")
         _ = try client.call(CancelRequest.with { $0.selection.all = true })
         let after = (1...count).map { #"{"op":\#($0),"when":"finished"}"# }.joined(separator: ",")
-        let last = try client.submit(#"[{"command":["true"],"held":true,"after":[\#(after)]}]"#)
+        let last = try client.submit(#"[{"command":["true"],"held":true,"after":[\#(after)]\#(keys)}]"#)
         return (fixture, client, OperationID(last.first))
     }
 
@@ -28,6 +29,16 @@ import Testing
         _ = try client.call(ResumeRequest.with { $0.selection = .with { $0.refs = ["\(last.rawValue)"] } })
         for _ in 0..<Fixture.mostTurns where runner.launches.isEmpty { try runner.listen() }
         #expect(runner.launches.map(\.attempt.operation) == [last])
+    }
+
+    @Test func `the command of its condition is started with their results`() throws {
+        let (fixture, client, last) = try fixture(#","conditions":[{"exec":["true"]}]"#)
+        let runner = StandInRunner(fixture)
+        try runner.greet()
+        _ = try client.call(ResumeRequest.with { $0.selection = .with { $0.refs = ["\(last.rawValue)"] } })
+        for _ in 0..<Fixture.mostTurns where runner.launches.isEmpty { try runner.listen() }
+        #expect(runner.launches.map(\.attempt.operation) == [last])
+        #expect(runner.launches.allSatisfy { $0.attempt.isHelper })
     }
 
     @Test func `it is explained in few words`() throws {

@@ -142,6 +142,23 @@ import Testing
         #expect(present == [OperationID(1)])
     }
 
+    @Test func `an edit of a finished group is refused because it has finished`() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        _ = try client.submit(#"[{"name":"g","operations":[\#(held)]}]"#)
+        _ = try client.call(CancelRequest.with { $0.selection.all = true })
+        let failure = try client.refusal(
+            SetRequest.with {
+                $0.selection.refs = ["1"]
+                $0.changes = JSONObject([.init("limit", 2)])
+            })
+        guard case .control(.wrongState(let id, let message)) = failure else {
+            Issue.record("\(String(describing: failure))")
+            return
+        }
+        #expect(id == 1 && message.contains("has finished already"), "\(message)")
+    }
+
     @Test func `an edit is laid over the policy that an operation has by then`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()
@@ -238,7 +255,8 @@ import Testing
         let fixture = try Fixture()
         let client = try fixture.connect()
         try submitHeld(2000, client)
-        var query = ReferencesQuery((1...2000).map { "\($0)" } + ["nobody", "2"], mostUnknown: 1)
+        var query = ReferencesQuery(
+            (1...2000).map { "\($0)" } + ["nobody", "2"], of: Caller(user: 0, group: 0, account: nil), mostUnknown: 1)
         var steps = 0
         var found: [ReferencesQuery.Found]?
         while found == nil {

@@ -51,11 +51,16 @@ import Testing
         (.neverStarted(root: OperationID(12)), "dependency 12 (build) ended without starting"),
         (.conditionFalse(index: 0, detail: ""), "condition 1 (pathExists /x) is false"),
         (.conditionFalse(index: 1, detail: "exit status 1"), "condition 2 is false: exit status 1"),
+        (
+            .conditionFalse(index: 0, detail: "cannot be evaluated: no answer in time"),
+            "condition 1 (pathExists /x) cannot be evaluated: no answer in time"
+        ),
         (.children(first: OperationID(12), count: 3), "child 12 (build) timed out and 2 more did not succeed"),
         (.children(first: OperationID(8), count: 1), "child 8 failed"),
         (.runnerLost, "the runner died"),
         (.machineRestarted, "the machine restarted"),
         (.abandoned(by: "root"), "given up by root, its processes may be alive"),
+        (.abandoned(by: "root", reason: "lost node"), "given up by root, its processes may be alive: lost node"),
         (.finishedBy("ada", message: "bad"), "rejected by ada: bad"),
         (.reported(status: 3), "it reported status 3"),
     ])

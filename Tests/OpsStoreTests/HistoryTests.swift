@@ -113,7 +113,7 @@ import Testing
         world.submit(chain(["a", "ab"], [[], []]))
         try world.commit()
         let history = try world.history()
-        #expect(try history.newest(named: "a") == OperationID(3))
+        #expect(try history.newest(named: "a", for: 0) == OperationID(3))
         #expect(try history.newest(named: "a", in: GraphID(1)) == OperationID(1))
         #expect(try history.newest(named: "b", in: GraphID(2)) == nil)
         #expect(try history.operationNames(prefix: "a", limit: 9) == ["ab", "a"])
@@ -127,7 +127,7 @@ import Testing
         let found = try #require(try world.history().submission(key: "k1", uid: 1000))
         #expect(found.graph == GraphID(1) && found.first == first && found.count == 3 && found.isUnfinished)
         #expect(try world.history().submission(key: "k1", uid: 0) == nil)
-        #expect(try world.history().newestGraph(named: "nightly") == GraphID(1))
+        #expect(try world.history().newestGraph(named: "nightly", for: 0) == GraphID(1))
         #expect(try world.history().graph(GraphID(1))?.count == 3)
     }
 
@@ -259,6 +259,30 @@ import Testing
         let owner = try #require(try world.history().owners(of: [OperationID(1)])[OperationID(1)])
         #expect(try results(of: owner) == ["a 42"])
         #expect(try results(of: owner + 1) == [], "those of somebody else")
+    }
+
+    @Test func `a dependency counts as successful once it has succeeded or was not needed`() throws {
+        let world = try World()
+        let root = world.submit(chain(["a", "b"], [[], [0]]))
+        func unsuccessful() throws -> OperationID? {
+            try world.commit()
+            return try world.history().unsuccessfulDependency(of: OperationID(2))
+        }
+        #expect(try unsuccessful() == root, "it waits")
+        world.start(root)
+        #expect(try unsuccessful() == root, "it executes")
+        world.end(root)
+        #expect(try unsuccessful() == nil)
+        world.change(.reopened(root, run: 2, .ready))
+        #expect(try unsuccessful() == nil, "it succeeded before it was retried")
+        world.change(.finished(root, .notNeeded, nil, at: world.now))
+        #expect(try unsuccessful() == nil)
+        let failed = try World()
+        failed.submit(chain(["a", "b"], [[], [0]]))
+        failed.start(root)
+        failed.end(root, code: 1)
+        try failed.commit()
+        #expect(try failed.history().unsuccessfulDependency(of: OperationID(2)) == root)
     }
 
     @Test func `a sound database has no problems`() throws {

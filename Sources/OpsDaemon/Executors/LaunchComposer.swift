@@ -48,11 +48,11 @@ final class LaunchComposer {
         for variable in Self.words(for: units) { request.environment.append(variable) }
         // A current runner sets the variable itself, since it may choose the slot.
         if namesSlot { request.environment.append("OPS_SLOT=\(slot)") }
-        let results = texts.hasDependencies ? try words(given ?? results(for: attempt.operation, texts)) : []
+        let results = try resultVariables(for: attempt.operation, texts, given: given)
         try requireRoom(for: request, and: results)
         request.environment += results
         request.output = try output(attempt, details)
-        request.secrets = details.own.secrets.map { LaunchRequest.Secret(name: $0.name, path: Self.path(of: $0)) }
+        request.secrets = Self.secrets(of: details)
         if policy.executor == nil { request.outputDirectory = logs.outputDirectory(of: attempt) }
         // One of the leftover processes may still report the result; opsd ends them once it is decided.
         request.leftovers = policy.completion == .notify ? .wait : policy.leftovers
@@ -78,19 +78,35 @@ final class LaunchComposer {
         guard let texts = try history.texts(of: operation) else { return nil }
         var details = try details(of: texts)
         if asSubmitter { details = details.captureAlone }
-        let attempt = AttemptID(operation, try history.brief(of: operation)?.attempt ?? 0)
-        return try helper(of: attempt, arguments, adding: environment, texts, details)
+        return try helper(of: operation, arguments, adding: environment, texts, details)
     }
 
-    /// A condition's command or an observer: no log, no limits, ended with everything it started.
+    /// Returns the process of a condition's command. Like the operation, it has the secrets and the results of the
+    /// dependencies. Throws an error of kind `interrupted` as `launch` does.
+    func conditionCommand(
+        of operation: OperationID, _ arguments: [String], given: ResultsOfDependencies? = nil
+    ) throws -> LaunchRequest? {
+        guard let texts = try history.texts(of: operation) else { return nil }
+        let details = try details(of: texts)
+        let secrets = Self.secrets(of: details)
+        var request = try helper(of: operation, arguments, replacing: secrets.map(\.name), texts, details)
+        let results = try resultVariables(for: operation, texts, given: given)
+        try requireRoom(for: request, and: results)
+        request.environment += results
+        request.secrets = secrets
+        return request
+    }
+
+    /// Returns the process of a condition or an observer: no log, no limits, ended with everything it started.
     private func helper(
-        of attempt: AttemptID, _ arguments: [String], adding extra: [String], _ texts: LaunchTexts,
-        _ details: Details
+        of operation: OperationID, _ arguments: [String], replacing exported: [String] = [],
+        adding extra: [String] = [], _ texts: LaunchTexts, _ details: Details
     ) throws -> LaunchRequest {
+        let attempt = AttemptID(operation, try history.brief(of: operation)?.attempt ?? 0)
         var request = LaunchRequest(
-            attempt: attempt, slot: -1, arguments: arguments, environment: try environment(texts, details),
-            directory: details.directory, umask: details.umask, user: try launchUser(texts, details),
-            grace: .seconds(1))
+            attempt: attempt, slot: -1, arguments: arguments,
+            environment: try environment(texts, details, replacing: exported), directory: details.directory,
+            umask: details.umask, user: try launchUser(texts, details), grace: .seconds(1))
         for variable in own(attempt, texts) + extra { request.environment.append(variable) }
         try requireRoom(for: request)
         return request
@@ -194,6 +210,10 @@ final class LaunchComposer {
         return ["HOME": account.home, "USER": account.name, "LOGNAME": account.name, "SHELL": account.shell]
     }
 
+    private static func secrets(of details: Details) -> [LaunchRequest.Secret] {
+        details.own.secrets.map { LaunchRequest.Secret(name: $0.name, path: path(of: $0)) }
+    }
+
     /// Returns the path of the file with the value of a secret. Without credentials no such file exists.
     private static func path(of secret: Secret) -> String {
         switch secret.source {
@@ -208,6 +228,13 @@ final class LaunchComposer {
         return try store.reading(until: isOver) {
             try store.results(for: operation, of: reader(texts), atMost: DaemonLimits.launchBytes)
         }
+    }
+
+    /// Returns the variables with the results of an operation's dependencies, which are read unless they are given.
+    private func resultVariables(
+        for operation: OperationID, _ texts: LaunchTexts, given: ResultsOfDependencies?
+    ) throws -> CStringArray {
+        texts.hasDependencies ? try words(given ?? results(for: operation, texts)) : []
     }
 
     /// Returns the user whose results an operation may get; nil: those of all users.

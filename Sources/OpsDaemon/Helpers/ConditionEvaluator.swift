@@ -19,7 +19,7 @@ final class ConditionEvaluator {
         let deadline = Clock.read().monotonic + Limits.evaluation
         var index = 0
         var helper: AttemptID?
-        /// True while its dependencies are read outside the loop.
+        /// True while its dependencies or their results are read outside the loop.
         var isReading = false
         init(_ operation: OperationID, _ token: Int64, _ details: Details) {
             self.operation = operation
@@ -33,7 +33,7 @@ final class ConditionEvaluator {
     private let history: History
     private let composer: LaunchComposer
     private let helpers: HelperProcesses
-    /// Thread that reads very many dependencies.
+    /// Thread that reads very many dependencies and their results.
     private let reading: SideWork
     private var running: [OperationID: Evaluation] = [:]
 
@@ -59,7 +59,7 @@ final class ConditionEvaluator {
         } catch let error as StoreError {
             turns.enterOutage(error)
         } catch {
-            answer(operation, token, .isUnknown(index: 0, detail: "cannot be read: \(error)"))
+            answer(operation, token, .isUnknown(index: 0, detail: "\(error)"))
         }
     }
 
@@ -81,15 +81,19 @@ final class ConditionEvaluator {
         }
     }
 
-    private func proceed(_ evaluation: Evaluation) {
+    /// Continues an evaluation. `finding`: returns the finding about the present condition, if it was read outside the
+    /// loop.
+    private func proceed(_ evaluation: Evaluation, with finding: (() throws -> Finding)? = nil) {
+        var finding = finding
         while evaluation.index < evaluation.conditions.count {
             let (test, isNegated) = Self.unwrap(evaluation.conditions[evaluation.index].test)
             do {
-                switch try ask(test, evaluation) {
+                switch try finding?() ?? ask(test, evaluation) {
                 case .asked: return
                 case .known(let isTrue, let detail):
                     guard recordAnswer(of: evaluation, isTrue: isTrue != isNegated, detail) else { return }
                 }
+                finding = nil
             } catch let error as StoreError {
                 return turns.enterOutage(error)
             } catch {
@@ -109,12 +113,17 @@ final class ConditionEvaluator {
     private struct Probe {
         var arguments: [String]
         var timeout = TimeSpan.seconds(10)
-        /// Cause that is given if the test is false. A negation has none: its text is clear enough.
-        var detail: String
+        /// Cause that is given if the test is false; nil: the exit status. A negation has none: its text is clear
+        /// enough.
+        var detail: String?
         /// Exit status that means false; nil: every status but 0.
         var falseStatus: Int32? = 1
+        /// Causes for exit statuses that leave the result unknown.
+        var failures: [Int32: String] = [:]
         /// True if no answer in time means false.
         var isFalseAfterTimeout = false
+        /// True for a command of the user, which has the results of dependencies and the secrets.
+        var isCommand = false
     }
 
     private static func unwrap(_ test: Condition.Test) -> (Condition.Test, isNegated: Bool) {
@@ -129,9 +138,10 @@ final class ConditionEvaluator {
             let command = ["/bin/sh", "-c", "test -e \"$1\"", "sh", path]
             return try start(Probe(arguments: command, detail: "\(path) does not exist"), evaluation)
         case .exec(let arguments, let timeout):
-            let detail = arguments.joined(separator: " ")
-            return try start(
-                Probe(arguments: arguments, timeout: timeout, detail: detail, falseStatus: nil), evaluation)
+            let probe = Probe(arguments: arguments, timeout: timeout, falseStatus: nil, isCommand: true)
+            do { return try start(probe, evaluation) } catch let error as StoreError where error.kind == .interrupted {
+                return try startAfterReading(probe, evaluation)
+            }
         case .reachable(let host, let port):
             let command = ["/bin/bash", "-c", "exec 3<>\"/dev/tcp/$1/$2\"", "bash", host, "\(port)"]
             let detail = "\(host):\(port) is not reachable"
@@ -140,7 +150,11 @@ final class ConditionEvaluator {
         case .freeSpace(let path, let least):
             let command = ["/bin/sh", "-c", Self.freeSpace, "sh", path, "\(least)"]
             let detail = "\(path) has less than \(SizeText.format(least)) free"
-            return try start(Probe(arguments: command, detail: detail), evaluation)
+            let failures: [Int32: String] = [
+                66: "\(path): no such file or directory", 74: "\(path): its file system cannot be read",
+                77: "\(path): permission denied",
+            ]
+            return try start(Probe(arguments: command, detail: detail, failures: failures), evaluation)
         case .loadBelow(let limit):
             let load = try Machine.load()
             return .known(isTrue: load < limit, detail: "the load is \(load)")
@@ -175,34 +189,52 @@ final class ConditionEvaluator {
             evaluation.isReading = true
             reading.run(
                 { Result { try History.open(path: path).unsuccessfulDependency(of: operation) } },
-                then: { [unowned self] in self.read(evaluation, $0) })
+                then: { [unowned self] (failed: Result<OperationID?, any Error>) in
+                    self.resume(evaluation) { self.known(try failed.get()) }
+                })
             return .asked
         }
     }
 
     private func known(_ failed: OperationID?) -> Finding {
-        .known(isTrue: failed == nil, detail: failed.map { "\(turns.label($0)) did not succeed" } ?? "")
+        .known(isTrue: failed == nil, detail: failed.map { "\(turns.label($0)) has not succeeded" } ?? "")
     }
 
-    private func read(_ evaluation: Evaluation, _ result: Result<OperationID?, any Error>) {
+    /// Reads the results of very many dependencies outside the loop, and then starts the process of a probe.
+    private func startAfterReading(_ probe: Probe, _ evaluation: Evaluation) throws -> Finding {
+        let operation = evaluation.operation
+        guard let texts = try history.texts(of: operation) else { return Self.notStored }
+        let (path, reader) = (store.path, composer.reader(texts))
+        evaluation.isReading = true
+        reading.run(
+            {
+                Result {
+                    try History.open(path: path).results(for: operation, of: reader, atMost: DaemonLimits.launchBytes)
+                }
+            },
+            then: { [unowned self] (results: Result<ResultsOfDependencies, any Error>) in
+                self.resume(evaluation) { try self.start(probe, evaluation, given: results.get()) }
+            })
+        return .asked
+    }
+
+    /// Continues an evaluation, unless it was stopped, with what was read outside the loop.
+    private func resume(_ evaluation: Evaluation, with finding: @escaping () throws -> Finding) {
         evaluation.isReading = false
         guard running[evaluation.operation] === evaluation else { return }
-        do {
-            guard case .known(let isTrue, let detail) = known(try result.get()) else { return }
-            let isNegated = Self.unwrap(evaluation.conditions[evaluation.index].test).isNegated
-            guard recordAnswer(of: evaluation, isTrue: isTrue != isNegated, detail) else { return }
-        } catch let error as StoreError {
-            return turns.enterOutage(error)
-        } catch {
-            return giveUp(evaluation, "\(error)")
-        }
-        proceed(evaluation)
+        proceed(evaluation, with: finding)
     }
 
-    /// Script that exits with 0 if the file system has that many free bytes, else with 1, and with 2 if it cannot tell.
-    /// The operation's PATH need not contain `stat`.
+    /// Script that exits with 0 if the file system has that many free bytes, and else with 1. If it cannot tell, it
+    /// exits with a status of sysexits.h: no such file (66), no permission (77), or another error (74). The operation's
+    /// PATH need not contain `stat`.
     private static let freeSpace = """
-        sizes=$(command -p stat -f -c '%a %S' -- "$1") || exit 2
+        LC_ALL=C; export LC_ALL
+        sizes=$(command -p stat -f -c '%a %S' -- "$1" 2>&1) || case $sizes in
+            *': No such file or directory') exit 66 ;;
+            *': Permission denied') exit 77 ;;
+            *) exit 74 ;;
+        esac
         set -- $sizes "$2"
         test $(($1 * $2)) -ge "$3"
         """
@@ -230,11 +262,19 @@ final class ConditionEvaluator {
         exit 1
         """
 
-    /// Starts the process of a probe, which answers later.
-    private func start(_ probe: Probe, _ evaluation: Evaluation) throws -> Finding {
-        guard let request = try composer.helper(of: evaluation.operation, probe.arguments) else {
-            return .known(isTrue: false, detail: "the operation is not in the store")
-        }
+    private static let notStored = Finding.known(isTrue: false, detail: "the operation is not in the store")
+
+    /// Starts the process of a probe, which answers later. `given`: the results of the dependencies, if they were read
+    /// outside the loop.
+    private func start(
+        _ probe: Probe, _ evaluation: Evaluation, given: ResultsOfDependencies? = nil
+    ) throws -> Finding {
+        let operation = evaluation.operation
+        let composed =
+            try probe.isCommand
+            ? composer.conditionCommand(of: operation, probe.arguments, given: given)
+            : composer.helper(of: operation, probe.arguments)
+        guard let request = composed else { return Self.notStored }
         let left = max(evaluation.deadline - Clock.read().monotonic, .zero)
         let helper = try helpers.start(request, timeout: min(probe.timeout, left)) {
             [unowned self, unowned evaluation] result in
@@ -248,12 +288,16 @@ final class ConditionEvaluator {
     private func ended(_ evaluation: Evaluation, _ result: HelperResult, of probe: Probe) {
         evaluation.helper = nil
         guard running[evaluation.operation] === evaluation else { return }
-        let isTrue: Bool
+        let noAnswer = "no answer in time"
+        // Reason why the test is false; nil: it is true.
+        let reason: String?
         switch result {
-        case .code(let status) where status == 0 || status == probe.falseStatus ?? status: isTrue = status == 0
-        case .timedOut where probe.isFalseAfterTimeout: isTrue = false
-        case .code(let status): return giveUp(evaluation, "it cannot be evaluated: exit status \(status)")
-        case .timedOut: return giveUp(evaluation, "no answer in time")
+        case .code(0): reason = nil
+        case .code(let status) where status == probe.falseStatus ?? status:
+            reason = probe.detail ?? "exit status \(status)"
+        case .timedOut where probe.isFalseAfterTimeout: reason = probe.detail ?? noAnswer
+        case .code(let status): return giveUp(evaluation, probe.failures[status] ?? "exit status \(status)")
+        case .timedOut: return giveUp(evaluation, noAnswer)
         case .signal(let signal): return giveUp(evaluation, "killed by \(signalName(signal))")
         case .cannotStart(let step, let errno):
             return giveUp(evaluation, "cannot start: \(step): \(SystemError.text(errno))")
@@ -261,8 +305,7 @@ final class ConditionEvaluator {
         case .lost: return
         }
         let isNegated = Self.unwrap(evaluation.conditions[evaluation.index].test).isNegated
-        let detail = isNegated ? "" : probe.detail
-        guard recordAnswer(of: evaluation, isTrue: isTrue != isNegated, detail) else { return }
+        guard recordAnswer(of: evaluation, isTrue: (reason == nil) != isNegated, reason ?? "") else { return }
         proceed(evaluation)
     }
 
@@ -291,7 +334,8 @@ final class ConditionEvaluator {
             switch answer {
             case .allTrue: .allTrue
             case .isFalse(let index, let detail): .isFalse(index: index, detail: Self.bounded(detail))
-            case .isUnknown(let index, let detail): .isUnknown(index: index, detail: Self.bounded(detail))
+            case .isUnknown(let index, let detail):
+                .isUnknown(index: index, detail: Self.bounded("\(Cause.notEvaluated): \(detail)"))
             }
         turns.record(.conditionsAnswered(operation, token: token, bounded))
     }

@@ -66,15 +66,20 @@ struct Authorization: Sendable {
     }
 
     /// Returns the user for an operation that names one: only root may name another than the caller, and a user's own
-    /// daemon only that user. `account` is the account of the name. Returns nil if there is no such user.
-    func runUser(_ caller: Caller, named wanted: String, account: Account?) throws(Refusal) -> Details.RunUser? {
+    /// daemon only that user. `account` is the account of the name; root may also give a uid. Returns nil if there is
+    /// no such user.
+    func runUser(_ caller: Caller, named wanted: String, account: Account?) throws -> Details.RunUser? {
         // Users are distinguished by their uids: the uid of a caller without an account may be the name of another
         // account.
         let isNumberOfCaller = account == nil && caller.account == nil && wanted == caller.name
-        let user =
-            isNumberOfCaller
-            ? Details.RunUser(name: wanted, uid: caller.user, gid: caller.group)
-            : account.map { Details.RunUser(name: $0.name, uid: $0.uid, gid: $0.gid) }
+        let user: Details.RunUser? =
+            if isNumberOfCaller {
+                Details.RunUser(name: wanted, uid: caller.user, gid: caller.group)
+            } else if let account {
+                Details.RunUser(name: account.name, uid: account.uid, gid: account.gid)
+            } else {
+                try caller.user == 0 ? runUser(numbered: wanted) : nil
+            }
         guard daemonUser == 0 || user?.uid == daemonUser else {
             throw Refusal(message: "this daemon runs everything as its own user; it cannot become \(wanted)")
         }
@@ -82,6 +87,14 @@ struct Authorization: Sendable {
             throw Refusal(message: "only root may submit as another user; you are \(caller.name)")
         }
         return user
+    }
+
+    /// Returns the user with a uid; nil if the text is no uid. A uid without account has the group with its number.
+    private func runUser(numbered text: String) throws(SystemError) -> Details.RunUser? {
+        // The largest number stands for no user in system calls.
+        guard let uid = UInt32(text), text == "\(uid)", uid != .max else { return nil }
+        let account = try Account.withUID(uid)
+        return Details.RunUser(name: account?.name ?? text, uid: uid, gid: account?.gid ?? uid)
     }
 
     /// Refuses ordinary users what would put them before all other users: priorities above `high` (4), and a negative

@@ -24,9 +24,9 @@ struct Edits: Sendable {
         return .edit(together(core))
     }
 
-    /// Refuses a key that does not apply to its operation, as at submission.
+    /// Refuses a key that does not apply to its operation, as at submission. The scheduler refuses finished operations.
     private func requireMeaning(_ core: Scheduler) throws(Refusal) {
-        for id in ids {
+        for id in ids where core.contains(id) {
             guard let found = edit.meaningless(forGroup: core.isGroup(id)) else { continue }
             throw Refusal(id: id, key: found.key, reason: found.reason)
         }

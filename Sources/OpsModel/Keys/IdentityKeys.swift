@@ -176,8 +176,9 @@ extension KeyEntry {
             .identity, .process, .text(maxBytes: Limits.userBytes),
             .init(
                 default: "the submitter",
-                "The user that the operation runs as; only root may name another user. The name is looked up at "
-                    + "the submission, and the operation keeps that uid even if the account is renamed.",
+                "The user that the operation runs as; only root may name another user, also by uid. The name is "
+                    + "looked up at the submission, and the operation keeps that uid even if the account is renamed. A "
+                    + "uid without an account has the group with the same number.",
                 example: #""user": "www-data""#),
             options: [.value("user", "u", "USER", .text, "run as USER (root only)").written(as: .text)])
     }

@@ -153,7 +153,8 @@ extension KeyEntry {
             "reachable", .text(maxBytes: 300), default: "", "`HOST:PORT` accepts a TCP connection; IPv6 as `[::1]:80`."),
         .init(
             "exec", .argumentVector, default: "",
-            "The command exits with status 0. It runs as the operation's user, in its directory and environment."),
+            "The command exits with status 0. It runs as the operation's user, in its directory and environment, with "
+                + "the results of its dependencies and its secrets."),
         .init(
             "freeSpace",
             .object([
@@ -167,7 +168,9 @@ extension KeyEntry {
         .init(
             "window", .text(maxBytes: 11), default: "",
             "The local time is within `FROM-TO`. A window such as `22:00-06:00` includes midnight."),
-        .init("dependenciesSucceeded", .boolean, default: "", "With `true`: all operations in `after` have succeeded."),
+        .init(
+            "dependenciesSucceeded", .boolean, default: "",
+            "With `true`: all operations in `after` have succeeded or were not needed."),
         .init(
             "newer",
             .object([

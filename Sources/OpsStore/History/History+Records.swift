@@ -42,12 +42,14 @@ extension History {
         return try row.step() ? row.optionalInt32(0) : nil
     }
 
-    /// Returns the first dependency of an operation that has finished without success.
+    /// Returns the first dependency of an operation that has not succeeded. One that was not needed counts as
+    /// successful, and one that was removed no longer counts. A resolved `succeeded` edge was met before a retry
+    /// reopened its dependency.
     public func unsuccessfulDependency(of id: OperationID) throws(StoreError) -> OperationID? {
         let row = try statement(
             """
             SELECT d.id FROM edge e CROSS JOIN operation d ON d.id = e.dependency
-            WHERE e.operation = ?1 AND d.state = 3 AND d.outcome NOT IN (0, 6) LIMIT 1
+            WHERE e.operation = ?1 AND NOT iif(d.state = 3, d.outcome IN (0, 6), e.resolved AND e."when" = 0) LIMIT 1
             """)
         row.bind(1, id.rawValue)
         defer { row.reset() }

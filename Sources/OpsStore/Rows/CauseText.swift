@@ -60,7 +60,8 @@ struct CauseText {
 
     private func conditionText(_ index: Int32, _ detail: String) throws(StoreError) -> String {
         let asked = try condition(index).map { " (\($0))" } ?? ""
-        return "condition \(index + 1)\(asked) is false" + note(detail)
+        let result = detail.hasPrefix(Cause.notEvaluated) ? " " + detail : " is false" + note(detail)
+        return "condition \(index + 1)\(asked)" + result
     }
 
     /// Returns the cause of an operation that was skipped with the group around it. A group that is the root cause itself
@@ -97,6 +98,11 @@ struct CauseText {
         guard let first = text.first, let second = text.dropFirst().first, second.isLowercase else { return text }
         return first.lowercased() + text.dropFirst()
     }
+}
+
+extension Cause {
+    /// Beginning of the detail of `conditionFalse` for a condition whose result is unknown.
+    public static let notEvaluated = "cannot be evaluated"
 }
 
 /// `SIGTERM`, or `signal 40` for one without a name.

@@ -24,12 +24,12 @@ extension Condition.Test {
             writer.key("freeSpace")
             writer.beginObject()
             writer.member("path", path)
-            writer.member("atLeast", least)
+            writer.member("atLeast", SizeText.format(least))
             writer.endObject()
         case .loadBelow(let load):
             writer.key("loadBelow")
             writer.double(load)
-        case .memoryAvailable(let bytes): writer.member("memoryAvailable", bytes)
+        case .memoryAvailable(let bytes): writer.member("memoryAvailable", SizeText.format(bytes))
         case .window(let from, let to): writer.member("window", "\(Self.clock(from))-\(Self.clock(to))")
         case .dependenciesSucceeded:
             writer.key("dependenciesSucceeded")
