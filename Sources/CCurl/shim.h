@@ -36,6 +36,13 @@ static inline CURLcode opsd_curl_set_receiver(CURL *easy, CURLoption option, ops
     return curl_easy_setopt(easy, option, receiver);
 }
 
+/* The callback is called when the transfer has a connection, before it sends its request. */
+static inline CURLcode opsd_curl_watch_request(CURL *easy, curl_prereq_callback callback, void *context)
+{
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
+    return code == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_PREREQDATA, context) : code;
+}
+
 static inline CURLMcode opsd_curl_multi_set_long(CURLM *multi, CURLMoption option, long value)
 {
     return curl_multi_setopt(multi, option, value);

@@ -27,7 +27,7 @@ extension JobTracker {
     /// that time.
     public mutating func terminate(grace: TimeSpan, now: Moment) -> [Effect] {
         if case .ended(let report) = phase { return [.report(report)] }
-        if case .looking = phase, !record.mayBeSubmitted { return conclude(.signal(15), now: now) }
+        if case .looking = phase, !record.mayBeSubmitted { return concludeBeforeStart(now: now) }
         guard !record.isTerminated || grace < record.grace else { return [] }
         record.isTerminated = true
         record.grace = grace
@@ -35,7 +35,7 @@ extension JobTracker {
         killDeadline = min(killDeadline ?? deadline, deadline)
         guard let job = record.job else { return [.store(record), .list] }
         // Others go on in a job that is shared.
-        if record.isShared { return [.store(record)] + (start == nil ? conclude(.signal(15), now: now) : [.request]) }
+        if record.isShared { return [.store(record)] + (start == nil ? concludeBeforeStart(now: now) : [.request]) }
         return [.store(record), start == nil ? .cancel(jobs: [job]) : .terminate(job: job), .list]
     }
 
@@ -70,7 +70,7 @@ extension JobTracker {
         var effects: [Effect] = [.store(record), .report(.accepted(attempt, job: job))]
         if isShared, record.isFrozen { effects.append(.request) }
         guard record.isTerminated else { return effects }
-        return effects + (isShared ? conclude(.signal(15), now: now) : [.cancel(jobs: [job]), .list])
+        return effects + (isShared ? concludeBeforeStart(now: now) : [.cancel(jobs: [job]), .list])
     }
 
     /// Handles deadlines that have passed, and closes a fence that could not be closed before.
@@ -99,9 +99,17 @@ extension JobTracker {
         return finish(.exited(attempt, end, treeIsGone: true))
     }
 
-    /// Ends the attempt with an outcome that Slurm has decided. If opsd has ended the attempt, reports its signal.
+    /// Ends an attempt that opsd has ended before its start. An exit would count as a start.
+    mutating func concludeBeforeStart(now: Moment) -> [Effect] {
+        let end = ExternalEnd(outcome: .cancelled, cause: "cancelled before its start", at: now)
+        return finish(.ended(attempt, end))
+    }
+
+    /// Ends the attempt with an outcome that Slurm has decided, unless opsd has ended the attempt.
     mutating func conclude(_ outcome: ExternalEnd.Outcome, _ cause: String, now: Moment) -> [Effect] {
-        if record.isTerminated { return conclude(.signal(start == nil ? 15 : 9), now: now) }
+        if record.isTerminated {
+            return start == nil ? concludeBeforeStart(now: now) : conclude(.signal(9), now: now)
+        }
         let exit = exit.map { ProcessExit(status: $0.status, at: now.past(wall: $0.at)) }
         return finish(.ended(attempt, ExternalEnd(outcome: outcome, cause: cause, exit: exit, at: now)))
     }

@@ -103,7 +103,7 @@ extension JobTracker {
             return others.isEmpty ? effects : effects + [.cancel(jobs: others)]
         }
         guard isComplete else { return [] }
-        if record.isTerminated { return conclude(.signal(15), now: now) }
+        if record.isTerminated { return concludeBeforeStart(now: now) }
         record.mayBeSubmitted = true
         phase = .submitting
         return [.store(record), .submit]
@@ -141,7 +141,7 @@ extension JobTracker {
         if rows.contains(where: { !$0.state.hasEnded }) { return look(rows, isComplete: false, now: now) }
         guard isComplete else { return [] }
         let cancellation = Effect.cancelUnlisted(job: job)
-        if record.isTerminated { return [cancellation] + conclude(.signal(15), now: now) }
+        if record.isTerminated { return [cancellation] + concludeBeforeStart(now: now) }
         guard noteEnd(now: now) >= settings.settling else { return [] }
         guard hasSubmissionsLeft else {
             let question = "were its name or comment changed?"

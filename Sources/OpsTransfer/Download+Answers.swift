@@ -1,5 +1,7 @@
 /// The answers of the server.
 extension Download: ExchangeReceiver {
+    func exchangeConnected() { setWaiting(false) }
+
     func receive(_ head: ResponseHead) -> Bool {
         switch head.answer(to: resume, checksumIsKnown: request.checksum != nil) {
         case .content(let content): return begin(content)

@@ -9,6 +9,8 @@ public final class Download {
     public enum Event: Sendable {
         /// A message for the user; the transfer continues.
         case notice(String)
+        /// The transfer waits for a connection to this host; nil: it has one now.
+        case waits(forHost: String?)
         /// The transfer has ended, with the size of the file. This is the last report.
         case ended(Result<Int64, Failure>)
     }
@@ -34,6 +36,8 @@ public final class Download {
     /// The bytes that the request under way wants to continue.
     var resume: ResumePoint?
     var hasStartedAgain = false
+    /// True while the exchange has no connection, because others have all of those to its host.
+    var waitsForConnection = false
     /// The body that is being received.
     var content: Answer.Content?
     /// Action to take when the current exchange has stopped.
@@ -166,14 +170,23 @@ public final class Download {
         var headers = ["Accept-Encoding: identity"]
         if !hasLeftOrigin { headers += self.headers }
         if let resume { headers += ["Range: bytes=\(resume.offset)-", "If-Range: \(resume.validator.text)"] }
+        let isBusy = engine.isBusy(address.origin)
         do throws(Failure) {
             exchange = try engine.start(
                 ExchangeRequest(
                     address: address, headers: headers, rateLimit: request.rateLimit, stallLimit: request.stallLimit),
                 self)
+            setWaiting(isBusy)
         } catch {
             finish(.failure(error))
         }
+    }
+
+    /// Reports that the exchange waits for a connection, or that it waits no longer.
+    func setWaiting(_ waits: Bool) {
+        guard waits != waitsForConnection else { return }
+        waitsForConnection = waits
+        report(.waits(forHost: waits ? address.origin.host : nil))
     }
 
     /// A partial file can be resumed if the same address, after the same redirects, has the rest of it.

@@ -35,6 +35,8 @@ internal import OpsTransfer
         let download = try Download(request, on: engine) { event in
             switch event {
             case .notice(let text): report.say(text)
+            // One transfer does not wait for others.
+            case .waits: break
             case .ended(let end): result = end
             }
         }

@@ -187,6 +187,7 @@ final class Transfer {
         guard case .downloading(let download) = state else { return }
         switch event {
         case .notice(let text): log.write("opsd-transfer: \(text)")
+        case .waits(let host): send(OperationUpdate(status: host.map { "waits for a connection to \($0)" } ?? ""))
         case .ended(.success(let size)):
             send(OperationUpdate(progressDone: size, progressTotal: size))
             log.write("opsd-transfer: fetched \(size) bytes into \(download.request.target)")

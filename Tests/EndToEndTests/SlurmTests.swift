@@ -96,7 +96,9 @@ import Testing
         #expect(try machine.ok("log", "\(running)").out == "begun\n")
         #expect(try cluster.calls("sbatch --hold").count == 2)
         try machine.ok("cancel", "\(waiting)")
-        #expect(try cluster.finish(waiting)["outcome"] as? String == "cancelled")
+        let cancelled = try cluster.finish(waiting)
+        #expect(cancelled["outcome"] as? String == "cancelled")
+        #expect(cancelled["startedAt"] is NSNull && cancelled["signal"] is NSNull, "it has not started")
     }
 
     @Test func `files that the machine had not written to the disk are restored`() throws {

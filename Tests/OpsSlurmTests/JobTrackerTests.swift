@@ -160,9 +160,8 @@ import Testing
         _ = tracker.submitted(.accepted(job: "4711"), now: Self.at(1))
         _ = tracker.terminate(grace: .zero, now: Self.at(2))
         #expect(Self.list(&tracker, [], at: 3) == [.cancelUnlisted(job: "4711"), .close(fence: 0)])
-        let end = ProcessExit(status: .signal(15), at: Self.at(3))
-        let reports = Self.reports(tracker.fenceClosed(true, now: Self.at(3)))
-        #expect(reports == [.exited(Self.attempt, end, treeIsGone: true)])
+        let end = ExternalEnd(outcome: .cancelled, cause: "cancelled before its start", at: Self.at(3))
+        #expect(Self.reports(tracker.fenceClosed(true, now: Self.at(3))) == [.ended(Self.attempt, end)])
     }
 
     /// A listing can be older than the reply of sbatch and show the job already.
@@ -361,9 +360,8 @@ import Testing
         _ = tracker.terminate(grace: .zero, now: Self.at(1))
         #expect(tracker.submitted(.accepted(job: "4711"), now: Self.at(2)).contains(.cancel(jobs: ["4711"])))
         let effects = Self.list(&tracker, [Self.row("4711", "CANCELLED", "JobHeldUser")], at: 3)
-        #expect(
-            Self.closed(&tracker, effects, at: 3)
-                == [.exited(Self.attempt, ProcessExit(status: .signal(15), at: Self.at(3)), treeIsGone: true)])
+        let end = ExternalEnd(outcome: .cancelled, cause: "cancelled before its start", at: Self.at(3))
+        #expect(Self.closed(&tracker, effects, at: 3) == [.ended(Self.attempt, end)])
     }
 
     @Test func `a listing is needed except while sbatch runs and after the end`() {

@@ -292,6 +292,27 @@ import Testing
         #expect(most == "2")
     }
 
+    @Test func `a transfer names the host whose connections it waits for until it has one`() throws {
+        let (first, second) = (try Fetch(), try Fetch())
+        let executor = try RunningExecutor(config: "[executor images]\nper-host = 1\n")
+        try executor.connect()
+        try executor.launch(1, first.address("waits", "size=3000000"), to: first.target)
+        try executor.progress(of: 1, atLeast: 1)
+        try executor.launch(2, second.address("file"), to: second.target)
+        var texts: [String] = []
+        while texts.isEmpty {
+            if case .updated(attempt(2), let update) = try executor.next() {
+                texts += [update.status].compactMap { $0 }
+            }
+        }
+        #expect(texts == ["waits for a connection to 127.0.0.1"])
+        try first.letServerContinue()
+        let (exits, reports) = try executor.ends(of: 1, 2)
+        #expect(exits == [1: .code(0), 2: .code(0)])
+        texts = reports.compactMap { if case .updated(attempt(2), let update) = $0 { update.status } else { nil } }
+        #expect(texts == [""])
+    }
+
     @Test func `a second opsd-transfer for the same executor ends at once`() throws {
         let executor = try RunningExecutor()
         let end = try Program.run(

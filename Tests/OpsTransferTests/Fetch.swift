@@ -70,6 +70,7 @@ final class Fetch {
             let download = try Download(request, on: engine) { event in
                 switch event {
                 case .notice(let text): self.notices.append(text)
+                case .waits: break
                 case .ended(let end): result = end
                 }
             }

@@ -21,6 +21,7 @@ public import OpsSystem
     /// By the address of libcurl's handle.
     private var exchanges: [Int: Exchange] = [:]
     private let options: Options
+    private var connectionsPerHost = 0
 
     public struct Options: Sendable {
         /// Bytes that are read at once. Each exchange has a buffer of this size, or one of `Engine.smallBuffer` if it
@@ -85,7 +86,15 @@ public import OpsSystem
 
     /// Changes the number of connections to one host at a time; further exchanges wait. 0: no limit.
     public func setConnectionsPerHost(_ number: Int) {
+        connectionsPerHost = number
         unsafe opsd_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, number)
+    }
+
+    /// Returns whether another exchange with this origin has to wait for a connection: each exchange takes one.
+    func isBusy(_ origin: WebAddress.Origin) -> Bool {
+        let limit = connectionsPerHost
+        guard limit > 0 else { return false }
+        return exchanges.values.lazy.filter { $0.address.origin == origin }.prefix(limit).count == limit
     }
 
     /// Number of exchanges under way or waiting for a connection.

@@ -24,6 +24,7 @@ extension Exchange {
         codes.append(unsafe opsd_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText))
         codes.append(unsafe opsd_curl_set_receiver(easy, CURLOPT_HEADERFUNCTION, Exchange.headerArrived))
         codes.append(unsafe opsd_curl_set_receiver(easy, CURLOPT_WRITEFUNCTION, Exchange.bodyArrived))
+        codes.append(unsafe opsd_curl_watch_request(easy, Exchange.connected, context))
         codes.append(unsafe opsd_curl_set_list(easy, CURLOPT_HTTPHEADER, headers))
         codes.append(unsafe opsd_curl_set_size(easy, CURLOPT_MAX_RECV_SPEED_LARGE, Int(request.rateLimit)))
         set(CURLOPT_URL, text: request.address.text)
@@ -54,6 +55,12 @@ extension Exchange {
         guard let path = unsafe opsd_curl_default_authorities() else { return nil }
         return unsafe String(cString: path)
     }()
+
+    private static let connected: curl_prereq_callback = { context, _, _, _, _ in
+        guard let context = unsafe context else { return CURL_PREREQFUNC_ABORT }
+        unsafe Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue().reportConnection()
+        return CURL_PREREQFUNC_OK
+    }
 
     private static let headerArrived: opsd_curl_receiver = { bytes, size, count, context in
         guard let bytes = unsafe bytes, let context = unsafe context else { return 0 }

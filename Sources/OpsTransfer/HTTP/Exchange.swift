@@ -16,6 +16,8 @@ struct ExchangeRequest {
 
 /// The part of a transfer that an exchange reports to.
 protocol ExchangeReceiver: AnyObject {
+    /// Called when the exchange has a connection.
+    func exchangeConnected()
     /// Takes the head of the final response; false ends the exchange as `stopped`.
     func receive(_ head: ResponseHead) -> Bool
     /// Takes a piece of the body; false ends the exchange as `stopped`.
@@ -38,7 +40,7 @@ enum ExchangeEnd: Hashable, Sendable {
     var headers: UnsafeMutablePointer<curl_slist>?
     let errorText: UnsafeMutablePointer<CChar>
     private let receiver: any ExchangeReceiver
-    private let address: WebAddress
+    let address: WebAddress
     private var head = ResponseHead()
     private var isStopped = false
     /// True if a body has arrived without the complete head of a final response.
@@ -59,6 +61,8 @@ enum ExchangeEnd: Hashable, Sendable {
         unsafe curl_slist_free_all(headers)
         unsafe errorText.deallocate()
     }
+
+    func reportConnection() { receiver.exchangeConnected() }
 
     /// Takes a header line; false where the exchange must end.
     func receive(header line: UnsafeRawBufferPointer) -> Bool {
