@@ -61,8 +61,10 @@ import Testing
         let found = try records("in", machine)
         #expect(found.compactMap { $0["origin"] as? String } == Array(repeating: "trigger", count: 4))
         #expect(Set(found.compactMap { $0["key"] as? String }).count == 3)
-        try machine.ok("schedule", "forget", "in", folder + "/d.csv")
+        let forgotten = try machine.begin(["schedule", "forget", "in", "d.csv"], in: folder).wait()
+        #expect(forgotten.status == 0, "\(forgotten.err)")
         try until(5, runsOf: "in", machine)
+        try machine.ok("schedule", "forget", "in", folder + "/c.csv")
         #expect(try machine.ctl("schedule", "forget", "in", folder + "/nothing").status == 4)
     }
 
@@ -91,12 +93,14 @@ import Testing
         try pass("2s", machine)
         let keys = try records("poll", machine).compactMap { $0["key"] as? String }
         #expect(keys.sorted() == ["one", "three", "two"])
+        try machine.ok("schedule", "forget", "poll", "one")
         #expect(try machine.ok("schedule", "show", "poll", "--json").object["overlap"] as? String == "queueAll")
     }
 
     @Test(arguments: [
         (["--on-path", "/in/*", "--at", "@daily"], "calendar"),
-        (["--on-path", "/in/*", "--on-exec", "true"], "onPath"),
+        (["--on-path", "/in/*", "--on-exec", "true"], "onPath"), (["--on-path", ""], "absolute pattern"),
+        (["--on-path", "in/"], "ends in"),
         (["--at", "@daily", "--settle", "5s"], "onPath"), (["--at", "@daily", "--every", "5m"], "onExec"),
     ])
     func `a wrong trigger is refused with status 5`(arguments: [String], word: String) throws {

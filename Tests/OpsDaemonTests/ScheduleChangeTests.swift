@@ -259,6 +259,21 @@ import Testing
         watch.end()
     }
 
+    @Test func `a file settles for less than a second, and is checked once in a second`() throws {
+        let fixture = try Fixture()
+        let watch = try watch(settle: "900ms", fixture)
+        let key = TriggerKey(key: "/nowhere/a", identity: "1")
+        let start = Clock.read().monotonic
+        watch.found([key], isCut: false)
+        #expect(watch.ready.isEmpty)
+        #expect(try #require(watch.alarm.instant) >= start + .seconds(1))
+        try fixture.turn {
+            watch.found([key], isCut: false)
+            return !watch.ready.isEmpty
+        }
+        watch.end()
+    }
+
     @Test func `a check that failed or found only some files is repeated before the usual pause`() throws {
         let fixture = try Fixture()
         let watch = try watch(settle: "0s", fixture)

@@ -29,7 +29,7 @@ extension Requests {
         let present = own.first { $0.name == request.name }
         let definition = ScheduleDefinition(
             request, start: present.map { UnixTime(flooring: $0.stored.addedAt) } ?? instant)
-        let problems = definition.problems + definition.endedExpressions(at: instant)
+        let problems = definition.problemsOfAddition(at: instant)
         guard problems.isEmpty else {
             throw ControlError.invalidOperation(problems + graphProblems(definition, caller))
         }

@@ -110,8 +110,32 @@ struct ScheduleDefinition {
         return own == others
     }
 
+    /// Returns the problems because of which the definition cannot be added. A stored one with some of them still runs.
+    func problemsOfAddition(at now: UnixTime) -> [Problem] {
+        problems + endedExpressions(at: now) + valuesOfOlderVersions
+    }
+
+    /// Problems of values that older versions of opsd accepted, but used in another way than they are written.
+    private var valuesOfOlderVersions: [Problem] {
+        var found: [Problem] = []
+        for (key, text) in [("window", request.window), ("spread", request.spread)] {
+            guard let text, let span = DurationText.parse(text), span != .seconds(span.seconds) else { continue }
+            found.append(Problem(key, "\"\(text)\" is not a number of whole seconds; write one such as 90s or 15m"))
+        }
+        let (key, pause) = request.onExec == nil ? ("poll", request.poll) : ("every", request.every)
+        if let pause, let span = DurationText.parse(pause), span < .seconds(1) {
+            found.append(Problem(key, "\"\(pause)\" is too short; write 1s or more"))
+        }
+        guard let glob = request.onPath else { return found }
+        if glob.utf8.last == UInt8(ascii: "/") {
+            found.append(Problem("onPath", "\"\(glob)\" ends in \"/\", so no file matches it; write \"\(glob)*\""))
+        }
+        if request.every != nil { found.append(Problem("every", "is only for \"onExec\"; write poll \"10m\"")) }
+        return found
+    }
+
     /// Returns a problem for each expression that never matches again.
-    func endedExpressions(at now: UnixTime) -> [Problem] {
+    private func endedExpressions(at now: UnixTime) -> [Problem] {
         recurrences.all.compactMap { recurrence in
             let first = recurrence.next(after: max(now, policy.from.map { UnixTime(seconds: $0.seconds - 1) } ?? now))
             if let first, first <= policy.until ?? .latest { return nil }
@@ -144,10 +168,10 @@ struct ScheduleDefinition {
         case let word?: problems.add("catchUp", "must be none, last or all, not \"\(word)\"")
         }
         if let text = request.window {
-            policy.window = problems.collect { try seconds(text, "window") } ?? policy.window
+            policy.window = problems.collect { try span(text, "window").seconds } ?? policy.window
         }
         if let text = request.spread {
-            policy.spread = problems.collect { try seconds(text, "spread") } ?? policy.spread
+            policy.spread = problems.collect { try span(text, "spread").seconds } ?? policy.spread
         }
         if let text = request.from { policy.from = problems.collect { try instant(text, "from") } }
         if let text = request.until { policy.until = problems.collect { try instant(text, "until") } }
@@ -159,17 +183,14 @@ struct ScheduleDefinition {
     }
 
     private static func trigger(_ request: AddScheduleRequest) throws -> Trigger? {
-        func duration(_ text: String?, _ key: String, _ fallback: Int64) throws -> TimeSpan {
-            .seconds(try max(0, text.map { try seconds($0, key) } ?? fallback))
-        }
         if let glob = request.onPath {
             if request.onExec != nil { throw problem("onExec", "there is also onPath; write only one of them") }
             guard glob.hasPrefix("/"), !glob.utf8.contains(0), glob.utf8.count <= Limits.pathBytes else {
                 throw problem("onPath", "\"\(glob)\" is not an absolute pattern such as /srv/in/*.csv")
             }
             return .path(
-                glob: glob, settle: try duration(request.settle, "settle", 5), isBatch: request.batch ?? false,
-                poll: max(.seconds(1), try duration(request.poll, "poll", 600)))
+                glob: glob, settle: try request.settle.map { try span($0, "settle") } ?? .seconds(5),
+                isBatch: request.batch ?? false, poll: try pause(request.poll, "poll") ?? .minutes(10))
         }
         for (key, isGiven) in [
             ("settle", request.settle != nil), ("batch", request.batch != nil), ("poll", request.poll != nil),
@@ -181,14 +202,19 @@ struct ScheduleDefinition {
         guard !command.isEmpty, command.utf8.count <= Limits.commandBytes, !command.utf8.contains(0) else {
             throw problem("onExec", "is not a command")
         }
-        return .exec(command: command, every: max(.seconds(1), try duration(request.every, "every", 300)))
+        return .exec(command: command, every: try pause(request.every, "every") ?? .minutes(5))
     }
 
-    private static func seconds(_ text: String, _ key: String) throws -> Int64 {
-        guard let duration = DurationText.parse(text), duration >= .zero else {
+    /// Returns the time between two checks of a trigger. A stored definition may have a shorter one than is possible.
+    private static func pause(_ text: String?, _ key: String) throws -> TimeSpan? {
+        try text.map { max(.seconds(1), try span($0, key)) }
+    }
+
+    private static func span(_ text: String, _ key: String) throws -> TimeSpan {
+        guard let span = DurationText.parse(text) else {
             throw problem(key, "\"\(text)\" is not a duration such as 15m or 1d")
         }
-        return duration.seconds
+        return span
     }
 
     private static func instant(_ text: String, _ key: String) throws -> UnixTime {

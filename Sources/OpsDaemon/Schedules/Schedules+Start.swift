@@ -187,17 +187,18 @@ extension Schedules {
         owner: Caller
     ) throws -> SubmissionTexts {
         let request = definition.request
-        let defaults = try text.fill(try Self.labelled(request))
+        let defaults = try request.defaults.map { try text.fill($0.bytes) }
+        let labels: StringMap = ["schedule": request.name]
         let operations = try text.fill(request.operations.bytes)
         var options = options
         if let observers = options.observers { options.observers = try text.fill(observers) }
-        var input = try decode(operations, defaults)
+        var input = try decode(operations, defaults, labels)
         guard isSerial else { return try build(input, options, owner) }
         let category = "schedule/\(owner.name)/\(request.name)"
         // One operation must hold the category. A run with several operations becomes a group, which holds it until all
         // have finished.
         if input.operations.count(where: { $0.parent < 0 }) > 1 {
-            input = try decode(RunText.group(category, around: operations), defaults)
+            input = try decode(RunText.group(category, around: operations), defaults, labels)
         }
         var texts = try build(input, options, owner)
         texts.hold(category)
@@ -207,14 +208,15 @@ extension Schedules {
     private func build(_ input: GraphInput, _ options: SubmissionOptions, _ owner: Caller) throws -> SubmissionTexts {
         var builder = try builder(input, options, owner)
         if turns.wantsEstimates(input, options), let next = turns.core?.nextOperationID {
-            var query = EstimatesQuery(input, graph: options.name, newest: OperationID(next.rawValue - 1))
+            var query = EstimatesQuery(
+                input, graph: options.name, of: owner.user, newest: OperationID(next.rawValue - 1))
             while builder.estimates == nil { builder.estimates = try query.proceed(history) }
         }
         return try builder.build()
     }
 
-    private func decode(_ operations: [UInt8], _ defaults: [UInt8]) throws -> GraphInput {
-        var decoder = GraphDecoder(defaults: defaults, now: Moment.now().wall)
+    private func decode(_ operations: [UInt8], _ defaults: [UInt8]?, _ labels: StringMap) throws -> GraphInput {
+        var decoder = GraphDecoder(defaults: defaults, fixedLabels: labels, now: Moment.now().wall)
         decoder.add(operations)
         while decoder.step() {}
         let input = try decoder.finish(queues: { turns.queueNames })
@@ -228,24 +230,6 @@ extension Schedules {
             throw ScheduleDefinition.problem("key", "runs of a schedule have no idempotency key")
         }
         return input
-    }
-
-    /// Returns the defaults of a request with the label of the schedule.
-    private static func labelled(_ request: AddScheduleRequest) throws -> [UInt8] {
-        var members: [JSONValue.Member] = []
-        if let bytes = request.defaults?.bytes {
-            members = try scan(bytes) { (scanner) throws(InvalidParameter) in try JSONObject(from: &scanner) }.members
-        }
-        var labels: [JSONValue.Member] = []
-        if let place = members.firstIndex(where: { $0.key == "labels" }) {
-            if case .object(let given) = members.remove(at: place).value { labels = given }
-        }
-        labels.removeAll { $0.key == "schedule" }
-        labels.append(.init("schedule", .string(request.name)))
-        members.append(.init("labels", .object(labels)))
-        var writer = JSONWriter()
-        JSONObject(members).write(to: &writer)
-        return writer.bytes
     }
 
     /// Returns a refusal as text.

@@ -49,6 +49,7 @@ extension GraphDecoder {
     private mutating func resolveInherited() {
         let standardQueue = defaults.queue >= 0 ? defaults.queue : (input.queues.intern(Array("default".utf8)) ?? 0)
         let standardLabels = labelsIndex(defaults.labels)
+        let fixedLabels = labelsIndex(self.fixedLabels)
         var merged: [UInt64: Int32] = [:]
         for index in input.operations.indices {
             var operation = input.operations[index]
@@ -56,19 +57,21 @@ extension GraphDecoder {
             if operation.queue < 0 { operation.queue = parent?.queue ?? standardQueue }
             if operation.priority == .min { operation.priority = parent?.priority ?? defaults.priority ?? 0 }
             let inherited = parent?.labels ?? standardLabels
-            if inherited >= 0 {
-                let pair = UInt64(UInt32(bitPattern: inherited)) << 32 | UInt64(UInt32(bitPattern: operation.labels))
-                let labels = merged[pair] ?? merge(operation.labels, over: inherited, of: index)
-                merged[pair] = labels
-                operation.labels = labels
-            }
+            operation.labels = merge(operation.labels, over: inherited, of: index, &merged)
+            operation.labels = merge(fixedLabels, over: operation.labels, of: index, &merged)
             input.operations[index] = operation
             if isBroken { return }
         }
     }
 
-    private mutating func merge(_ own: Int32, over inherited: Int32, of index: Int) -> Int32 {
-        guard own >= 0 else { return inherited }
+    /// Returns the index of labels with others over them.
+    /// - Parameter merged: Indices of earlier results, by those of both.
+    private mutating func merge(
+        _ own: Int32, over inherited: Int32, of index: Int, _ merged: inout [UInt64: Int32]
+    ) -> Int32 {
+        guard own >= 0, inherited >= 0 else { return max(own, inherited) }
+        let pair = UInt64(UInt32(bitPattern: inherited)) << 32 | UInt64(UInt32(bitPattern: own))
+        if let known = merged[pair] { return known }
         var labels = self.labels(inherited)
         for entry in self.labels(own).entries {
             labels.entries.removeAll { ExactText($0.name) == ExactText(entry.name) }
@@ -80,7 +83,9 @@ extension GraphDecoder {
                     index: index, name: input.name(of: index), key: "labels",
                     message: "at most \(Limits.labels) are possible, those of its groups included"))
         }
-        return labelsIndex(labels)
+        let result = labelsIndex(labels)
+        merged[pair] = result
+        return result
     }
 
     private func labels(_ index: Int32) -> StringMap {

@@ -25,12 +25,19 @@ public struct GraphDecoder: Sendable {
     private var totalBytes = 0
     /// True if the operations are added to an existing graph, whose operations they may name.
     let joinsGraph: Bool
+    /// Labels that every operation gets, over those of the submission.
+    let fixedLabels: StringMap
     /// Instant of the submission, from which durations are counted.
     public let now: WallInstant
 
-    /// - Parameter defaults: A JSON object with keys of operations.
-    public init(defaults: [UInt8]? = nil, joinsGraph: Bool = false, now: WallInstant) {
+    /// - Parameters:
+    ///   - defaults: A JSON object with keys of operations.
+    ///   - fixedLabels: Labels that every operation gets, over those of the submission.
+    public init(
+        defaults: [UInt8]? = nil, fixedLabels: StringMap = StringMap(), joinsGraph: Bool = false, now: WallInstant
+    ) {
         self.now = now
+        self.fixedLabels = fixedLabels
         self.joinsGraph = joinsGraph
         if let defaults { read(defaults: defaults) }
     }
