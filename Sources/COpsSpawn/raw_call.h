@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -82,6 +83,9 @@ static inline int raw_set_limit(int resource, const uint64_t limit[2]) {
     return (int)raw_call5(SYS_prlimit64, 0, resource, (long)limit, 0, 0);
 }
 static inline int raw_status(int fd, struct stat *status) { return (int)raw_call(SYS_fstat, fd, (long)status, 0); }
+static inline int raw_file_system_status(int fd, struct statfs *status) {
+    return (int)raw_call(SYS_fstatfs, fd, (long)status, 0);
+}
 
 static inline _Noreturn void raw_exit(int status) {
     for (;;) raw_call(SYS_exit_group, status, 0, 0);

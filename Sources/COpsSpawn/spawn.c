@@ -231,7 +231,8 @@ const char *ops_spawn_step_name(int step) {
     case OPS_SPAWN_EXEC: return "exec";
     case OPS_SPAWN_INTERPRETER: return "interpreter";
     case OPS_SPAWN_TIME: return "start";
-    case OPS_SPAWN_SECRET: return "secret";
+    case OPS_SPAWN_SECRET:
+    case OPS_SPAWN_PROC_SECRET: return "secret";
     }
     return "unknown";
 }

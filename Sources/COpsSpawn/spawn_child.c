@@ -12,10 +12,12 @@
 
 #include <limits.h>
 #include <linux/keyctl.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <time.h>
 
 #define IOPRIO_WHO_PROCESS 1
@@ -130,6 +132,8 @@ static int open_stream(const struct ops_spawn_request *request, int stream) {
 
 /*
  * Reads the value of a secret behind its name. Only a regular file has one: a FIFO or a terminal could delay the caller.
+ * 1: the file belongs to /proc and is refused. This process still has memory of the caller, whose addresses a file such as
+ * /proc/self/maps contains.
  */
 static int read_secret(const struct ops_spawn_secret *secret) {
     char *value = secret->variable;
@@ -141,6 +145,10 @@ static int read_secret(const struct ops_spawn_secret *secret) {
     int error = raw_status(fd, &status);
     if (error < 0) return error;
     if (!S_ISREG(status.st_mode)) return -EINVAL;
+    struct statfs file_system;
+    error = raw_file_system_status(fd, &file_system);
+    if (error < 0) return error;
+    if (file_system.f_type == PROC_SUPER_MAGIC) return 1;
     long size = 0;
     for (;;) {
         long count = raw_call(SYS_read, fd, (long)(value + size), OPS_SPAWN_SECRET_SIZE + 1 - size);
@@ -266,6 +274,9 @@ static int run(const struct ops_spawn_child *child, int *error) {
         return OPS_SPAWN_DIRECTORY;
     for (size_t index = 0; index < request->secret_count; index++) {
         if ((*error = read_secret(&request->secrets[index])) < 0) return OPS_SPAWN_SECRET + (int)index;
+        if (*error == 0) continue;
+        *error = -EPERM;
+        return OPS_SPAWN_PROC_SECRET + (int)index;
     }
     for (int stream = 0; stream < 3; stream++) {
         if ((*error = open_stream(request, stream)) < 0) return OPS_SPAWN_STDIN + stream;

@@ -51,11 +51,10 @@ public final class Runner {
     /// Notify socket of all attempts without a slot.
     let notify: NotifySocket
     var notifySource: ReadinessSource?
-    /// Number of messages read from it in this turn.
-    var sharedMessages = 0
     var slotSockets: SlotNotifySockets
-    /// Slot sockets that had too many messages in this turn.
-    var pausedSockets: [SlotNotifySocket] = []
+    var notifyBacklog = NotifyBacklog()
+    /// Reads the backlog after the events of a turn.
+    private(set) var notifyWork: DeferredWork?
     private var sources: [EventSource] = []
     private var lockWatch: FileWatch?
     private var timer: TimerSource<MonotonicInstant>?
@@ -155,8 +154,9 @@ public final class Runner {
         timer = try loop.timer(.monotonic) {}
         try acceptConnections()
         notifySource = try loop.watch(notify.descriptor.rawValue, for: .readable) { [unowned self] _ in
-            receiveSharedNotifications()
+            receiveNotifications(from: .shared)
         }
+        notifyWork = DeferredWork(loop) { [unowned self] in receiveBacklog() }
         sources.append(try loop.watchSignal(Signals.child) { [unowned self] in collectChildren() })
         for number in [Signals.terminate, Signals.interrupt] {
             sources.append(try loop.watchSignal(number) { [unowned self] in shutDown(grace: nil) })
@@ -197,7 +197,8 @@ public final class Runner {
         killStaleTrees(now: now)
         logErrors { try logs.trimDueLogs(now: now) }
         logErrors { try logSampler.sample(now: now) }
-        resumeListening()
+        notifyBacklog.endTurn()
+        descendants.forgetSenders()
         reportUpdates()
         flushReports(now: now)
         if connection?.isClosed == true {

@@ -4,7 +4,7 @@ import Testing
 /// Operations on an executor other than the runner.
 @Suite struct ExternalAttemptTests {
     /// Returns a world with an executor `slurm` and one operation on it.
-    private func world(window: Int32 = 100, connected: Bool = true, workers: Int32 = 4) -> World {
+    func world(window: Int32 = 100, connected: Bool = true, workers: Int32 = 4) -> World {
         var world = World(workers: workers)
         world.handle(.setExecutors([ExecutorSettings(name: "slurm", window: window)]))
         if connected { world.handle(report(connection())) }
@@ -12,16 +12,16 @@ import Testing
         return world
     }
 
-    private func connection(_ entries: [AttemptID: AttemptState] = [:], ending: Bool = false) -> Event {
+    func connection(_ entries: [AttemptID: AttemptState] = [:], ending: Bool = false) -> Event {
         .runnerConnected(Inventory(runner: "s1", boot: "", entries: entries, isEnding: ending))
     }
 
-    private func report(_ event: Event) -> Event { .external("slurm", event) }
+    func report(_ event: Event) -> Event { .external("slurm", event) }
     private func command(_ effect: Effect) -> Effect { .external("slurm", effect) }
-    private let first = AttemptID(1, 1)
+    let first = AttemptID(1, 1)
 
-    private func process(_ world: World) -> LaunchedProcess { LaunchedProcess(pid: 0, startTicks: 0, at: world.now) }
-    private func exit(_ world: World, _ code: Int32 = 0) -> Event {
+    func process(_ world: World) -> LaunchedProcess { LaunchedProcess(pid: 0, startTicks: 0, at: world.now) }
+    func exit(_ world: World, _ code: Int32 = 0) -> Event {
         report(.exited(first, ProcessExit(status: .code(code), at: world.now), treeIsGone: true))
     }
 
@@ -40,40 +40,6 @@ import Testing
         #expect(world.after(exit(world)) == ["exited 1#1", "ended 1#1 succeeded", "finished 1 succeeded"])
         #expect(world.last.effects == [command(.acknowledge(first))])
         #expect(load(world)?.inFlight == 0)
-    }
-
-    @Test func `an edge on the start of a job that has started is met, also after its failure`() {
-        var world = world()
-        world.add { $0.executor = "slurm" }
-        #expect(!world.scheduler.isExecutorInUse("slurm"))
-        world.turn()
-        #expect(world.scheduler.isExecutorInUse("slurm"))
-        let waiting = world.add(after: [1], when: .started, flags: .held)
-        world.handle(report(.accepted(first, job: "4711")))
-        world.after(report(.launched(first, process(world))))
-        let later = world.add(after: [1], when: .started)
-        world.turn()
-        #expect(world.state(waiting) == .ready && world.state(later) == .executing)
-        world.after(exit(world, 1))
-        #expect(world.state(1) == nil && world.state(waiting) == .ready)
-    }
-
-    @Test func `a full executor and a full category are two obstacles: the operation reserves nothing`() {
-        var world = world(window: 1)
-        world.after(.setCategory("a", capacity: 3))
-        let three = CategoryUse(name: "a", units: 3)
-        world.add { $0.executor = "slurm" }
-        world.add(categories: ["a"])
-        world.turn()
-        let waiting = world.add(categories: [three]) { $0.executor = "slurm" }
-        world.turn()
-        for _ in 0...Limits.overtakes {
-            let narrow = world.add(categories: ["a"])
-            world.turn()
-            #expect(world.state(narrow) == .executing)
-            world.after(world.exit(narrow))
-        }
-        #expect(world.state(waiting) == .ready)
     }
 
     @Test func `operations that waited for the start of a job lend it no priority after it`() {

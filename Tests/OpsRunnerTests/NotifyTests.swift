@@ -177,6 +177,65 @@ import Testing
         #expect(told == OperationUpdate(status: "second", progressDone: 1))
     }
 
+    /// Shell command that fills the socket, and says how many messages it takes.
+    private static let fill = """
+        read line < $DIR/fifo
+        perl -MSocket -e 'socket(S, AF_UNIX, SOCK_DGRAM, 0) or exit 1; my $to = $ENV{NOTIFY_SOCKET}; $to =~ s/^@/\\0/;
+        my $sent = 0; $sent++ while send(S, "X_OPS_PROGRESS=" . ($sent + 1), MSG_DONTWAIT, pack_sockaddr_un($to));
+        open(F, ">", "$ENV{DIR}/sent"); print F "$sent\\n"; close(F)'
+        """
+
+    @Test(arguments: treeKinds)
+    func `all messages of a full socket are reported before the end, the last one last`(
+        usesControlGroups: Bool
+    ) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        var request = runner.request(1, Self.fill)
+        request.slot = 0
+        #expect(mkfifo(runner.path("fifo"), 0o600) == 0)
+        try runner.send([.launch(request)])
+        _ = try runner.awaitLaunched(request.attempt)
+        try stopRunnerAndWakeSender(runner)
+        let sent = try #require(Int64(try runner.awaitFile("sent").dropLast()))
+        try runner.until("it is still alive") { try runner.survivors().isEmpty }
+        kill(runner.pid, SIGCONT)
+        var last: Int64?
+        var hasEnded = false
+        while !hasEnded {
+            let report: ExecutorReport = try runner.await { $0 }
+            if case .updated(_, let update) = report { last = update.progressDone }
+            if case .exited = report { hasEnded = true }
+        }
+        #expect(sent > 0 && last == sent)
+    }
+
+    /// Shell command that floods the socket from the end of a long chain of processes, in a session of their own.
+    private static let flood = """
+        setsid perl -MSocket -e 'for (1..250) { my $child = fork; if ($child) { sleep; exit } }
+        socket(S, AF_UNIX, SOCK_DGRAM, 0) or exit 1; my $to = $ENV{NOTIFY_SOCKET}; $to =~ s/^@/\\0/;
+        open(F, ">", "$ENV{DIR}/flooding"); print F "yes\\n"; close(F);
+        while (1) { send(S, "STATUS=flood", 0, pack_sockaddr_un($to)) }' &
+        exec sleep 1000
+        """
+
+    /// Without control groups the runner follows the whole chain to find the operation of the sender.
+    @Test(.timeLimit(.minutes(2)), arguments: [-1, 0] as [Int32])
+    func `a flood of messages from a long chain of processes delays no other operation`(slot: Int32) throws {
+        let runner = try RunnerProcess(usesControlGroups: false)
+        var request = runner.request(1, Self.flood)
+        request.slot = slot
+        try runner.send([.launch(request)])
+        _ = try runner.awaitFile("flooding")
+        let start = Clock.read().monotonic
+        for operation in 2...6 as ClosedRange<Int64> {
+            let other = runner.request(operation, "exit 3")
+            try runner.send([.launch(other)])
+            #expect(try runner.awaitExit(other.attempt).exit.status == .code(3))
+        }
+        // Each of more than ten turns would take more than a second.
+        #expect(Clock.read().monotonic - start < .seconds(4))
+    }
+
     @Test(arguments: treeKinds)
     func `a notify address is reused with its slot unless a leftover process knows it`(usesControlGroups: Bool) throws {
         let runner = try RunnerProcess(usesControlGroups: usesControlGroups)

@@ -84,11 +84,52 @@ import Testing
         .enabled(if: Files.exists("/proc/self/timers"), "SKIPPED: this kernel does not list timers"),
         arguments: [true, false])
     func `only a start with a limit has a timer`(hasLimit: Bool) throws {
-        // The new process reads its secrets while the timer is set.
-        var spawn = shell("echo \"$TIMERS\"")
-        spawn.secrets = [.init(name: "TIMERS", path: "/proc/self/timers")]
+        let program = scratch.path + "/program"
+        try Files.replace(program, with: try Files.read("/bin/true", limit: 1 << 24), mode: 0o755)
+        // F_SETSIG and F_SETLEASE: the program does not run before the lease is dropped, and a signal that is ignored
+        // asks for it.
+        let lease = open(program, O_RDONLY | O_CLOEXEC)
+        defer { close(lease) }
+        #expect(fcntl(lease, 10, SIGURG) == 0)
+        try #require(fcntl(lease, 1024, Int32(F_WRLCK)) == 0)
+        var spawn = Spawn(arguments: [program], environment: ["PATH=/usr/bin:/bin"])
+        spawn.directory = scratch.path
         spawn.hasStartLimit = hasLimit
-        #expect(try printed(by: spawn).contains("signal: 9") == hasLimit)
+        let slow = spawn
+        // The status of the process shows whether it has started.
+        try Threads.start { _ = try? slow.start() }
+        let process = try child(inDirectory: scratch.path)
+        let timers = String(decoding: try Files.read("/proc/\(process)/timers", limit: 1 << 16), as: UTF8.self)
+        #expect(timers.contains("signal: 9") == hasLimit)
+        #expect(fcntl(lease, 1024, Int32(F_UNLCK)) == 0)
+        #expect(try Children.wait(for: process)?.status == .code(0))
+    }
+
+    private func child(inDirectory path: String) throws -> Int32 {
+        let end = Clock.read().monotonic + .seconds(20)
+        while true {
+            let found = try ProcessRecord.all().first {
+                $0.parent == getpid() && Files.linkTarget("/proc/\($0.pid)/cwd")?.hasSuffix(path) == true
+            }
+            if let found { return found.pid }
+            try #require(Clock.read().monotonic < end, "no process was made")
+            usleep(1000)
+        }
+    }
+
+    /// Before its program runs, the files of the process in /proc describe the caller.
+    @Test(arguments: ["/proc/self/maps", "/proc/self/environ", "/proc/version"])
+    func `a secret in a file of proc is refused`(path: String) throws {
+        let step = "secret X (files of /proc are refused; read it in the command)"
+        var spawn = shell("exit 0")
+        spawn.secrets = [.init(name: "X", path: path)]
+        #expect(throws: SpawnError(step: step, errno: EPERM)) { try spawn.start() }
+        let process = try spawn.startApart()
+        _ = try Children.wait(for: process.pid)
+        #expect(try process.report.waitUntil(.readable, milliseconds: 20_000))
+        var failure: SpawnError?
+        if case .failure(let error) = process.outcome(secrets: ["X"]) { failure = error }
+        #expect(failure == SpawnError(step: step, errno: EPERM))
     }
 
     @Test func `a process is in a session of its own`() throws {

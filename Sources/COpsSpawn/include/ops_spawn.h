@@ -29,6 +29,8 @@ enum ops_spawn_step {
     OPS_SPAWN_TIME,
     /* The first secret; the second one is the next number. */
     OPS_SPAWN_SECRET = 100,
+    /* The first secret is a file of /proc, which is refused; the second one is the next number. */
+    OPS_SPAWN_PROC_SECRET = 200,
 };
 
 /* Longest time from the clone to the exec, unless `no_start_limit` is set. */

@@ -23,6 +23,9 @@ struct DescendantTracker {
 
     /// Living trees, by the session of their main process.
     private var sessions: [Int32: Tree] = [:]
+    /// Attempts of the senders, and of their ancestors, that were looked up in this turn of the loop; `nil`: none. A user
+    /// can make the chain of ancestors as long as a look-up follows it.
+    private var senders: [Int32: AttemptID?] = [:]
 
     mutating func begin(_ attempt: AttemptID, main: Int32, socket: String?, uid: UInt32) {
         sessions[main] = Tree(attempt: attempt, socket: socket, uid: uid)
@@ -38,8 +41,13 @@ struct DescendantTracker {
     /// Forgets a child that has ended and was waited for.
     mutating func removeOrphan(_ pid: Int32) { orphans[pid] = nil }
 
+    /// Ends the turn of the loop: a pid may belong to another process in the next one.
+    mutating func forgetSenders() { senders = [:] }
+
     /// Records the children that are neither a main process nor a process of the runner that trims a log.
     mutating func adopt(mains: [Int32: AttemptID], except isTrimming: (Int32) -> Bool) throws(SystemError) {
+        // A new orphan may show to which attempt its descendants belong.
+        forgetSenders()
         for pid in try Children.all() where mains[pid] == nil && orphans[pid] == nil && !isTrimming(pid) {
             orphans[pid] = .some(try attempt(ofOrphan: pid))
         }
@@ -73,16 +81,38 @@ struct DescendantTracker {
     }
 
     /// Returns the attempt of any process, by its ancestors.
-    func attempt(ofDescendant pid: Int32, mains: [Int32: AttemptID]) throws(SystemError) -> AttemptID? {
+    mutating func attempt(ofSender pid: Int32, mains: [Int32: AttemptID]) throws(SystemError) -> AttemptID? {
+        if let known = senders[pid] { return known }
+        var visited: [Int32] = []
         var next = pid
         // Bounded: ancestors may end and change during the walk.
         for _ in 0..<256 {
-            if let attempt = mains[next] ?? orphans[next] ?? nil { return attempt }
+            if let attempt = known(next, mains) { return remember(attempt, of: visited) }
             guard let record = try ProcessRecord.read(next) else { break }
-            if let tree = sessions[record.session] { return tree.attempt }
+            visited.append(next)
+            if let tree = sessions[record.session] { return remember(tree.attempt, of: visited) }
             if record.parent <= 1 || record.parent == Identity.pid { break }
             next = record.parent
         }
+        let named = try attempt(ofTagOf: pid)
+        senders[pid] = .some(named)
+        return named
+    }
+
+    /// Returns the attempt of a process if it is known without a look at the process.
+    private func known(_ pid: Int32, _ mains: [Int32: AttemptID]) -> AttemptID? {
+        if let attempt = mains[pid] { return attempt }
+        if let attempt = orphans[pid] ?? nil { return attempt }
+        return senders[pid] ?? nil
+    }
+
+    private mutating func remember(_ attempt: AttemptID, of pids: [Int32]) -> AttemptID {
+        for pid in pids { senders[pid] = .some(attempt) }
+        return attempt
+    }
+
+    /// Returns the attempt of its user that a process names in its environment.
+    private func attempt(ofTagOf pid: Int32) throws(SystemError) -> AttemptID? {
         let trees = try self.trees(ofUserOf: pid)
         guard !trees.isEmpty, let tag = AttemptTag(environment: ProcessRecord.environment(of: pid)) else { return nil }
         return trees.first { $0.matches(tag) }?.attempt

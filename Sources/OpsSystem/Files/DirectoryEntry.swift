@@ -63,6 +63,16 @@ struct DirectoryListing: ~Copyable {
 
     /// Returns at most `limit` names, without `.` and `..`.
     borrowing func names(limit: Int) throws(SystemError) -> [[CChar]] {
+        var names: [[CChar]] = []
+        try forEachName { (name: [CChar]) throws(SystemError) -> Bool in
+            names.append(name)
+            return names.count < limit
+        }
+        return names
+    }
+
+    /// Calls `body` with each name, without `.` and `..`, until it returns false. Keeps no names: a user can make any number.
+    borrowing func forEachName(_ body: ([CChar]) throws(SystemError) -> Bool) throws(SystemError) {
         let again = unsafe openat(directory.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard again >= 0 else { throw .last("open directory") }
         guard let stream = unsafe fdopendir(again) else {
@@ -71,12 +81,11 @@ struct DirectoryListing: ~Copyable {
             throw error
         }
         defer { unsafe closedir(stream) }
-        var names: [[CChar]] = []
-        while names.count < limit {
+        while true {
             // Tells the end from an error.
             errno = 0
             guard let entry = unsafe readdir(stream) else {
-                if errno == 0 { break }
+                if errno == 0 { return }
                 throw .last("read directory")
             }
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
@@ -84,9 +93,9 @@ struct DirectoryListing: ~Copyable {
                     unsafe [CChar](UnsafeBufferPointer(start: text, count: strlen(text) + 1))
                 }
             }
-            if name != [46, 0] && name != [46, 46, 0] { names.append(name) }
+            if name == [46, 0] || name == [46, 46, 0] { continue }
+            guard try body(name) else { return }
         }
-        return names
     }
 }
 

@@ -3,7 +3,7 @@ internal import Glibc
 /// A directory with everything in it, which another user may change at any time.
 ///
 /// Every step goes through descriptors, follows no link and enters no file system that is mounted in the tree, so that
-/// nothing outside of the tree is ever touched. The number of open descriptors does not grow with the depth of the tree.
+/// nothing outside of the tree is ever touched. The number of open descriptors has a bound, whatever the depth of the tree.
 public struct DirectoryTree: Sendable {
     private let path: String
     /// Depth down to which directories stay open. Deeper ones are moved up to the top.
@@ -43,17 +43,25 @@ public struct DirectoryTree: Sendable {
 
     private static func bytes(in directory: consuming DirectoryListing, depth: Int) throws(SystemError) -> Int64 {
         var sum: Int64 = 0
-        for name in try directory.names(limit: .max) {
-            do throws(SystemError) {
-                guard let entry = try DirectoryEntry.open(name, in: directory.directory.rawValue) else { continue }
-                let status = try entry.status
-                sum = sum.clampedSum(Int64(status.st_blocks).clampedProduct(512))
-                guard status.st_mode & S_IFMT == S_IFDIR, depth < self.depth else { continue }
-                sum = sum.clampedSum(try bytes(in: try entry.list(), depth: depth + 1))
-            } catch {
-                // A mounted file system (EXDEV), or a directory without rights.
-                guard [EXDEV, EACCES, EPERM].contains(error.errno) else { throw error }
-            }
+        let number = directory.directory.rawValue
+        try directory.forEachName { (name: [CChar]) throws(SystemError) -> Bool in
+            sum = sum.clampedSum(try bytes(of: name, in: number, depth: depth))
+            return true
+        }
+        return sum
+    }
+
+    private static func bytes(of name: [CChar], in directory: Int32, depth: Int) throws(SystemError) -> Int64 {
+        var sum: Int64 = 0
+        do throws(SystemError) {
+            guard let entry = try DirectoryEntry.open(name, in: directory) else { return 0 }
+            let status = try entry.status
+            sum = Int64(status.st_blocks).clampedProduct(512)
+            guard status.st_mode & S_IFMT == S_IFDIR, depth < self.depth else { return sum }
+            sum = sum.clampedSum(try bytes(in: try entry.list(), depth: depth + 1))
+        } catch {
+            // A mounted file system (EXDEV), or a directory without rights.
+            guard [EXDEV, EACCES, EPERM].contains(error.errno) else { throw error }
         }
         return sum
     }

@@ -91,8 +91,12 @@ public struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let outOfTime = SpawnError(step: name(ofStep: Int32(OPS_SPAWN_TIME.rawValue)), errno: ETIMEDOUT)
 
     fileprivate static func name(ofStep step: Int32, secrets: [String] = []) -> String {
-        let place = Int(step) - Int(OPS_SPAWN_SECRET.rawValue)
-        if secrets.indices.contains(place) { return "secret \(secrets[place])" }
+        let index = Int(step) - Int(OPS_SPAWN_SECRET.rawValue)
+        if secrets.indices.contains(index) { return "secret \(secrets[index])" }
+        let inProc = Int(step) - Int(OPS_SPAWN_PROC_SECRET.rawValue)
+        if secrets.indices.contains(inProc) {
+            return "secret \(secrets[inProc]) (files of /proc are refused; read it in the command)"
+        }
         return unsafe String(cString: ops_spawn_step_name(step))
     }
 

@@ -1,0 +1,57 @@
+import Glibc
+import OpsExecutor
+import OpsSystem
+import Testing
+
+@testable import OpsRunner
+
+/// Attempts of processes without control groups.
+@Suite final class DescendantTrackerTests {
+    private let directory: String
+
+    init() throws {
+        directory = "/tmp/ops-tracker-\(try Randomness.identifier().prefix(10))"
+        try Files.makeDirectories(directory, mode: 0o700)
+    }
+
+    deinit { removeTree(directory) }
+
+    /// Processes in sessions of their own, each the parent of the next one.
+    private func startChain() throws -> (main: Int32, middle: Int32, sender: Int32) {
+        let script = """
+            setsid sh -c 'setsid sleep 1000 & echo $$ $! > $DIR/pids; wait' &
+            wait
+            """
+        let spawn = Spawn(
+            arguments: ["/bin/sh", "-c", script], environment: CStringArray(plainEnvironment + ["DIR=\(directory)"]))
+        let main = try spawn.start()
+        let end = Clock.read().monotonic + RunnerProcess.patience
+        while true {
+            let bytes = try Files.readIfPresent(directory + "/pids", limit: 64) ?? []
+            let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+            let pids = words.compactMap { Int32($0) }
+            if bytes.last == UInt8(ascii: "\n"), pids.count == 2 { return (main, pids[0], pids[1]) }
+            try #require(Clock.read().monotonic < end, "the processes did not start")
+            usleep(1000)
+        }
+    }
+
+    @Test func `a sender and its ancestors are looked up once in a turn`() throws {
+        let attempt = AttemptID(OperationID(1), 1)
+        let (main, middle, sender) = try startChain()
+        var tracker = DescendantTracker()
+        tracker.begin(attempt, main: main, socket: nil, uid: Identity.uid)
+        let found = try tracker.attempt(ofSender: sender, mains: [:])
+        for pid in [sender, middle, main] { kill(pid, SIGKILL) }
+        _ = try Children.wait(for: main)
+        #expect(found == attempt)
+        // Nobody could find them by a look at /proc any more.
+        for pid in [sender, middle] {
+            let remembered = try tracker.attempt(ofSender: pid, mains: [:])
+            #expect(remembered == attempt)
+        }
+        tracker.forgetSenders()
+        let later = try tracker.attempt(ofSender: sender, mains: [:])
+        #expect(later == nil)
+    }
+}
