@@ -62,7 +62,7 @@ extension Turns {
         guard outage == nil, core != nil else { return host.fail(exchange, unavailable) }
         longTurn = LongTurn(user: exchange.caller.user)
         do throws(StoreError) {
-            // What this commit causes waits for the end of the long turn: the answer to a condition may cause the next one.
+            // Events that follow wait for the end of the long turn: the answer to a condition may cause the next one.
             try storeEarlierEvents()
         } catch {
             return endLongTurn {
