@@ -19,6 +19,8 @@ struct BarrierBook: Codable {
     struct Barrier: Equatable, Codable {
         let operation: OperationIndex
         let id: Int64
+        /// Ids of the groups around it that are counted after it.
+        fileprivate let groups: [Int64]
         /// Number of unfinished operations of the scope between the barrier before this one and it, without the groups
         /// that enclose it.
         fileprivate(set) var before: Int32 = 0
@@ -151,21 +153,24 @@ struct BarrierBook: Codable {
     private mutating func count(_ operation: OperationIndex, _ scope: Scope, in rows: some OperationRows) {
         guard Self.isBarrier(operation, of: scope, in: rows) else { return change(scope) { $0.after += 1 } }
         let groups = groups(enclosing: operation, scope, in: rows)
-        let id = rows[operation].id
+        let (id, count) = (rows[operation].id, Int32(groups.count))
         change(scope) {
-            $0.barriers.append(Barrier(operation: operation, id: id, before: $0.after - groups))
-            $0.after = groups
+            $0.barriers.append(Barrier(operation: operation, id: id, groups: groups, before: $0.after - count))
+            $0.after = count
         }
         if case .partition = scope { countOrdinary(rows[operation].queue, 1) }
     }
 
-    /// Number of groups around a new barrier that are counted after the last one: the next barrier outside of them waits
-    /// for them. A group that a retry has returned before the last barrier is counted there.
-    private func groups(enclosing operation: OperationIndex, _ scope: Scope, in rows: some OperationRows) -> Int32 {
-        let end = self[scope].barriers.count
-        return rows.enclosing(operation).reduce(0) { count, parent in
-            Self.isMember(parent, of: scope, in: rows) && !Self.isBarrier(parent, of: scope, in: rows)
-                && position(counting: parent, scope, in: rows) == end ? count + 1 : count
+    /// Returns the ids of the groups around a new barrier that are counted after the last one: the next barrier outside of
+    /// them waits for them. A group that a retry has returned before the last barrier is counted there.
+    private func groups(enclosing operation: OperationIndex, _ scope: Scope, in rows: some OperationRows) -> [Int64] {
+        let last = self[scope].barriers.last
+        return rows.enclosing(operation).compactMap { parent in
+            guard Self.isMember(parent, of: scope, in: rows), !Self.isBarrier(parent, of: scope, in: rows) else {
+                return nil
+            }
+            let id = rows[parent].id
+            return last.map { id > $0.id || $0.groups.contains(id) } ?? true ? id : nil
         }
     }
 
