@@ -1,4 +1,5 @@
 import OpsCore
+import OpsExecutor
 import OpsStore
 import OpsSystem
 import OpsWire
@@ -58,6 +59,20 @@ import Testing
         try fixture.turn { fixture.daemon.turns.longTurn != nil }
         #expect(store.commitTimes.counts.reduce(0, +) - earlier < 30)
         #expect(try #require(try client.receive()).result(SubmitReply.self).count == large)
+    }
+
+    @Test func `what became startable just before a large request starts, although the request is refused`() throws {
+        let fixture = try Fixture()
+        let runner = StandInRunner(fixture)
+        try runner.greet()
+        let clients = try [fixture.connect(), fixture.connect()]
+        try clients[0].send(Client.submission(#"[{"command":["true"]}]"#))
+        let circle = (0..<large).map { #"{"name":"n\#($0)","command":["true"],"after":["n\#(($0 + 1) % large)"]}"# }
+        try clients[1].send(Client.submission("[" + circle.joined(separator: ",") + "]"))
+        #expect(try #require(try clients[0].receive()).result(SubmitReply.self).first == 1)
+        #expect(throws: (any Error).self) { try #require(try clients[1].receive()).result(SubmitReply.self) }
+        try runner.listen()
+        #expect(runner.launches.contains { $0.attempt == AttemptID(OperationID(1), 1) })
     }
 
     /// Otherwise the next commit in the loop would have to checkpoint everything that the large one wrote.

@@ -61,6 +61,7 @@ extension Turns {
         if putOff(of: exchange, again) { return }
         guard outage == nil, core != nil else { return host.fail(exchange, unavailable) }
         longTurn = LongTurn(user: exchange.caller.user)
+        let hadEvents = turn.isAheadOfStore
         do throws(StoreError) {
             // Events that follow wait for the end of the long turn: the answer to a condition may cause the next one.
             try storeEarlierEvents()
@@ -72,6 +73,7 @@ extension Turns {
         }
         do throws(StoreError) {
             try lend([], prepare) { [unowned self] result in
+                if case .committed = result {} else { self.turn.hasEvents = self.turn.hasEvents || hadEvents }
                 switch result {
                 case .refused(let error): self.host.fail(exchange, error)
                 case .rejected(let rejection): exchange.fail(self.translate(rejection, names: names))
@@ -89,7 +91,10 @@ extension Turns {
                 }
             }
         } catch {
-            endLongTurn { host.fail(exchange, error) }
+            endLongTurn {
+                turn.hasEvents = turn.hasEvents || hadEvents
+                host.fail(exchange, error)
+            }
         }
     }
 
@@ -124,7 +129,8 @@ extension Turns {
         }
     }
 
-    /// Stores what was decided before a long turn. What has become startable starts with the long turn.
+    /// Stores what was decided before a long turn. What has become startable starts with the long turn, or after it if it
+    /// decides nothing.
     private func storeEarlierEvents() throws(StoreError) {
         let transition = turn.isAheadOfStore ? ask { $0.closeTurn() } : nil
         if let transition { recorder?.complete(.closed, transition) { core } }
