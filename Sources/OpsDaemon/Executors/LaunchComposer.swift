@@ -90,7 +90,8 @@ final class LaunchComposer {
         let details = try details(of: texts)
         let secrets = Self.secrets(of: details)
         var request = try helper(of: operation, arguments, replacing: secrets.map(\.name), texts, details)
-        let results = try resultVariables(for: operation, texts, given: given)
+        // Conditions go on during a long turn, which has the store.
+        let results = try texts.hasDependencies ? words(given ?? storedResults(for: operation, texts)) : []
         try requireRoom(for: request, and: results)
         request.environment += results
         request.secrets = secrets
@@ -227,6 +228,15 @@ final class LaunchComposer {
         let isOver = { Clock.read().monotonic >= end }
         return try store.reading(until: isOver) {
             try store.results(for: operation, of: reader(texts), atMost: DaemonLimits.launchBytes)
+        }
+    }
+
+    /// Returns the same as the results above, of the last commit that readers see.
+    private func storedResults(for operation: OperationID, _ texts: LaunchTexts) throws -> ResultsOfDependencies {
+        let end = Clock.read().monotonic + DaemonLimits.dependenciesInTheLoop
+        let isOver = { Clock.read().monotonic >= end }
+        return try history.reading(until: isOver) {
+            try history.results(for: operation, of: reader(texts), atMost: DaemonLimits.launchBytes)
         }
     }
 
