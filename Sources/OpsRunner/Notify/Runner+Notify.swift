@@ -90,6 +90,7 @@ extension Runner {
         repeat {
             if notifyBacklog.sockets.isEmpty { return }
             let socket = notifyBacklog.sockets.removeFirst()
+            if case .slot(let own) = socket, own.isClosed { continue }
             // After an error the watch finds out whether there are more.
             var isEmpty = true
             logErrors { isEmpty = try receiveShare(from: socket) }

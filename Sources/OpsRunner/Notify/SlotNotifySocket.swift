@@ -12,6 +12,8 @@ final class SlotNotifySocket {
     /// Attempt that uses the socket; `nil`: it waits for the next operation of its slot.
     var attempt: AttemptID?
     private var source: ReadinessSource?
+    /// True once no attempt uses it any more. Messages that processes still send are not read.
+    private(set) var isClosed = false
 
     init(_ socket: consuming NotifySocket, of attempt: AttemptID?) {
         self.socket = socket
@@ -29,7 +31,9 @@ final class SlotNotifySocket {
 
     /// Ends the socket. A process that still knows its address cannot reach anything.
     func close() throws(SystemError) {
+        isClosed = true
         source?.cancel()
+        source = nil
         if !socket.address.hasPrefix("@") { try Files.remove(socket.address) }
     }
 

@@ -43,7 +43,9 @@ final class Session {
         } else {
             fresh = try Connection(path: socketPath)
         }
-        fresh.deadline = deadline.map { Clock.read().monotonic.clampedSum(.nanoseconds(($0 - .now).nanoseconds)) }
+        // A connection that took long still has time for one answer.
+        let end = deadline.map { max($0, .now + Span(milliseconds: 1000)) }
+        fresh.deadline = end.map { Clock.read().monotonic.clampedSum(.nanoseconds(($0 - .now).nanoseconds)) }
         return fresh
     }
 
