@@ -172,22 +172,6 @@ import Testing
         try waitForChecks(5)
     }
 
-    @Test func `a directory that did not exist is watched soon after it was made`() throws {
-        let directory = fixture.directory + "/in"
-        _ = try add("drop", onPath: directory + "/*")
-        try runner.greet()
-        try fixture.daemon.schedules.load()
-        try waitForChecks(1)
-        try endCheck()
-        try Files.makeDirectories(directory, mode: 0o700)
-        let start = Clock.read().monotonic
-        try waitForChecks(2)
-        #expect(Clock.read().monotonic - start < .minutes(1))
-        try endCheck()
-        try Files.replaceWithoutSync(directory + "/a", with: [1], mode: 0o600)
-        try waitForChecks(3)
-    }
-
     @Test(.enabled(if: Identity.uid == 0, "others have no schedules of other users"))
     func `a directory that its owner cannot read is not watched`() throws {
         let directory = fixture.directory + "/in"

@@ -11,8 +11,6 @@ final class TriggerWatch {
     let trigger: Trigger
     private(set) lazy var alarm = Alarm(triggers.loop, triggers.log) { [unowned self] in self.triggers.check(self) }
     private var token: FileWatch.Token?
-    /// Makes the next search for a missing directory.
-    private lazy var search = Alarm(triggers.loop, triggers.log) { [unowned self] in self.searchDirectory() }
     /// New files by the bytes of their paths, with the instant at which each was first seen in its present state.
     private var seen: [[UInt8]: (identity: String, since: MonotonicInstant)] = [:]
     /// New keys, which start runs in this order.
@@ -34,8 +32,6 @@ final class TriggerWatch {
     private static let betweenChecks = TimeSpan.seconds(1)
     /// Longest time between a check that failed, or found only some of the files, and the next.
     private static let retry = TimeSpan.seconds(60)
-    /// Time between two searches for a missing directory. A search starts no process.
-    private static let betweenSearches = TimeSpan.seconds(5)
 
     init(_ triggers: Triggers, _ schedule: Schedule, _ trigger: Trigger) {
         self.triggers = triggers
@@ -50,7 +46,6 @@ final class TriggerWatch {
     @discardableResult
     func end() -> Bool {
         alarm.set(at: nil)
-        search.set(at: nil)
         if let token { triggers.fileWatch.cancel(token) }
         token = nil
         ready = []
@@ -81,21 +76,6 @@ final class TriggerWatch {
         if let former { triggers.fileWatch.cancel(former) }
         // Another check finds the files that came before the watch.
         if let token, !token.isForSameFile(as: former) { isStale = true }
-        if token == nil, let directory = trigger.directory, !Files.exists(directory) {
-            search.set(after: Self.betweenSearches)
-        }
-    }
-
-    /// Watches the directory if it has been made meanwhile, and makes a check soon.
-    private func searchDirectory() {
-        guard token == nil, let directory = trigger.directory else { return }
-        guard Files.exists(directory) else {
-            search.set(after: Self.betweenSearches)
-            return
-        }
-        token = watch(directory)
-        // A check at this instant would tell an owner who cannot read the directory that it was made.
-        if token != nil { wake() }
     }
 
     /// Returns nil if there is no directory that may be watched. Then only the regular checks find files.
