@@ -29,7 +29,9 @@ import Testing
         let calls = try cluster.calls("sbatch --hold")
         #expect(calls.count == 1)
         #expect(calls.first?.contains("--array=0-3") == true)
-        #expect(try cluster.calls("scontrol release") == ["scontrol release 4711"])
+        // On a loaded machine a release is repeated before squeue has shown it. It always names the whole array.
+        let released = Set(try cluster.calls("scontrol release"))
+        #expect(released == ["scontrol release 4711"])
     }
 
     @Test func `an array is not larger than the cluster allows`() throws {
