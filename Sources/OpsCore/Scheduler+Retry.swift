@@ -18,10 +18,12 @@ extension Scheduler {
             row.frozenBy = []
             rows.append(row)
         }
+        let edges = revived.edges.reduce(into: [UInt32: Int]()) { count, edge in
+            if let row = revived.row(of: edge.from) { count[row.user, default: 0] += 1 }
+        }
         for (user, own) in Dictionary(grouping: rows, by: \.user).sorted(by: { $0.key < $1.key }) {
             try checkRoom(for: own.count, of: user)
-            let ids = Set(own.map(\.id))
-            try checkEdgeRoom(for: revived.edges.count { ids.contains($0.from) }, of: user)
+            try checkEdgeRoom(for: edges[user] ?? 0, of: user)
         }
         for row in rows where row.parent.rawValue != 0 && !revived.contains(row.parent) {
             guard let parent = unfinished(row.parent), !registry.isClosing(parent) else {

@@ -54,8 +54,9 @@ public enum Rejection: Error, Equatable, Sendable, Codable {
     case needsFreeze(OperationID)
     case noSuchEdge(OperationID, on: OperationID)
     case tooMany(what: String, limit: Int)
-    /// An ordinary user has this number of unfinished operations, and the request would exceed the limit.
+    /// The unfinished operations of an ordinary user would have more edges than the limit.
     case tooManyEdgesOfUser(UInt32, limit: Int)
+    /// An ordinary user has this number of unfinished operations, and the request would exceed the limit.
     case tooManyOfUser(UInt32, unfinished: Int, more: Int, limit: Int)
 }
 

@@ -2,7 +2,7 @@
 public enum Limits {
     public static let operationsPerSubmission = 4_000_000
     public static let edgesPerSubmission = 16_000_000
-    /// Between unfinished operations of one ordinary user.
+    /// Maximum number of edges of the unfinished operations of one ordinary user.
     public static let edgesPerUser = 16_000_000
     public static let groupDepth = 32
     /// Depth of operations that conditions provide for one another. Each level takes much of the stack of the reader.

@@ -21,8 +21,9 @@ public struct SystemError: Error, Hashable, Sendable {
 }
 
 extension SystemError {
-    /// Invalid data.
+    /// Something is in use or full at the moment.
     public static let again = EAGAIN
+    /// Invalid data.
     public static let invalid = EINVAL
     public static let timedOut = ETIMEDOUT
     public static let noSuchFile = ENOENT

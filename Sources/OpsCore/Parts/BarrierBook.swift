@@ -174,7 +174,7 @@ struct BarrierBook: Codable {
         }
     }
 
-    /// Returns the position of the barrier that counts an operation: the first one after it outside of it.
+    /// Returns the position of the barrier that counts an operation: the first one after it that it does not enclose.
     private func position(counting operation: OperationIndex, _ scope: Scope, in rows: some OperationRows) -> Int {
         let line = self[scope]
         var position = line.position(from: rows[operation].id)

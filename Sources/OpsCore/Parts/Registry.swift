@@ -9,6 +9,7 @@ struct Registry: Codable {
     var privilegedUsers: Set<UInt32> = []
     /// Maximum number of unfinished operations of one ordinary user.
     var operationsPerUser = Int.max
+    /// Maximum number of edges of the unfinished operations of one ordinary user.
     var edgesPerUser = Limits.edgesPerUser
     /// Observers of the finish of every operation that is not a group.
     var observersOfAll: Observers = []

@@ -48,7 +48,7 @@ final class LaunchComposer {
         for variable in Self.words(for: units) { request.environment.append(variable) }
         // A current runner sets the variable itself, since it may choose the slot.
         if namesSlot { request.environment.append("OPS_SLOT=\(slot)") }
-        let results = try resultVariables(for: attempt.operation, texts, given: given)
+        let results = texts.hasDependencies ? try words(given ?? results(for: attempt.operation, texts)) : []
         try requireRoom(for: request, and: results)
         request.environment += results
         request.output = try output(attempt, details)
@@ -90,8 +90,7 @@ final class LaunchComposer {
         let details = try details(of: texts)
         let secrets = Self.secrets(of: details)
         var request = try helper(of: operation, arguments, replacing: secrets.map(\.name), texts, details)
-        // Conditions go on during a long turn, which has the store.
-        let results = try texts.hasDependencies ? words(given ?? storedResults(for: operation, texts)) : []
+        let results = texts.hasDependencies ? try words(given ?? committedResults(for: operation, texts)) : []
         try requireRoom(for: request, and: results)
         request.environment += results
         request.secrets = secrets
@@ -231,20 +230,14 @@ final class LaunchComposer {
         }
     }
 
-    /// Returns the same as the results above, of the last commit that readers see.
-    private func storedResults(for operation: OperationID, _ texts: LaunchTexts) throws -> ResultsOfDependencies {
+    /// Returns the results of dependencies that the last commit has stored. Conditions go on during a long turn, while
+    /// another thread uses the store.
+    private func committedResults(for operation: OperationID, _ texts: LaunchTexts) throws -> ResultsOfDependencies {
         let end = Clock.read().monotonic + DaemonLimits.dependenciesInTheLoop
         let isOver = { Clock.read().monotonic >= end }
         return try history.reading(until: isOver) {
             try history.results(for: operation, of: reader(texts), atMost: DaemonLimits.launchBytes)
         }
-    }
-
-    /// Returns the variables with the results of an operation's dependencies, which are read unless they are given.
-    private func resultVariables(
-        for operation: OperationID, _ texts: LaunchTexts, given: ResultsOfDependencies?
-    ) throws -> CStringArray {
-        texts.hasDependencies ? try words(given ?? results(for: operation, texts)) : []
     }
 
     /// Returns the user whose results an operation may get; nil: those of all users.

@@ -61,7 +61,8 @@ extension Turns {
         if putOff(of: exchange, again) { return }
         guard outage == nil, core != nil else { return host.fail(exchange, unavailable) }
         longTurn = LongTurn(user: exchange.caller.user)
-        let hadEvents = turn.isAheadOfStore
+        // If the long turn decides nothing, the next turn starts what these events have made startable.
+        let resumeStarts = { [unowned self, hasEvents = turn.isAheadOfStore] in if hasEvents { turn.hasEvents = true } }
         do throws(StoreError) {
             // Events that follow wait for the end of the long turn: the answer to a condition may cause the next one.
             try storeEarlierEvents()
@@ -73,7 +74,7 @@ extension Turns {
         }
         do throws(StoreError) {
             try lend([], prepare) { [unowned self] result in
-                if case .committed = result {} else { self.turn.hasEvents = self.turn.hasEvents || hadEvents }
+                if !result.isCommitted { resumeStarts() }
                 switch result {
                 case .refused(let error): self.host.fail(exchange, error)
                 case .rejected(let rejection): exchange.fail(self.translate(rejection, names: names))
@@ -92,7 +93,7 @@ extension Turns {
             }
         } catch {
             endLongTurn {
-                turn.hasEvents = turn.hasEvents || hadEvents
+                resumeStarts()
                 host.fail(exchange, error)
             }
         }
@@ -188,6 +189,8 @@ private enum LongTurnResult: Sendable {
     case tried(Acceptance)
     case failed(StoreError)
     case committed(Transferred<Scheduler>, Acceptance?, CompletedTurn)
+
+    var isCommitted: Bool { if case .committed = self { true } else { false } }
 }
 
 /// Handles and commits a long turn, outside the loop. The loop meanwhile uses neither the store nor this copy of the

@@ -44,7 +44,7 @@ final class Session {
             fresh = try Connection(path: socketPath)
         }
         // A connection that took long still has time for one answer.
-        let end = deadline.map { max($0, .now + Span(milliseconds: 1000)) }
+        let end = deadline.map { max($0, .now + Self.slack) }
         fresh.deadline = end.map { Clock.read().monotonic.clampedSum(.nanoseconds(($0 - .now).nanoseconds)) }
         return fresh
     }
@@ -69,6 +69,8 @@ final class Session {
         try speaking { () throws(ClientError) in try daemon().stream(request) }
     }
 
+    /// Time for the daemon to answer after a timeout.
+    static let slack = Span(milliseconds: 1000)
     /// Longest time to wait for a daemon that restarts or is upgraded.
     static let patience = Span(milliseconds: 10_000)
     private static let pause: Int32 = 50

@@ -12,9 +12,6 @@ enum WaitVerb {
     static let any = Option.flag("any", "return when the first has finished, with its result")
     static let timeout = Option.value("timeout", "t", "D", .duration, "give up after this time (exit status 7)")
 
-    /// Time for the daemon to answer after the timeout.
-    private static let slack = Span(milliseconds: 1000)
-
     static let progress = Option.flag(
         "progress", "p", "show starts, ends and the output of failures: in a terminal as a live display")
 
@@ -46,7 +43,7 @@ enum WaitVerb {
         }
         let end = arguments.text(timeout).flatMap { Span.parse($0) }.map { Instant.now + $0 }
         // An answer of the daemon comes first, because it says how many operations are unfinished.
-        session.deadline = end.map { $0 + slack }
+        session.deadline = end.map { $0 + Session.slack }
         let tally: Tally
         do throws(Failure) {
             tally =
