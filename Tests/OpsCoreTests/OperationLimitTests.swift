@@ -87,6 +87,26 @@ import Testing
         #expect(world.add(flags: .held, user: ann) > 0 && world.add(flags: .held, user: ann) == -1)
     }
 
+    @Test func `a retry with more edges than its user may have is refused`() {
+        var world = World(workers: 8)
+        world.scheduler.registry.edgesPerUser = 1
+        let other = world.add(flags: .held, user: bob)
+        let failed = world.add(user: ann)
+        world.turn()
+        world.after(world.exit(failed, 1))
+        world.add(after: [other], user: ann)
+        world.turn()
+        var revival = Revival()
+        revival.queues = ["default"]
+        let id = OperationID(failed)
+        revival.operations = [Snapshot.Row(id: id, graph: GraphID(1), user: ann, state: .finished, attempt: 1)]
+        revival.edges = [Snapshot.Edge(from: id, on: OperationID(other), when: .succeeded)]
+        #expect(world.handle(.retry([id], revived: revival)) == .failure(.tooManyEdgesOfUser(ann, limit: 1)))
+        revival.operations[0].user = bob
+        #expect(world.handle(.retry([id], revived: revival)) == .success(.done(1)))
+        world.turn()
+    }
+
     @Test func `a retry beyond the limit is refused and brings nothing back`() {
         var world = world(limit: 2)
         let failed = world.add(user: ann)
