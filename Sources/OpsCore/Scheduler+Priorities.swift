@@ -210,11 +210,8 @@ extension Scheduler {
         categories[category].mustRecountClaim = false
         let claim = categories[category].longHolders.isEmpty ? .min : claim(on: category)
         guard categories[category].claim != claim else {
-            // All holders inherit the claim, so that a trace of one of them is enough.
-            let holder = categories[category].longHolders.first { holder in
-                table[holder].group.map { groups[$0].inherited == claim } ?? false
-            }
-            if let holder { requestTrace(of: .end(holder)) }
+            // A holder may have the same priority from elsewhere, so the trace starts where the claim comes from.
+            if let claimant = firstClaimant(on: category) { requestTrace(of: claimant) }
             return
         }
         setClaim(on: category, claim)

@@ -144,6 +144,17 @@ extension Scheduler {
         }
     }
 
+    /// Returns one of the operations whose priority is the claim on a category.
+    func firstClaimant(on category: CategoryIndex) -> WaitNode? {
+        guard categories[category].claim > .min else { return nil }
+        var first: WaitNode?
+        _ = forEachClaimant(on: category) { claimant in
+            first = claimant
+            return false
+        }
+        return first
+    }
+
     /// Calls `body` with each ready operation without room in a category whose priority is the claim on it, until
     /// `body` returns false. Returns whether it never did.
     private func forEachClaimant(on category: CategoryIndex, _ body: (WaitNode) -> Bool) -> Bool {

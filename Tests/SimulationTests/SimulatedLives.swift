@@ -20,8 +20,7 @@ struct SimulatedLives {
     @Test(
         arguments: [
             5778, 10939, 16850, 17021, 30165, 42775, 44340, 48108, 49740, 62238, 62655, 91482, 109_434, 139_018,
-            157_935,
-            188_175, 215_161, 231_138,
+            157_935, 188_175, 215_161, 231_138, 709_941,
         ] as [UInt64])
     func `a seed that broke a promise once keeps them all`(seed: UInt64) throws {
         var simulation = Simulation<Scheduler>(seed: seed)
