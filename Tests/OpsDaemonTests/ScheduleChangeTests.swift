@@ -1,5 +1,6 @@
 import Glibc
 import OpsCalendar
+import OpsCore
 import OpsExecutor
 import OpsSystem
 import OpsWire

@@ -49,6 +49,7 @@ extension Requests {
                 return reply(changed, try ScheduleRow(changed, history), "updated", request, exchange)
             }
             guard let schedule = try schedules.update(present, definition) else {
+                exchange.pauseReading()
                 return schedules.afterDueInstants { [unowned self] in
                     do {
                         try self.change(exchange) { try self.addSchedule(request, exchange) }
