@@ -58,13 +58,16 @@ import Testing
         }
         let stored = try add(old, secondsAgo: 300, to: fixture)
         try fixture.daemon.schedules.load()
-        let reply = try client.call(
+        try client.send(
             request("steady", at: "@yearly") {
                 $0.overlap = "allow"
                 $0.catchUp = "all"
                 $0.replace = true
             })
-        #expect(reply.change == "updated")
+        // The answer to a later call does not overtake that of the change.
+        try client.send(StatusRequest())
+        #expect(try client.receive()?.result(AddScheduleRequest.Reply.self).change == "updated")
+        #expect(try client.receive()?.failure == nil)
         let instants = try accounted(stored, fixture, every: 1)
         let first = stored.addedAt.nanoseconds / 1_000_000_000
         #expect(instants.count >= 300)
@@ -394,6 +397,34 @@ import Testing
         #expect(rest.map(\.count) == [5, missed - 8])
         #expect(try accounted(stored, fixture, every: 3600).count == missed)
         #expect(schedule.ledger.position.last?.count == 5)
+    }
+
+    /// The submission of a run revokes staged launches, and the reports of the runner about them may be so many that they
+    /// begin a long turn.
+    @Test func `runs start although a long turn begins to gather within their turn`() throws {
+        let fixture = try Fixture()
+        let (schedules, turns) = (fixture.daemon.schedules, fixture.daemon.turns)
+        let stored = try add(request("steady", at: "@yearly") { $0.overlap = "allow" }, secondsAgo: 0, to: fixture)
+        try schedules.load()
+        let schedule = try #require(schedules.all.first)
+        var graphs: [GraphID?] = []
+        func start(_ nominal: Int64) throws {
+            let instant = ScheduleInstant(
+                schedule: stored.id, nominal: nominal, through: nominal, count: 1, result: .run)
+            let write = ScheduleWrite(instant, schedule.position(schedule.ledger))
+            try schedules.startBeside(schedule, write, isSerial: false) { graphs.append($0) }
+        }
+        turns.longTurn = LongTurn(facts: [.tick])
+        try start(100)
+        try start(200)
+        let skipped = ScheduleInstant(schedule: stored.id, nominal: 300, through: 300, count: 1, result: .skipped)
+        try turns.store(
+            ScheduleWrite(skipped, schedule.position(schedule.ledger)),
+            of: DecidedInstants(schedule.name, from: UnixTime(seconds: 300), count: 1))
+        try fixture.turn { graphs.count == 2 && turns.longTurn == nil }
+        #expect(graphs.allSatisfy { $0 != nil })
+        let records = try fixture.daemon.history.instants(of: stored.id, limit: 9)
+        #expect(records.map(\.nominal) == [300, 200, 100])
     }
 
     @Test(

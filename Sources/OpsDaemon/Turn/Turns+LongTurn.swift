@@ -33,6 +33,9 @@ struct LargeRequest: Sendable {
 }
 
 extension Turns {
+    /// True while the side thread has the scheduler and the store.
+    var isLent: Bool { longTurn?.isGathering == false }
+
     /// Puts `work` off to the end of a long turn, if there is one, and returns true; the client's next call waits for
     /// it.
     func putOff(of exchange: Exchange? = nil, _ work: @escaping () -> Void) -> Bool {
@@ -54,10 +57,11 @@ extension Turns {
         _ exchange: Exchange, names: @escaping (Int32) -> String?,
         prepare: @escaping @Sendable (Scheduler) throws -> LargeRequest, then answer: @escaping (Acceptance) -> Void
     ) {
-        precondition(longTurn == nil, "one long turn at a time")
+        let again = { [unowned self] in self.requestBeside(exchange, names: names, prepare: prepare, then: answer) }
+        if putOff(of: exchange, again) { return }
         exchange.pauseReading()
         revokeStaged()
-        let again = { [unowned self] in self.requestBeside(exchange, names: names, prepare: prepare, then: answer) }
+        // The reports of the runner may be so many that they begin a long turn.
         if putOff(of: exchange, again) { return }
         guard outage == nil, core != nil else { return host.fail(exchange, unavailable) }
         longTurn = LongTurn(user: exchange.caller.user)

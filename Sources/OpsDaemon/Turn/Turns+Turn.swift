@@ -16,7 +16,7 @@ extension Turns {
         names: @escaping (Int32) -> String? = { _ in nil }, then answer: @escaping (Acceptance) -> Void
     ) {
         guard outage == nil, core != nil else { return call.fail(unavailable) }
-        precondition(longTurn == nil, "what changes something is put off during a long turn")
+        precondition(!isLent, "no scheduler is lent to a long turn")
         if weight(of: event) > DaemonLimits.operationsInTheLoop {
             let path = store.path
             return requestBeside(
@@ -49,7 +49,7 @@ extension Turns {
         _ texts: SubmissionTexts, for instant: DecidedInstants, then answer: @escaping (GraphID?) -> Void
     ) throws {
         guard outage == nil, core != nil else { throw unavailable }
-        precondition(longTurn == nil, "what changes something is put off during a long turn")
+        precondition(!isLent, "no scheduler is lent to a long turn")
         revokeStaged()
         turn.hasEvents = true
         switch inform(.submit(texts.submission)) {
@@ -65,7 +65,7 @@ extension Turns {
     /// Stores the record of instants that do not run, and publishes their event in the same commit.
     func store(_ record: ScheduleWrite, of instants: DecidedInstants) throws {
         guard outage == nil, core != nil else { throw unavailable }
-        precondition(longTurn == nil, "what changes something is put off during a long turn")
+        precondition(!isLent, "no scheduler is lent to a long turn")
         revokeStaged()
         turn.hasEvents = true
         turn.records.append(record)
