@@ -43,6 +43,24 @@ import Testing
         #expect(try daemon.history.check() == [])
     }
 
+    /// Answers are published during the long turn, when the store has the graph and readers do not see it yet.
+    @Test func `observers of a large graph run although answers are given while it is stored`() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        let runner = StandInRunner(fixture)
+        try runner.greet()
+        let (client, other) = try (fixture.connect(), fixture.connect())
+        let held = Array(repeating: #"{"command":["true"],"held":true}"#, count: large).joined(separator: ",")
+        var request = Client.submission("[\(held)]")
+        request.terms.observers = RawJSON(Array(#"{"finish":["true"]}"#.utf8))
+        try client.send(request)
+        try fixture.turn { daemon.turns.longTurn != nil }
+        while daemon.turns.longTurn != nil { _ = try other.call(StatusRequest()) }
+        #expect(try client.receive()?.result(SubmitReply.self).count == large)
+        _ = try client.call(.with { $0.selection.all = true } as CancelRequest)
+        try fixture.turn { !daemon.runner.helpers.isIdle }
+    }
+
     /// Such conditions are evaluated in the loop, each answer is an event, and some answers lead to the next evaluations.
     @Test func `a large submission waits for no operations whose conditions are evaluated again and again`() throws {
         let fixture = try Fixture()

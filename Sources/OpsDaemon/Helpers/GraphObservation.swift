@@ -64,6 +64,8 @@ final class GraphObservation {
 
     /// Handles finishes of operations, after their commit.
     func receive(_ reports: [Report]) {
+        // Answers are also published during a long turn, whose graphs can only be read after it.
+        guard !turns.isLent else { return }
         do throws(StoreError) {
             for graph in store.popObservedGraphs() where watched[graph] == nil { try watch(graph) }
         } catch { return turns.enterOutage(error) }
