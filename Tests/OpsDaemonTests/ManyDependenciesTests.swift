@@ -1,3 +1,4 @@
+import Dispatch
 import OpsCore
 import OpsExecutor
 import OpsWire
@@ -27,6 +28,31 @@ import Testing
         let runner = StandInRunner(fixture)
         try runner.greet()
         _ = try client.call(ResumeRequest.with { $0.selection = .with { $0.refs = ["\(last.rawValue)"] } })
+        for _ in 0..<Fixture.mostTurns where runner.launches.isEmpty { try runner.listen() }
+        #expect(runner.launches.map(\.attempt.operation) == [last])
+    }
+
+    /// Its results are read outside the loop. When they have been read, the store may be in use by a long turn.
+    @Test func `it is not started in the middle of a long turn`() throws {
+        let (fixture, client, last) = try fixture()
+        let turns = fixture.daemon.turns
+        let runner = StandInRunner(fixture)
+        try runner.greet()
+        let other = try fixture.connect()
+        let held = Array(repeating: #"{"command":["true"],"held":true}"#, count: count).joined(separator: ",")
+        // Until the long turn begins, the thread that reads has something else to do.
+        let hasBegun = DispatchSemaphore(value: 0)
+        fixture.daemon.performer.reading.run({ hasBegun.wait() }, then: {})
+        _ = try client.call(ResumeRequest.with { $0.selection = .with { $0.refs = ["\(last.rawValue)"] } })
+        try other.send(Client.submission("[\(held)]"))
+        try fixture.turn { turns.isLent }
+        // A fast machine may have read the results within the bound of the loop.
+        try runner.listen()
+        let before = runner.launches.count
+        hasBegun.signal()
+        while runner.launches.count == before, turns.isLent { try runner.listen() }
+        let isAfterIt = try runner.launches.count == before || other.hasReply()
+        #expect(isAfterIt, "the launch came in the middle of the long turn")
         for _ in 0..<Fixture.mostTurns where runner.launches.isEmpty { try runner.listen() }
         #expect(runner.launches.map(\.attempt.operation) == [last])
     }

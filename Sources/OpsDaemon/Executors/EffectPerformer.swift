@@ -17,7 +17,7 @@ final class EffectPerformer {
     private let observers: ObserverRunner
     private let log: DaemonLog
     /// Thread that reads the results of very many dependencies.
-    private let reading: SideWork
+    let reading: SideWork
 
     init(
         socket: String, turns: Turns, store: Store, composer: LaunchComposer, runner: RunnerLink,
@@ -106,18 +106,18 @@ final class EffectPerformer {
     }
 
     private func launchAfterReading(_ attempt: AttemptID, _ slot: Int32) {
-        readResults(of: attempt) { [unowned self] results in
-            // If the runner or the scheduler has been replaced meanwhile, the launch is repeated.
-            guard turns.outage == nil, runner.isConnected,
-                turns.ask({ $0.isExecuting(attempt) }) == true
-            else { return }
-            guard turns.ask({ $0.isCancelling(attempt.operation) }) != true else {
-                return turns.record(
-                    .launchFailed(attempt, step: "cancelled", errno: SystemError.invalid))
-            }
-            self.launch(attempt, slot) { try $0.composed(attempt, slot, given: results.get()) }
-            runner.flush()
+        readResults(of: attempt) { [unowned self] results in self.launch(attempt, slot, given: results) }
+    }
+
+    private func launch(_ attempt: AttemptID, _ slot: Int32, given results: Result<ResultsOfDependencies, any Error>) {
+        if turns.putOff({ [unowned self] in self.launch(attempt, slot, given: results) }) { return }
+        // If the runner or the scheduler has been replaced meanwhile, the launch is repeated.
+        guard turns.outage == nil, runner.isConnected, turns.ask({ $0.isExecuting(attempt) }) == true else { return }
+        guard turns.ask({ $0.isCancelling(attempt.operation) }) != true else {
+            return turns.record(.launchFailed(attempt, step: "cancelled", errno: SystemError.invalid))
         }
+        launch(attempt, slot) { try $0.composed(attempt, slot, given: results.get()) }
+        runner.flush()
     }
 
     /// Reads the results of very many dependencies of an operation outside the loop.
@@ -180,13 +180,7 @@ final class EffectPerformer {
             try executors.send(request, to: name)
         } catch let error as StoreError where error.kind == .interrupted {
             readResults(of: attempt) { [unowned self] results in
-                // The submission is repeated after the next greeting. A cancellation was sent to the executor, which
-                // reports an unknown attempt as gone.
-                guard turns.outage == nil, executors.isConnected(name),
-                    turns.ask({ $0.isExecuting(attempt) && !$0.isCancelling(attempt.operation) }) == true
-                else { return }
-                self.submit(attempt, job, priority, to: name) { try $0.composed(attempt, -1, given: results.get()) }
-                executors.flush()
+                self.submit(attempt, job, priority, to: name, given: results)
             }
         } catch let error as StoreError {
             turns.enterOutage(error)
@@ -195,6 +189,20 @@ final class EffectPerformer {
             log.warning("operation \(attempt.operation.rawValue) cannot start: \(error)")
             turns.record(.external(name, .launchFailed(attempt, step: error.call, errno: error.errno)))
         }
+    }
+
+    private func submit(
+        _ attempt: AttemptID, _ job: String?, _ priority: Int8, to name: String,
+        given results: Result<ResultsOfDependencies, any Error>
+    ) {
+        if turns.putOff({ [unowned self] in self.submit(attempt, job, priority, to: name, given: results) }) { return }
+        // The submission is repeated after the next greeting. A cancellation was sent to the executor, which reports an
+        // unknown attempt as gone.
+        guard turns.outage == nil, executors.isConnected(name),
+            turns.ask({ $0.isExecuting(attempt) && !$0.isCancelling(attempt.operation) }) == true
+        else { return }
+        submit(attempt, job, priority, to: name) { try $0.composed(attempt, -1, given: results.get()) }
+        executors.flush()
     }
 
     /// Launches an attempt that is about to be cancelled, if its executor forgets all attempts when its process is
