@@ -109,6 +109,23 @@ import Testing
         #expect(try Raw(world.store.path).integer("SELECT count(*) FROM counter") == 0)
     }
 
+    @Test func `a sum of durations stays at its maximum, and pruning still counts`() throws {
+        let world = try World()
+        world.store.commitTimes.add(.nanoseconds(Int64.max - second))
+        #expect(try counters(world).commits.sum == Int64.max - second)
+        for _ in 0..<2 {
+            world.store.commitTimes.add(.seconds(20))
+            #expect(try counters(world).commits.sum == Int64.max)
+        }
+        run(world, waiting: 0, running: second)
+        try world.commit()
+        world.store.commitTimes.add(.seconds(20))
+        let pruning = world.store.prune(olderThan: .distantFuture)
+        for _ in 0..<1000 where !pruning.isComplete { _ = try pruning.step() }
+        #expect(pruning.removed == 1)
+        #expect(try counters(world).commits.sum == Int64.max)
+    }
+
     @Test func `durations of commits are kept across a restart`() throws {
         let world = try World()
         world.store.commitTimes.add(.milliseconds(1))

@@ -102,11 +102,14 @@ extension Store {
         return try row.step() ? row.optionalInt(0) : nil
     }
 
+    /// Adds to a stored row. A sum stays at its maximum: SQLite would make a larger one a REAL, which the table
+    /// refuses.
     fileprivate func add(_ row: Counters.Row) throws(StoreError) {
         let statement = try kept(
             """
             INSERT INTO counter (family, queue, part, count, sum) VALUES (?1, ?2, ?3, ?4, ?5)
-            ON CONFLICT DO UPDATE SET count = count + excluded.count, sum = sum + excluded.sum
+            ON CONFLICT DO UPDATE SET count = count + excluded.count,
+                sum = iif(sum > \(Int64.max) - excluded.sum, \(Int64.max), sum + excluded.sum)
             """)
         statement.bind(1, row.family.rawValue)
         statement.bind(2, row.queue)
