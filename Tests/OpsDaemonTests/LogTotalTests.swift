@@ -26,7 +26,9 @@ import Testing
         within limit: Int64, unfinished: Set<Int64> = [], owner: (Int64) -> UInt32?
     ) throws -> [Int64] {
         let total = LogTotal(logs: directory.path + "/logs", outputs: directory.path + "/outputs", limit: limit)
-        return try total.excess(owner: owner, isFinished: { !unfinished.contains($0) }).map(\.operation)
+        let excess = try total.excess(owner: owner, isFinished: { !unfinished.contains($0) })
+        #expect(excess.failure == nil)
+        return excess.logs.map(\.operation)
     }
 
     @Test func `the oldest logs of a single user go first`() throws {
@@ -55,9 +57,33 @@ import Testing
         let other = directory.path + "/other"
         #expect(link("\(directory.path)/logs/0/1.1.log", other) == 0)
         let total = LogTotal(logs: directory.path + "/logs", outputs: directory.path + "/outputs", limit: 1)
-        for log in try total.excess(owner: { _ in 7 }, isFinished: { _ in true }) { try log.remove() }
+        for log in try total.excess(owner: { _ in 7 }, isFinished: { _ in true }).logs { try log.remove() }
         #expect(!Files.exists("\(directory.path)/logs/0/1.1.log"))
         #expect(try Files.bytesOnDisk(of: other) == 0)
+    }
+
+    @Test func `outputs that are a file or without rights do not keep other logs`() throws {
+        try fill([1, 2, 3], outputs: [2])
+        let folder = directory.path + "/outputs/0"
+        try Files.replace("\(folder)/1.1", with: [UInt8](repeating: 1, count: 64 << 10), mode: 0o600)
+        #expect(chmod("\(folder)/2.1", 0) == 0)
+        // So that the directory of the test can be removed.
+        defer { chmod("\(folder)/2.1", 0o700) }
+        let found = try excess(within: 1) { _ in 7 }
+        #expect(found == [1, 1, 2, 3])
+    }
+
+    @Test func `a log that cannot be measured counts nothing, and others are removed`() throws {
+        try fill([1, 3])
+        try Files.replace("\(directory.path)/logs/0/2.1000000000.log", with: [1], mode: 0o600)
+        // The longest path has 4095 bytes: that of the last log is longer, and those of the others are not.
+        var logs = directory.path
+        while (logs + "/logs/0").utf8.count < 4084 { logs += "/." }
+        let total = LogTotal(logs: logs + "/logs", outputs: directory.path + "/outputs", limit: 1)
+        let found = try total.excess(owner: { _ in 7 }, isFinished: { _ in true })
+        #expect(found.logs.map(\.operation) == [1, 2, 3])
+        #expect(found.logs.map { $0.bytes > 0 } == [true, false, true])
+        #expect(found.failure?.errno == ENAMETOOLONG)
     }
 
     @Test func `shares are as large as they can be`() {

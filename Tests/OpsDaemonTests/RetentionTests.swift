@@ -38,4 +38,27 @@ import Testing
         try daemon.store.database.execute("PRAGMA query_only = 0")
         try fixture.turn { daemon.turns.outage == nil }
     }
+
+    /// A schedule names an unwanted graph once, and forgets it.
+    @Test func `unwanted graphs that could not be removed are removed at the next look`() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        daemon.configuration.keepFor = nil
+        daemon.configuration.logTotal = 0
+        let client = try fixture.connect()
+        _ = try client.submit(#"[{"command":["true"],"held":true}]"#)
+        _ = try client.call(CancelRequest.with { $0.selection.refs = ["1"] })
+        try daemon.store.database.execute("PRAGMA query_only = 1")
+        daemon.retention.remove([GraphID(1)])
+        for _ in 0..<3 { try fixture.loop.turn(timeout: 1000) }
+        #expect(!daemon.retention.isPruning)
+        #expect(daemon.retention.alarm.instant != nil)
+        try daemon.store.database.execute("PRAGMA query_only = 0")
+        try fixture.turn { daemon.turns.outage == nil }
+        for _ in 0..<3 { try fixture.loop.turn(timeout: 1000) }
+        #expect(daemon.retention.removed == 0, "it is not tried again at once")
+        daemon.retention.begin()
+        for _ in 0..<100 where daemon.retention.removed == 0 { try fixture.loop.turn(timeout: 1000) }
+        #expect(daemon.retention.removed == 1)
+    }
 }

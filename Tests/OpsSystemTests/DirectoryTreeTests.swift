@@ -46,6 +46,19 @@ import Testing
         #expect(!Files.exists(path))
     }
 
+    @Test func `a tree without rights counts no contents, and a file in place of a tree counts itself`() throws {
+        let bytes = [UInt8](repeating: 1, count: 1 << 20)
+        makeDirectory(path)
+        try Files.replace(path + "/file", with: bytes, mode: 0o600)
+        #expect(chmod(path, 0) == 0)
+        let counted = try DirectoryTree(path).bytesOnDisk()
+        #expect(counted < 1 << 20 || geteuid() == 0, "root needs no rights")
+        try DirectoryTree(path).remove()
+        try Files.replace(path, with: bytes, mode: 0o600)
+        let file = try DirectoryTree(path).bytesOnDisk()
+        #expect(file >= 1 << 20)
+    }
+
     @Test func `the names of a large directory are not all kept while it is counted`() throws {
         makeDirectory(path)
         let names = (0..<2000).map { "\(path)/\($0)-\(String(repeating: "x", count: 200))" }
@@ -90,6 +103,15 @@ import Testing
         #expect(throws: SystemError.self) { try DirectoryTree(path).remove() }
         #expect(Files.exists(path + "/mounted/file"))
         #expect(!Files.exists(path + "/a"), "what cannot be removed does not keep the rest")
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can mount"))
+    func `a tree on which a file system is mounted counts nothing`() throws {
+        makeDirectory(path)
+        try #require(mount("none", path, "tmpfs", 0, "size=4m") == 0)
+        defer { _ = umount2(path, 2) }
+        try Files.replace(path + "/file", with: [UInt8](repeating: 1, count: 1 << 20), mode: 0o600)
+        #expect(try DirectoryTree(path).bytesOnDisk() == 0)
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can mount"))

@@ -17,6 +17,14 @@ struct LogTotal: Sendable {
         }
     }
 
+    /// Logs and outputs beyond the total.
+    struct Excess: Sendable {
+        /// Logs to remove, the oldest first.
+        var logs: [Log] = []
+        /// First error of a file or directory that cannot be measured; it counts nothing.
+        var failure: SystemError?
+    }
+
     /// Directory of the logs and that of the outputs, each with a directory for each thousand operations.
     let logs: String
     let outputs: String
@@ -26,26 +34,28 @@ struct LogTotal: Sendable {
     ///
     /// `owner`: returns the user of an operation; nil if it is not stored any more. `isFinished` is asked only about
     /// logs that would be removed.
-    func excess(owner: (Int64) throws -> UInt32?, isFinished: (Int64) throws -> Bool) throws -> [Log] {
+    func excess(owner: (Int64) throws -> UInt32?, isFinished: (Int64) throws -> Bool) throws -> Excess {
+        var excess = Excess()
         var thousands: Set<Int64> = []
-        for directory in [logs, outputs] where Files.isDirectory(directory) {
-            thousands.formUnion(try Files.list(directory).compactMap { Int64($0) })
+        for directory in [logs, outputs] {
+            thousands.formUnion(names(in: directory, &excess.failure).compactMap { Int64($0) })
         }
         var kept: [UInt32?: Int64] = [:]
         for thousand in thousands {
-            for log in try all(in: thousand) { kept[try owner(log.operation), default: 0] += log.bytes }
+            for log in all(in: thousand, &excess.failure) {
+                kept[try owner(log.operation), default: 0] += log.bytes
+            }
         }
         let share = Self.share(of: Array(kept.values), within: limit)
-        guard kept.values.contains(where: { $0 > share }) else { return [] }
-        var excess: [Log] = []
+        guard kept.values.contains(where: { $0 > share }) else { return excess }
         for thousand in thousands.sorted() {
-            for log in try all(in: thousand).sorted(by: { $0.operation < $1.operation }) {
+            for log in all(in: thousand, &excess.failure).sorted(by: { $0.operation < $1.operation }) {
                 let user = try owner(log.operation)
                 guard let bytes = kept[user], bytes > share, try isFinished(log.operation) else { continue }
                 kept[user] = bytes - log.bytes
                 var log = log
                 log.user = user
-                excess.append(log)
+                excess.logs.append(log)
             }
         }
         return excess
@@ -63,30 +73,43 @@ struct LogTotal: Sendable {
         return .max
     }
 
-    private func all(in thousand: Int64) throws(SystemError) -> [Log] {
-        try entries(of: "\(logs)/\(thousand)", areOutputs: false)
-            + entries(of: "\(outputs)/\(thousand)", areOutputs: true)
+    /// Returns the logs and outputs of a thousand operations. `failure` gets the first error.
+    private func all(in thousand: Int64, _ failure: inout SystemError?) -> [Log] {
+        let found = entries(of: "\(logs)/\(thousand)", areOutputs: false, &failure)
+        return found + entries(of: "\(outputs)/\(thousand)", areOutputs: true, &failure)
     }
 
-    private func entries(of folder: String, areOutputs: Bool) throws(SystemError) -> [Log] {
-        guard Files.isDirectory(folder) else { return [] }
+    /// Returns the names in a directory; none if it is not there, or cannot be read.
+    private func names(in directory: String, _ failure: inout SystemError?) -> [String] {
+        guard Files.isDirectory(directory) else { return [] }
+        do throws(SystemError) {
+            return try Files.list(directory)
+        } catch {
+            failure = failure ?? error
+            return []
+        }
+    }
+
+    private func entries(of folder: String, areOutputs: Bool, _ failure: inout SystemError?) -> [Log] {
         var logs: [Log] = []
-        let names = try Files.list(folder)
+        let names = names(in: folder, &failure)
         let all = Set(names)
         for name in names {
             // Times without a log are counted and removed like a log.
             if name.hasSuffix(LogTimes.suffix), all.contains(String(name.dropLast(LogTimes.suffix.count))) { continue }
             guard let operation = name.split(separator: ".").first.flatMap({ Int64($0) }) else { continue }
+            let path = "\(folder)/\(name)"
+            var bytes: Int64 = 0
             do throws(SystemError) {
-                let path = "\(folder)/\(name)"
                 let times = LogTimes.path(of: path)
                 let more = all.contains(name + LogTimes.suffix) ? try Files.bytesOnDisk(of: times) : 0
-                let bytes = try areOutputs ? DirectoryTree(path).bytesOnDisk() : Files.bytesOnDisk(of: path)
-                logs.append(Log(operation: operation, path: path, bytes: bytes + more, isOutputs: areOutputs))
+                bytes = more + (try areOutputs ? DirectoryTree(path).bytesOnDisk() : Files.bytesOnDisk(of: path))
             } catch {
                 // The file was removed meanwhile.
-                guard error.errno == SystemError.noSuchFile else { throw error }
+                if error.errno == SystemError.noSuchFile { continue }
+                failure = failure ?? error
             }
+            logs.append(Log(operation: operation, path: path, bytes: bytes, isOutputs: areOutputs))
         }
         return logs
     }

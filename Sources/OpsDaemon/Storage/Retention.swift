@@ -17,6 +17,8 @@ final class Retention {
     private var isHourly = false
     /// Graphs that are removed before others of their age: those of old scheduled runs.
     private var unwanted: [GraphID] = []
+    /// Unwanted graphs that the present pruning removes.
+    private var beingRemoved: [GraphID] = []
     /// Number of unwanted graphs that were removed since unused texts were last looked for.
     private var removedAlone = 0
     private lazy var work = DeferredWork(loop) { [unowned self] in self.goOn() }
@@ -54,15 +56,18 @@ final class Retention {
     }
 
     private func look(after pause: TimeSpan) {
-        if isWanted { alarm.set(after: pause) } else { alarm.set(at: nil) }
+        if isWanted || !unwanted.isEmpty { alarm.set(after: pause) } else { alarm.set(at: nil) }
     }
 
-    /// Begins the hourly pruning.
+    /// Begins the hourly pruning. Unwanted graphs that an earlier one could not remove follow it.
     func begin() {
-        guard isWanted else { return }
+        guard isWanted || !unwanted.isEmpty else { return }
         // While the store is busy or fails, the pruning is put off, not left out.
         guard pruning == nil, turns.outage == nil else { return look(after: Self.hour / 60) }
-        guard keepsLess else { return trimLogs() }
+        guard keepsLess else {
+            if !unwanted.isEmpty { work.schedule() }
+            return trimLogs()
+        }
         isHourly = true
         let instant = configuration().keepFor.map { Moment.now().wall - $0 }
         pruning = store.prune(olderThan: instant, keeping: configuration().keepAtMost.map { Int($0) })
@@ -81,22 +86,36 @@ final class Retention {
         // A search for unused texts reads every graph.
         let isThorough = removedAlone >= Self.removalsForATextSearch
         if isThorough { removedAlone = 0 }
-        pruning = store.prune(olderThan: .distantFuture, only: unwanted.sorted(), keepsTexts: !isThorough)
+        beingRemoved = unwanted.sorted()
         unwanted = []
+        pruning = store.prune(olderThan: .distantFuture, only: beingRemoved, keepsTexts: !isThorough)
+    }
+
+    /// Sets the alarm for unwanted graphs that cannot be removed now. The next removal of other graphs tries them too.
+    private func removeUnwantedLater() {
+        if !unwanted.isEmpty, alarm.instant == nil { look(after: Self.hour) }
     }
 
     private func goOn() {
         removeUnwanted()
-        guard let pruning, !turns.putOff({ [unowned self] in self.goOn() }) else { return }
+        guard let pruning else { return removeUnwantedLater() }
+        guard !turns.putOff({ [unowned self] in self.goOn() }) else { return }
+        var failed: [GraphID] = []
         do {
             try step(pruning)
             guard pruning.isComplete else { return work.schedule() }
             if pruning.removed > 0 { log.info("removed \(pruning.removed) old operations") }
         } catch {
             log.warning("cannot remove old operations: \(error)")
+            failed = beingRemoved
         }
         self.pruning = nil
+        beingRemoved = []
         if !unwanted.isEmpty { work.schedule() }
+        if !failed.isEmpty {
+            unwanted += failed
+            removeUnwantedLater()
+        }
         guard isHourly else { return }
         if turns.outage == nil { return trimLogs() }
         isHourly = false
@@ -111,7 +130,7 @@ final class Retention {
         let total = LogTotal(
             logs: logs.directory, outputs: logs.outputs, limit: configuration().logTotal)
         let database = store.path
-        let find: @Sendable () -> Result<[LogTotal.Log], any Error> = {
+        let find: @Sendable () -> Result<LogTotal.Excess, any Error> = {
             Result {
                 let history = try History.open(path: database)
                 return try total.excess {
@@ -123,8 +142,10 @@ final class Retention {
         }
         beside.run(find) { [unowned self] result in
             do {
+                let excess = try result.get()
+                if let failure = excess.failure { log.warning("cannot remove logs beyond log-total: \(failure)") }
                 // Retries may have begun meanwhile.
-                let logs = try result.get().filter { log in
+                let logs = excess.logs.filter { log in
                     turns.ask { $0.contains(OperationID(log.operation)) } == false
                 }
                 self.remove(logs)

@@ -34,11 +34,17 @@ public struct DirectoryTree: Sendable {
         }
     }
 
-    /// Returns the bytes of its files on disk, of directories down to a bounded depth. What its user has made unreadable
-    /// counts nothing.
+    /// Returns the bytes of the tree on disk, of directories down to a bounded depth. The contents of a directory that
+    /// its user has made unreadable count nothing.
     public func bytesOnDisk() throws(SystemError) -> Int64 {
-        guard let entry = try DirectoryEntry.open(path) else { return 0 }
-        return try Self.bytes(in: entry.list(), depth: 0)
+        var sum: Int64 = 0
+        do throws(SystemError) {
+            guard let entry = try DirectoryEntry.open(path) else { return 0 }
+            try Self.add(entry, to: &sum, depth: 0)
+        } catch {
+            guard Self.isUnreadable(error) else { throw error }
+        }
+        return sum
     }
 
     private static func bytes(in directory: consuming DirectoryListing, depth: Int) throws(SystemError) -> Int64 {
@@ -55,15 +61,26 @@ public struct DirectoryTree: Sendable {
         var sum: Int64 = 0
         do throws(SystemError) {
             guard let entry = try DirectoryEntry.open(name, in: directory) else { return 0 }
-            let status = try entry.status
-            sum = Int64(status.st_blocks).clampedProduct(512)
-            guard status.st_mode & S_IFMT == S_IFDIR, depth < self.depth else { return sum }
-            sum = sum.clampedSum(try bytes(in: try entry.list(), depth: depth + 1))
+            try add(entry, to: &sum, depth: depth)
         } catch {
-            // A mounted file system (EXDEV), or a directory without rights.
-            guard [EXDEV, EACCES, EPERM].contains(error.errno) else { throw error }
+            guard isUnreadable(error) else { throw error }
         }
         return sum
+    }
+
+    /// Adds the bytes of an entry, and those of its contents if it is a directory.
+    private static func add(
+        _ entry: borrowing DirectoryEntry, to sum: inout Int64, depth: Int
+    ) throws(SystemError) {
+        let status = try entry.status
+        sum = sum.clampedSum(Int64(status.st_blocks).clampedProduct(512))
+        guard status.st_mode & S_IFMT == S_IFDIR, depth < self.depth else { return }
+        sum = sum.clampedSum(try bytes(in: try entry.list(), depth: depth + 1))
+    }
+
+    /// Returns true for a mounted file system (EXDEV), and for a directory without rights.
+    private static func isUnreadable(_ error: SystemError) -> Bool {
+        [EXDEV, EACCES, EPERM].contains(error.errno)
     }
 
     /// Work of one removal.
