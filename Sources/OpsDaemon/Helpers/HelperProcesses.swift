@@ -46,16 +46,25 @@ final class HelperProcesses {
         _ request: LaunchRequest, timeout: TimeSpan, end: @escaping (HelperResult) -> Void
     ) throws(SystemError) -> AttemptID? {
         guard runner.isConnected else { return nil }
-        lastNumber -= 1
         var request = request
-        request.attempt = AttemptID(request.attempt.operation, lastNumber)
-        request.environment.append("\(AttemptID.helperVariable)=\(-lastNumber)")
-        let attempt = request.attempt
+        let attempt = allocateID(for: request.attempt.operation)
+        request.attempt = attempt
+        request.environment.append("\(AttemptID.helperVariable)=\(-attempt.number)")
         try runner.send(launch: request)
         running[attempt] = Helper(
             uid: request.user?.uid ?? Identity.uid, deadline: Clock.read().monotonic + timeout, end: end)
         setAlarm()
         return attempt
+    }
+
+    /// Allocates an id that no other helper has. After the number -Int32.max the next one is -1: processes get the
+    /// number without its sign.
+    private func allocateID(for operation: OperationID) -> AttemptID {
+        while true {
+            lastNumber = lastNumber > -Int32.max ? lastNumber - 1 : -1
+            let id = AttemptID(operation, lastNumber)
+            if running[id] == nil, !orphans.keys.contains(id) { return id }
+        }
     }
 
     /// Terminates a helper, whose `end` is not called any more. Returns false if the helper has ended already.
