@@ -297,6 +297,7 @@ extension Scheduler {
                     rejectLaunch(index)
                 } else if executions[index].resolution == nil {
                     if let slot = executions[index].slot { emit(.launch(attempt, slot: slot)) }
+                    repeatFreeze(index)
                 } else {
                     endAttempt(index)
                 }
@@ -323,10 +324,17 @@ extension Scheduler {
         if executions[index].isCancelling {
             terminate(index)
         } else if !table[operation].traits.isDisjoint(with: .frozen) {
-            emit(.freeze(registry.attemptID(index)), for: index)
+            repeatFreeze(index)
         } else {
             emit(.thaw(registry.attemptID(index)), for: index)
         }
+    }
+
+    /// Freezes the process of a frozen operation once more, because the earlier command may have been lost.
+    mutating func repeatFreeze(_ index: ExecutionIndex) {
+        guard !table[executions[index].operation].traits.isDisjoint(with: .frozen), !executions[index].isCancelling
+        else { return }
+        emit(.freeze(registry.attemptID(index)), for: index)
     }
 
     /// Notes that the runner knows an attempt, and sets its timeout again.

@@ -36,4 +36,17 @@ extension ExternalAttemptTests {
         }
         #expect(world.state(waiting) == .ready)
     }
+
+    @Test func `an executor that lost its state freezes the job when it has started it again`() {
+        var world = world()
+        world.add { $0.executor = "slurm" }
+        world.turn()
+        world.after(report(.launched(first, process(world))))
+        world.after(.suspend(.operations([1]), freeze: true))
+        world.after(report(.runnerLost))
+        world.after(report(connection()))
+        #expect(world.last.effects == [.external("slurm", .submit(first, job: nil, priority: 0))])
+        world.after(report(.launched(first, process(world))))
+        #expect(world.last.effects == [.external("slurm", .freeze(first))])
+    }
 }

@@ -36,6 +36,16 @@ import Testing
         #expect(reasons == [Reason(kind: .dependency, ids: [1], detail: .dependency(.succeeded))])
     }
 
+    @Test func `a launch that was lost with a freeze is repeated with it`() {
+        var world = World(workers: 1)
+        world.add()
+        world.turn()
+        world.after(.suspend(.operations([1]), freeze: true))
+        world.after(.runnerLost)
+        world.after(.runnerConnected(Inventory(runner: "r1", boot: "b1")))
+        #expect(world.last.effects == [.launch(AttemptID(1, 1), slot: 0), .freeze(AttemptID(1, 1))])
+    }
+
     @Test func `an operation that the runner lists goes on`() {
         var world = World(snapshot(), connected: false)
         let process = LaunchedProcess(pid: 7, startTicks: 1, at: world.now)

@@ -162,7 +162,8 @@ extension Scheduler {
 
     /// Counts the time of an attempt from the start of its job.
     private mutating func jobStarted(_ index: ExecutionIndex, _ process: LaunchedProcess) {
-        guard executions[index].process == nil else { return }
+        // An executor that lost its state reports the start again, and knows nothing of the freeze.
+        guard executions[index].process == nil else { return repeatFreeze(index) }
         let operation = executions[index].operation
         let attempt = registry.attemptID(index)
         executions[index].startedAt = process.at
@@ -174,7 +175,7 @@ extension Scheduler {
         if executions[index].resolution == nil { armTimeout(index) }
         if !table[operation].traits.isDisjoint(with: .frozen) {
             stopTimeout(index)
-            emit(.freeze(attempt), for: index)
+            repeatFreeze(index)
         }
         if table[operation].traits.contains(.hasObservers), policy(of: operation)?.observers.contains(.start) == true {
             emit(.observeStart(table[operation].operationID))
@@ -239,7 +240,9 @@ extension Scheduler {
             if executions[index].isCancelling { return terminate(index) }
             return inventory.isEnding ? () : submit(index)
         }
-        if case .running(let process) = entry { handleReport(.launched(attempt, process), of: index) }
+        if case .running(let process) = entry, executions[index].process == nil {
+            handleReport(.launched(attempt, process), of: index)
+        }
         // The updates that it sent come before its end.
         if let update = inventory.updates[attempt] { handleReport(.updated(attempt, update), of: index) }
         switch entry {
