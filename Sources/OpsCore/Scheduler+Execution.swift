@@ -90,7 +90,7 @@ extension Scheduler {
     ) throws(Rejection) -> Acceptance {
         guard let operation = unfinished(id) else { throw notFoundError(id) }
         guard let index = execution(of: operation), !table[operation].isGroup else { throw .notExecuting(id) }
-        guard !executions[index].isOver else { throw .notExecuting(id) }
+        guard !executions[index].isOver else { throw .ownPartEnded(id) }
         guard policy(of: operation)?.completion == .notify else { throw .endsByItsExit(id) }
         guard executions[index].resolution == nil else { return .done(0) }
         finishByReport(

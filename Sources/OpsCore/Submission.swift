@@ -43,6 +43,8 @@ public enum Rejection: Error, Equatable, Sendable, Codable {
     case alreadyFinished(OperationID)
     case notFinished(OperationID)
     case notExecuting(OperationID)
+    /// Its own part has ended; it still waits for its children.
+    case ownPartEnded(OperationID)
     /// Only an operation with `completion: notify` can be finished explicitly.
     case endsByItsExit(OperationID)
     /// The operation executes, and the request is possible only while it waits.

@@ -284,7 +284,7 @@ import Testing
         world.add(child: 3)
         world.after(.updated(world.attempt(3), OperationUpdate(finished: 0)))
         world.after(world.exit(3))
-        #expect(finish(3) == .failure(.notExecuting(3)), "its child goes on")
+        #expect(finish(3) == .failure(.ownPartEnded(3)), "its child goes on")
     }
 
     @Test func `what comes back needs its queue and its parent`() {

@@ -132,9 +132,8 @@ extension Rules {
     private func answerToFinish(_ id: OperationID) -> ExpectedAnswer {
         if let missing = missing(id) { return .refused(missing) }
         let record = store[id]
-        guard record.state == .executing, !record.isGroup, record.running?.isOver != true else {
-            return .refused(.notExecuting(id))
-        }
+        guard record.state == .executing, !record.isGroup else { return .refused(.notExecuting(id)) }
+        if record.running?.isOver == true { return .refused(.ownPartEnded(id)) }
         guard record.policy.completion == .notify else { return .refused(.endsByItsExit(id)) }
         if record.resolution != nil { return .done(0) }
         return record.running?.exit == nil ? .done(1) : .any

@@ -18,7 +18,10 @@ extension Requests {
             throw invalid("signal", "must be a number from 1 to 64, not \(request.signal)")
         }
         one(request.ref, exchange) { [unowned self] id in
-            guard let process = turns.ask({ $0.process(of: id) }) else { throw Rejection.notExecuting(id) }
+            guard let process = turns.ask({ $0.process(of: id) }) else {
+                let isExecuting = turns.ask { $0.state(of: id) } == .executing
+                throw isExecuting ? Rejection.ownPartEnded(id) : .notExecuting(id)
+            }
             let command = ExecutorCommand.signal(process.attempt, number: number)
             if let name = process.executor {
                 try self.requireProcesses(on: name, id)

@@ -33,6 +33,7 @@ extension Turns {
         case .alreadyFinished(let id): return wrongState(id, "has finished already")
         case .notFinished(let id): return wrongState(id, "has not finished; cancel it first, or wait for it")
         case .notExecuting(let id): return wrongState(id, "is not executing")
+        case .ownPartEnded(let id): return wrongState(id, "has no process any more; its own part has ended")
         case .endsByItsExit(let id):
             return wrongState(id, "ends when its process does (completion: exit); cancel ends it early")
         case .alreadyStarted(let id):
