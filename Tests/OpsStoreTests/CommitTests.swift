@@ -95,6 +95,21 @@ import Testing
         #expect(try world.store.load().operations.count == 3)
     }
 
+    @Test func `no operation becomes ready after its start`() throws {
+        let world = try World()
+        world.submit(Self.graph())
+        try world.commit()
+        // The runner has started 2 before opsd handled the end of 1.
+        var early = world.moment
+        early.wall = world.now - .milliseconds(20)
+        let two = OperationID(2)
+        world.change(
+            .becameReady(two, at: world.now), .started(two, attempt: 1, run: 1, slot: 0, runner: "r", at: early))
+        try world.commit()
+        let record = try #require(try world.history().record(of: two))
+        #expect(record.readyAt == early.wall && record.startedAt == early.wall)
+    }
+
     @Test func `a submission is loaded as it was stored`() throws {
         let world = try World()
         world.submit(Self.graph())

@@ -33,6 +33,7 @@ extension FakeStore {
             try current(attempt)
             try require(self[attempt.operation].running?.process == nil, .lawfulSteps, "a second start of \(attempt)")
             self[attempt.operation].running?.startedAt = at
+            self[attempt.operation].readyAt = min(self[attempt.operation].readyAt, at.wall)
             self[attempt.operation].hasStarted = true
             settleEdges(on: attempt.operation)
         case .exited(let attempt, let exit):
@@ -202,6 +203,8 @@ extension FakeStore {
         // After a back-off, the time of waiting counts from the end of the back-off.
         self[id].readyAt = max(self[id].readyAt, self[id].backoffUntil)
         self[id].backoffUntil = .zero
+        // The runner may start an operation before the scheduler knows that it is ready.
+        if slot != nil { self[id].readyAt = min(self[id].readyAt, at.wall) }
         self[id].startedAt = at.wall
         self[id].groupTimeout = nil
         // The job of an executor starts later.

@@ -38,6 +38,7 @@ extension FakeStore {
             self[attempt.operation].staged = nil
             self[attempt.operation].running?.slot = begun.slot
             self[attempt.operation].running?.startedAt = begun.at
+            self[attempt.operation].readyAt = min(self[attempt.operation].readyAt, begun.at.wall)
             self[attempt.operation].hasStarted = true
             settleEdges(on: attempt.operation)
         default: break

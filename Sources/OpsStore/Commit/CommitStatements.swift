@@ -78,7 +78,7 @@ struct OperationStatements {
         started = try make(
             """
             UPDATE operation SET
-                state = 2, attempt = ?2, run = ?3, startedAt = ?4, \(Self.due), notBefore = NULL
+                state = 2, attempt = ?2, run = ?3, startedAt = ?4, \(Self.dueByStart), notBefore = NULL
             WHERE id = ?1
             """)
         submitted = try make(
@@ -91,7 +91,7 @@ struct OperationStatements {
         ran = try make(
             """
             UPDATE operation SET
-                state = 3, attempt = ?2, run = ?3, startedAt = ?4, \(Self.due), notBefore = NULL, outcome = ?5, cause = ?6, root = ?7,
+                state = 3, attempt = ?2, run = ?3, startedAt = ?4, \(Self.dueByStart), notBefore = NULL, outcome = ?5, cause = ?6, root = ?7,
                 finishedAt = ?8, frozen = 0
             WHERE id = ?1
             """)
@@ -133,6 +133,8 @@ struct OperationStatements {
 
     /// After a back-off, the waiting time of an operation counts from the end of the back-off.
     static let due = "readyAt = max(readyAt, ifnull(notBefore, readyAt))"
+    /// The runner may start an operation before opsd knows that it is ready.
+    static let dueByStart = "readyAt = min(?4, max(readyAt, ifnull(notBefore, readyAt)))"
 
     /// SQL for one condition of an operation as text, cut to a readable length.
     static let conditionText = """
@@ -162,7 +164,8 @@ struct StagingStatements {
             INSERT INTO attempt (operation, number, run, runner, slot, startedMonotonic, startedAt)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
             """)
-        confirmStartOperation = try make("UPDATE operation SET startedAt = ?2 WHERE id = ?1")
+        confirmStartOperation = try make(
+            "UPDATE operation SET startedAt = ?2, readyAt = min(readyAt, ?2) WHERE id = ?1")
         confirmStartAttempt = try make(
             """
             UPDATE attempt SET slot = ?3, startedMonotonic = ?4, startedAt = ?5 WHERE operation = ?1 AND number = ?2
