@@ -15,17 +15,21 @@ enum Program {
         do throws(Failure) {
             let arguments = try parser.parse()
             if let altered {
+                let advice =
+                    arguments.verb.option(long: Option.shell.name) != nil
+                    ? "let a shell create it: --shell with printf, or a pattern such as *"
+                    : "give it in UTF-8, or write the bytes to a file and give its path"
                 throw .usage(
-                    arguments.path, "\"\(altered)\" is not UTF-8, and JSON can contain only UTF-8",
-                    "let a shell create it: --shell with printf, or a pattern such as *")
+                    arguments.path, "\"\(altered)\" is not UTF-8, and JSON can contain only UTF-8", advice)
             }
             return try perform(arguments)
         } catch {
             var failure = error
             if let host { failure.what = host }
             failure.lines.forEach(StandardError.line)
-            // The other statuses belong to the operation.
-            return parser.isForOperation && error.status != .operationTimedOut ? .own : error.status
+            // The other statuses belong to the operation, except for signals to opsctl itself.
+            let isOwn = error.status == .operationTimedOut || error.status.code > 128
+            return parser.isForOperation && !isOwn ? .own : error.status
         }
     }
 

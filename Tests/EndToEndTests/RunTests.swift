@@ -109,6 +109,26 @@ import Testing
         #expect(try machine.outcome(1) == "cancelled")
     }
 
+    @Test(arguments: [false, true])
+    func `a second interrupt ends run while the cancelled operation ignores its end`(isGraph: Bool) throws {
+        let machine = try Machine()
+        let shell = "trap '' TERM; : > \(machine.state)/begun; while :; do sleep 0.1; done"
+        let arguments = isGraph ? ["-f", "-"] : ["--grace", "10min", "--shell", shell]
+        let graph = #"{"operations": [{"grace": "10min", "shell": "\#(shell)"}]}"#
+        let run = try machine.begin(["run"] + arguments, input: isGraph ? graph : nil)
+        try waitUntil { FileManager.default.fileExists(atPath: machine.state + "/begun") }
+        run.signal(SIGINT)
+        try machine.await("cancelling", of: 1)
+        try waitUntil {
+            run.signal(SIGINT)
+            return kill(run.pid, 0) != 0
+        }
+        let ended = try run.wait(seconds: 10)
+        #expect(ended.status == 128 + SIGINT)
+        #expect(ended.err.contains("may still run"), "\(ended.err)")
+        try machine.ok("cancel", "1", "--force")
+    }
+
     @Test func `an interrupt of a graph has the same cause as that of an operation`() throws {
         let machine = try Machine()
         let run = try machine.begin(["run", "-f", "-"], input: #"{"operations": [{"command": ["sleep", "600"]}]}"#)

@@ -59,6 +59,11 @@ struct Interruption {
         return read(readEnd, &byte, 1) == 1 ? Int32(byte) : nil
     }
 
+    /// Returns why opsctl ends before the operations that an earlier signal has cancelled.
+    static func secondSignal(_ signal: Int32) -> Failure {
+        Failure(ExitStatus(code: 128 + signal), "run", "a second signal arrived while the cancelled work was ending")
+    }
+
     /// Returns the reason of a cancellation by a signal.
     static func reason(_ signal: Int32) -> String {
         signal == SIGINT ? "interrupted at the terminal" : "signal \(signal) to opsctl run"

@@ -8,7 +8,8 @@ enum RunVerb {
         "run", .submitting, "submit, show the output, exit as the operation does",
         forms: ["[OPTION...] [--] COMMAND [ARG...]", "-f FILE|- [--set K=V]..."],
         about: [
-            "Ctrl-C cancels the operation. If opsctl dies, the operation keeps running.",
+            "Ctrl-C cancels the operation; a second one ends opsctl without waiting for the end. If opsctl dies, the "
+                + "operation keeps running.",
             "The exit status is that of the operation; 128+n for a signal, 124 if it timed out, 127 if the program was not "
                 + "found, 126 if it could not be executed, 125 for other errors.",
             "Standard input is passed on to the first attempt if it is a file or a pipe and no --stdin is given.",
@@ -76,6 +77,8 @@ private final class Foreground {
     private let input: ForwardedInput?
     private var ending: ReplyStream<WaitReply>
     private var ended: EndedRow?
+    /// True once a signal has cancelled the operation.
+    private var isCancelled = false
 
     init(
         _ session: Session, _ id: Int64, _ interruption: Interruption, _ input: ForwardedInput?
@@ -96,7 +99,11 @@ private final class Foreground {
                 [output.descriptor, errors.descriptor, ending.isOver ? -1 : ending.descriptor, input?.source ?? -1],
                 writable: input?.target ?? -1, milliseconds: input?.pause)
             input?.proceed(hasInput: readable.contains(3))
-            if let signal = interruption.nextSignal() { try cancel(signal) }
+            if let signal = interruption.nextSignal() {
+                guard !isCancelled else { throw Interruption.secondSignal(signal) }
+                try cancel(signal)
+                isCancelled = true
+            }
             // Pieces of both streams are written in the order in which they arrived.
             if readable.contains(0) {
                 try output.read { (reply, data) throws(Failure) in

@@ -10,6 +10,8 @@ final class ProgressDisplay {
     private let selection: Selection
     /// Signals that cancel the displayed graph (`run -f`); for `wait` there are none, and a signal ends the display.
     private let interruption: Interruption
+    /// True once a signal has cancelled the operations.
+    private var isCancelled = false
     /// The stream of ends shows when the display is finished; the stream of events shows progress.
     private var ends: ReplyStream<WaitReply>
     private var events: ReplyStream<WatchReply>
@@ -87,7 +89,11 @@ final class ProgressDisplay {
         let readable = interruption.wait(
             session.wantsJSON ? [ends.descriptor] : [ends.descriptor, events.descriptor],
             milliseconds: isLive ? Self.ticks : session.millisecondsLeft)
-        if let signal = interruption.nextSignal() { try cancel(signal) }
+        if let signal = interruption.nextSignal() {
+            guard !isCancelled else { throw Interruption.secondSignal(signal) }
+            try cancel(signal)
+            isCancelled = true
+        }
         if readable.isEmpty { try session.checkDeadline() }
         if readable.contains(1) { try readEvents() }
         if readable.contains(0) { try readEnds() }
