@@ -9,7 +9,13 @@ enum SchemaVerb {
         ],
         examples: [.init("Keep it where an editor finds it", "opsctl schema > /tmp/opsd-graph.schema.json")],
         action: { (session) throws(Failure) in
-            try session.output.write(Array(GraphSchema.text.utf8))
+            let text = session.wantsJSON ? compact(GraphSchema.text) : GraphSchema.text
+            try session.output.write(Array(text.utf8))
             return .done
         })
+
+    /// Returns indented JSON as one line. No text within it contains a line break.
+    private static func compact(_ text: String) -> String {
+        text.split(separator: "\n").map { $0.drop { $0 == " " } }.joined() + "\n"
+    }
 }
