@@ -82,6 +82,25 @@ import Testing
         #expect(lines(failures).count == 1)
     }
 
+    @Test func `the end after a retry of a part names a failure that was not retried`() throws {
+        let machine = try Machine()
+        let (ends, flag) = (machine.state + "/ends", machine.state + "/flag")
+        let script = #"event=$(cat); echo \"$OPS_NAME $event\" >> \#(ends)"#
+        _ = try submit(
+            """
+            {"observers": {"finish": ["/bin/sh", "-c", "\(script)"]},
+             "operations": [{"name": "a", "command": ["test", "-e", "\(flag)"]}, {"name": "b", "shell": "exit 3"}]}
+            """, machine)
+        #expect(try wait(for: 1, in: ends).count == 1)
+        #expect(FileManager.default.createFile(atPath: flag, contents: nil))
+        try machine.ok("retry", "a")
+        let end = try #require(try wait(for: 2, in: ends).last)
+        #expect(end.hasPrefix("b {"), "\(end)")
+        let event = try event(end)
+        #expect(event["outcome"] as? String == "failed" && event["unsuccessful"] as? Int == 1)
+        #expect((event["failed"] as? [String: Any])?["name"] as? String == "b")
+    }
+
     @Test func `an end while opsd is down is observed after its start`() throws {
         let machine = try Machine()
         let ends = machine.state + "/ends"

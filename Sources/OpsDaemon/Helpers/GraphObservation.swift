@@ -119,7 +119,11 @@ final class GraphObservation {
         entry.left = progress.unfinished
         if let failed = progress.failed, entry.owes(.failure) { request(.failure, &entry, failed) }
         let isOver = progress.unfinished == 0
-        if isOver, entry.owes(.finish) { request(.finish, &entry, progress.failed ?? first) }
+        if isOver, entry.owes(.finish) {
+            // The outcome of the graph includes failures that were not retried.
+            let all = try entry.graph.since == .zero ? progress : history.progress(of: graph, since: .zero)
+            request(.finish, &entry, all.failed ?? first)
+        }
         watched[graph] = entry
         // Without an observer of the end, nothing more is to be done once that of the failure has run.
         if isOver, entry.requested.isEmpty, entry.graph.observers.finish == nil {

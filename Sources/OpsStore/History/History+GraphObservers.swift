@@ -6,7 +6,7 @@ public struct ObservedGraph: Sendable {
     public var name: String?
     public let observers: GraphObservers
     public var ran: Set<GraphObservers.Moment>
-    /// Instant from which failures count; 0: all do.
+    /// Instant from which a failure counts for the observer of the first failure; 0: all do.
     public let since: WallInstant
     /// Number of its operations.
     public var count = 0
