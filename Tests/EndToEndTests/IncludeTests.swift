@@ -52,6 +52,73 @@ import Testing
         #expect(try machine.show("deep-x86")["priority"] as? Int == -4, "from the group around it")
     }
 
+    @Test func `an operation that a condition provides can include a file, and has the defaults of its own file`()
+        throws
+    {
+        let machine = try Machine()
+        _ = try write(
+            """
+            defaults: {environment: {A: low}}
+            operations:
+              - {name: "make-${WHAT}", shell: echo $A}
+            """, "make.yaml", machine)
+        _ = try write(
+            """
+            defaults: {environment: {A: high}}
+            operations:
+              - name: use
+                command: ["true"]
+                conditions:
+                  - pathExists: /tmp
+                    provide: {name: maker, include: make.yaml, set: {WHAT: data}}
+                  - pathExists: /tmp
+                    provide: {name: plain, shell: echo $A}
+                  - pathExists: /tmp
+                    silent: true
+                    provide: {include: none.yaml}
+            """, "part.yaml", machine)
+        let file = try write("operations: [{name: part, include: part.yaml}]", "main.yaml", machine)
+        try machine.ok("submit", "-f", file)
+        #expect(try machine.ctl("wait", "part", "--timeout", "20s").status == 0)
+        #expect(try machine.ok("log", "make-data").out == "low\n")
+        #expect(try machine.ok("log", "plain").out == "high\n")
+        #expect(try machine.show("make-data")["group"] as? Int == (try machine.show("maker"))["id"] as? Int)
+        #expect(try machine.show("maker")["group"] as? Int == (try machine.show("part"))["id"] as? Int)
+    }
+
+    @Test func `a default dependency does not apply inside the group that it names`() throws {
+        let machine = try Machine()
+        _ = try write(
+            """
+            defaults: {after: [prep]}
+            operations:
+              - name: prep
+                operations:
+                  - name: p
+                    command: ["true"]
+                    conditions: [{pathExists: /tmp, provide: {shell: "true"}}]
+              - name: x
+                command: ["true"]
+            """, "part.yaml", machine)
+        let file = try write(
+            """
+            defaults: {after: [part]}
+            operations:
+              - {name: part, include: part.yaml}
+              - {name: end, command: ["true"]}
+            """, "main.yaml", machine)
+        try machine.ok("submit", "-f", file)
+        #expect(try machine.ctl("wait", "end", "--timeout", "20s").status == 0)
+        func dependencies(_ name: String) throws -> [Int] {
+            (try machine.show(name)["dependencies"] as? [[String: Any]] ?? []).compactMap { $0["id"] as? Int }
+        }
+        let prep = try #require(try machine.show("prep")["id"] as? Int)
+        let part = try #require(try machine.show("part")["id"] as? Int)
+        #expect(try dependencies("x") == [prep])
+        #expect(try dependencies("end") == [part])
+        #expect(try dependencies("p").count == 1, "the operation that its condition provides")
+    }
+
     @Test func `problems of an included file name its line and column`() throws {
         let machine = try Machine()
         _ = try write(
@@ -103,9 +170,12 @@ import Testing
         let gaps = try refusal("operations: [{include: gaps.yaml, set: {A: x}}]")
         #expect(gaps.contains("/gaps.yaml:1:15: ${B} has no value"), "\(gaps)")
         #expect(try refusal("operations: [{include: gaps.yaml, set: {A: 1}}]").contains("is not a text"))
+        let dash = try refusal("operations: [{include: gaps.yaml, set: {A-B: x}}]")
+        #expect(dash.contains("/main.yaml:1:41: ${A-B} cannot be a placeholder"), "\(dash)")
         #expect(try refusal("operations: [{include: gaps.yaml, command: [a]}]").contains("cannot be used together"))
         #expect(try refusal("operations: [{include: 3}]").contains("must be the path of a graph file"))
-        #expect(try refusal(#"[{"command": ["a"], "set": {"A": "b"}}]"#, "m.json").contains("key set"))
+        let alone = try refusal(#"[{"command": ["a"], "set": {"A": "b"}}]"#, "m.json")
+        #expect(alone.contains(#"key set: belongs to "include""#), "\(alone)")
     }
 
     @Test func `errors of several included files are reported at once`() throws {

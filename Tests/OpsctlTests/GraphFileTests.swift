@@ -63,7 +63,7 @@ import Testing
             refusal(text) == """
                 opsctl: g.json:1:10: the name of a graph must be a text
                 opsctl: g.json:2:15: key defaults.barrier: expected true or false
-                opsctl: g.json:4:36: operation alpha, key command[1]: expected a string
+                opsctl: g.json:4:36: operation alpha, key command[1]: expected a string; put the value in quotes
                 opsctl: g.json:5:20: operation 2, key after: no operation of this graph is named "omega"
                 """)
     }
@@ -87,7 +87,7 @@ import Testing
                 error.lines == [
                     "opsctl: g.yaml:2:1: the key \"name\" occurs twice",
                     "opsctl: g.yaml:4:29: the key \"name\" occurs twice",
-                    "opsctl: g.yaml:4:25: operation x, key command[0]: expected a string",
+                    "opsctl: g.yaml:4:25: operation x, key command[0]: expected a string; put the value in quotes",
                 ])
         }
     }
@@ -220,6 +220,15 @@ import Testing
                         + "or write $${VERSIO} for a literal ${VERSIO}"
                 ])
         }
+    }
+
+    @Test(arguments: [
+        ("A", true), ("_a1", true), ("1A", false), ("A-B", false), ("", false), ("\u{e9}", false), ("OPS_ID", false),
+    ]) func `the name of a placeholder has letters, digits and underscores`(name: String, isPossible: Bool) throws {
+        #expect((Substitution.complaint(aboutName: name) == nil) == isPossible)
+        let text = GraphText(path: "-", json: Array("[\"${\(name)}\"]".utf8))
+        let filled = try Substitution([Pair(key: name, value: "x")]).fill(text)
+        #expect((String(decoding: filled.bytes, as: UTF8.self) == "[\"x\"]") == isPossible)
     }
 
     @Test func `all gaps without a value are named together`() throws {

@@ -4,7 +4,7 @@ extension GraphDecoder {
     mutating func conclude(_ draft: inout OperationDraft) {
         let isGroup = draft.operation.flags.contains(.group)
         if isGroup { checkGroup(draft) } else { checkPlain(&draft) }
-        if !isGroup, !draft.has(.after) { applyDefaultEdges(to: draft) }
+        if !isGroup, !draft.has(.after), !defaults.after.isEmpty { withDefaultEdges.append(draft.index) }
         if !isGroup {
             if !draft.has(.barrier) { draft.operation.flags.formUnion(defaults.flags.intersection(.barrier)) }
             if !draft.has(.held) { draft.operation.flags.formUnion(defaults.flags.intersection(.held)) }

@@ -43,10 +43,25 @@ extension GraphDecoder {
         defaults.policyIndex = policyIndex(defaults.policy)
     }
 
-    mutating func applyDefaultEdges(to draft: OperationDraft) {
-        // An operation that all others wait for does not wait for itself.
-        for edge in defaults.after where edge.on != draft.operation.name {
-            append(GraphInput.Edge(from: draft.index, on: edge.on, when: edge.when))
+    /// Adds the dependencies of the defaults to the operations without own ones. All names must be known, because the
+    /// name of a group may come after its children.
+    mutating func applyDefaultEdges() {
+        for index in withDefaultEdges {
+            for edge in defaults.after where !isNeeded(index, by: edge.on) {
+                append(GraphInput.Edge(from: index, on: edge.on, when: edge.when))
+                if isBroken { return }
+            }
         }
+    }
+
+    /// Returns true if the operation with a name needs this one, because it is the same, or a group around this one, or
+    /// because a condition of it provides this one or such a group. A dependency on it would be a cycle.
+    private func isNeeded(_ operation: Int32, by name: Int32) -> Bool {
+        let named = operationOfName[Int(name)]
+        guard named >= 0 else { return false }
+        // The operations around this one come before it. A provided operation is in the group of its provider.
+        var index = operation
+        while index > named { index = providers[index] ?? input.operations[Int(index)].parent }
+        return index == named
     }
 }

@@ -7,7 +7,8 @@ extension GraphDecoder {
         if !isBroken {
             if input.operations.isEmpty { report(GraphProblem(message: "there are no operations")) }
             resolveInherited()
-            resolveEdges()
+            if !isBroken { applyDefaultEdges() }
+            if !isBroken { resolveEdges() }
         }
         guard problems.isEmpty else {
             reportQueues(outside: queues())

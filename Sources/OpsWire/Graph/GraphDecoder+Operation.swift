@@ -132,7 +132,8 @@ extension GraphDecoder {
         case .name: try readName(&draft, &scanner)
         case .command: draft.operation.command = try command(&scanner)
         case .shell: draft.operation.command = try shell(&scanner)
-        case .include, .set: throw scanner.error(.refused("is for graph files, where opsctl submit replaces it"))
+        case .include: throw scanner.error(.refused("is for graph files, where opsctl submit replaces it"))
+        case .set: throw scanner.error(.refused("belongs to \"include\""))
         case .operations: preconditionFailure("a group's operations are read one by one")
         case .queue: draft.operation.queue = try queue(&scanner)
         case .priority: draft.priority = try scanner.priority()
@@ -205,6 +206,7 @@ extension GraphDecoder {
         providedDepth += 1
         defer { providedDepth -= 1 }
         let index = Int32(input.operations.count)
+        if !defaults.after.isEmpty { providers[index] = draft.index }
         let floor = openGroups.count
         try beginOperation(&scanner, parent: draft.operation.parent, isProvided: true)
         var budget = Int.max

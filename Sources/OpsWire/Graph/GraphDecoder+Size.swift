@@ -1,7 +1,15 @@
 /// Estimates the memory of a submission while it is read, without walking through it.
 extension GraphDecoder {
     /// Bytes of the unread parts, and of the results of the others.
-    public var heldBytes: Int { waitingBytes + input.heldBytes + 4 * operationOfName.count + cache.heldBytes }
+    public var heldBytes: Int {
+        waitingBytes + input.heldBytes + 4 * operationOfName.count + cache.heldBytes + bytesOfDefaultEdges
+    }
+
+    /// Bytes of the dependencies that `finish` adds, and of what it needs for that.
+    private var bytesOfDefaultEdges: Int {
+        let edges = min(withDefaultEdges.count * defaults.after.count, Limits.edgesPerSubmission)
+        return edges * MemoryLayout<GraphInput.Edge>.stride + 4 * withDefaultEdges.count + 32 * providers.count
+    }
 }
 
 extension GraphInput {

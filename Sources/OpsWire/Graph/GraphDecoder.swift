@@ -10,6 +10,11 @@ public struct GraphDecoder: Sendable {
     /// Operation with each name, by the name's index in `input.names`; -1 for texts that are only references.
     var operationOfName: [Int32] = []
     var hasKeys: Set<String> = []
+    /// Operations that get the dependencies of the defaults.
+    var withDefaultEdges: [Int32] = []
+    /// Operation for whose condition each provided operation is, by the index of the latter; only if the defaults have
+    /// dependencies.
+    var providers: [Int32: Int32] = [:]
     var cache = DecoderCache()
 
     /// Parts that have not been read completely.

@@ -265,7 +265,7 @@ struct GraphFile {
     }
 
     /// Returns the operation that is submitted for a condition.
-    private static func provided(by condition: JSONView) -> JSONView? {
+    static func provided(by condition: JSONView) -> JSONView? {
         let members = condition.members
         if members.contains(where: { $0.key == "silent" && $0.value.source == "true" }) { return nil }
         return members.first { $0.key == "provide" && $0.value.isObject }?.value

@@ -91,9 +91,13 @@ private struct Roots {
     }
 
     /// Returns an operation with the members, and so for the operations that its conditions provide.
-    func withStart(_ operation: JSONView) -> [UInt8] {
+    ///
+    /// - Parameter needing: Names of the operations whose conditions provide it.
+    func withStart(_ operation: JSONView, needing: [String] = []) -> [UInt8] {
         let present = operation.members
-        var missing = isRoot(present) ? added : []
+        let name = present.first { $0.key == "name" }?.value.text
+        let names = name.map { needing + [$0] } ?? needing
+        var missing = isRoot(present, names) ? added : []
         missing.removeAll { member in
             member.key != "after" && present.contains { $0.key == member.key && !$0.value.isNull }
         }
@@ -106,13 +110,13 @@ private struct Roots {
             for member in kept {
                 object.member(
                     member.key,
-                    raw: member.key == "conditions" ? conditions(member.value) : Self.source(member.value))
+                    raw: member.key == "conditions" ? conditions(member.value, names) : Self.source(member.value))
             }
         }
         return object.bytes
     }
 
-    private func conditions(_ list: JSONView) -> [UInt8] {
+    private func conditions(_ list: JSONView, _ names: [String]) -> [UInt8] {
         guard list.isArray else { return Self.source(list) }
         let elements = list.elements.map { condition -> [UInt8] in
             guard condition.isObject else { return Self.source(condition) }
@@ -120,7 +124,9 @@ private struct Roots {
             object.object { object in
                 for member in condition.members {
                     let isOperation = member.key == "provide" && member.value.isObject
-                    object.member(member.key, raw: isOperation ? withStart(member.value) : Self.source(member.value))
+                    object.member(
+                        member.key,
+                        raw: isOperation ? withStart(member.value, needing: names) : Self.source(member.value))
                 }
             }
             return object.bytes
@@ -128,16 +134,19 @@ private struct Roots {
         return [UInt8(ascii: "[")] + elements.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "]")]
     }
 
-    /// An operation without own dependencies has the default ones, except one on itself. A group has none.
-    private func isRoot(_ members: [Member]) -> Bool {
+    /// Returns true if an operation waits for no other. One without own dependencies has the default ones, except those
+    /// on itself and on an operation whose condition provides it. A group has none.
+    ///
+    /// - Parameter names: Names of these operations.
+    private func isRoot(_ members: [Member], _ names: [String]) -> Bool {
         if let own = members.first(where: { $0.key == "after" && !$0.value.isNull })?.value {
             return own.isArray && own.elements.isEmpty
         }
         if members.contains(where: { $0.key == "operations" && !$0.value.isNull }) { return true }
-        let name = members.first { $0.key == "name" }?.value.text
         return inherited.allSatisfy { edge in
             let on = edge.isObject ? edge.members.first { $0.key == "op" }?.value : edge
-            return name != nil && on?.text == name
+            guard let name = on?.text else { return false }
+            return names.contains(name)
         }
     }
 

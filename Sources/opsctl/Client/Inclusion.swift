@@ -21,6 +21,9 @@ struct Inclusion {
 
     private var assembly = GraphAssembly()
     private var chain: [Source] = []
+    /// Names of the operation that is being written, of the groups around it, and of the operations whose conditions
+    /// provide it or one of these groups.
+    private var enclosing: [String] = []
     private var included = 0
     /// Texts that have been read, because a file may be included many times.
     private var texts: [String: GraphText] = [:]
@@ -105,7 +108,10 @@ struct Inclusion {
         let added = defaults.members(
             besides: members.map { (key: $0.key, view: JSONView(text.bytes, $0.value)) }, isGroup: isGroup, isTop: isTop
         )
-        guard isGroup || !added.isEmpty else { return assembly.copy(range, of: text) }
+        guard isGroup || !added.isEmpty || has("conditions") else { return assembly.copy(range, of: text) }
+        let name = members.first { $0.key == "name" }.flatMap { JSONView(text.bytes, $0.value).text }
+        if let name { enclosing.append(name) }
+        defer { if name != nil { enclosing.removeLast() } }
         assembly.write("{", for: text, at: range.lowerBound)
         var isFirst = true
         var joined: Set<String> = []
@@ -116,6 +122,8 @@ struct Inclusion {
             let below = added.filter { $0.key == member.key }
             if member.key == "operations", view.isArray {
                 writeChildren(member.offset, view, defaults)
+            } else if member.key == "conditions", view.isArray {
+                writeConditions(member.offset, view, defaults, isTop: isTop)
             } else if !below.isEmpty, view.isObject {
                 joined.insert(member.key)
                 let own = IncludedDefaults.Member(
@@ -131,7 +139,7 @@ struct Inclusion {
                 joined.insert(member.key)
                 join(added.filter { $0.key == member.key })
             } else if member.key == "after" {
-                writeAfter(member, name: members.first { $0.key == "name" }.map { JSONView(text.bytes, $0.value) })
+                writeAfter(member)
             } else {
                 assembly.copy(member.offset..<member.value.upperBound, of: member.text)
             }
@@ -158,6 +166,22 @@ struct Inclusion {
         assembly.write("]", for: source.text, at: key)
     }
 
+    /// Writes conditions. The operations that they provide may include files too.
+    ///
+    /// - Parameter isTop: True if no group of that file contains the operation.
+    private mutating func writeConditions(
+        _ key: Int, _ conditions: JSONView, _ defaults: IncludedDefaults, isTop: Bool
+    ) {
+        let text = source.text
+        var copied = key
+        for provided in conditions.elements.compactMap(GraphFile.provided(by:)) {
+            assembly.copy(copied..<provided.range.lowerBound, of: text)
+            writeOrFail(provided.range, defaults, isTop: isTop)
+            copied = provided.range.upperBound
+        }
+        assembly.copy(copied..<conditions.range.upperBound, of: text)
+    }
+
     /// Writes an object with the entries of all members; if several have the same key, the first counts.
     private mutating func join(_ members: [IncludedDefaults.Member]) {
         let first = members[0]
@@ -175,13 +199,13 @@ struct Inclusion {
         assembly.write("}", for: first.text, at: first.offset)
     }
 
-    /// Writes default dependencies, except one of the operation on itself.
-    private mutating func writeAfter(_ member: IncludedDefaults.Member, name: JSONView?) {
+    /// Writes default dependencies, except those on an operation that waits for this one.
+    private mutating func writeAfter(_ member: IncludedDefaults.Member) {
         assembly.write("\"after\":[", for: member.text, at: member.offset)
         var isFirst = true
         for element in member.view.elements {
             let reference = element.text ?? element.members.first { $0.key == "op" }?.value.text
-            if let own = name?.text, reference == own { continue }
+            if let reference, enclosing.contains(reference) { continue }
             separate(&isFirst, member.text, element.range.lowerBound)
             assembly.copy(element.range, of: member.text)
         }
@@ -234,6 +258,9 @@ struct Inclusion {
         for entry in GraphFile.members(source.text.bytes, member.value) {
             guard let value = JSONView(source.text.bytes, entry.value).text else {
                 throw refusal(entry.offset, "the value of \(entry.key) is not a text", "put it in quotes")
+            }
+            if let complaint = Substitution.complaint(aboutName: entry.key) {
+                throw refusal(entry.offset, complaint, Substitution.adviceAboutNames)
             }
             pairs.append(Pair(key: entry.key, value: value))
         }
