@@ -15,6 +15,8 @@ public struct YAMLDocument: Sendable {
 
     /// Maximum of JSON bytes and merged members that aliases may add to a document.
     static let aliasBudget = 64 << 20
+    /// Maximum of bytes of the texts that aliases repeat as keys.
+    static let keyBudget = 1 << 20
 
     public init(_ text: [UInt8]) throws(YAMLProblems) {
         let (reader, root) = YAMLReader.read(text, maximumDepth: Limits.depth)
@@ -64,7 +66,12 @@ private struct Conversion {
                 aliasStart = nil
             }
         case .scalar(let bytes, let json):
-            if let json { writer.raw(json.utf8) } else { writer.string(String(decoding: bytes, as: UTF8.self)) }
+            // An alias may repeat a merge key as a value.
+            if let json, json != CoreSchema.merge {
+                writer.raw(json.utf8)
+            } else {
+                writer.string(String(decoding: bytes, as: UTF8.self))
+            }
         case .sequence(let elements):
             writer.beginArray()
             for element in elements {

@@ -12,6 +12,8 @@ private import CYAML
     private var anchors: [String: Int?] = [:]
     /// Number of levels in each node. An alias has those of the value that it repeats.
     private var heights: [Int] = []
+    /// Bytes of the texts that aliases repeat as keys.
+    private var bytesOfAliasedKeys = 0
     private let text: [UInt8]
     private let maximumDepth: Int
     private var parser = unsafe yaml_parser_t()
@@ -182,6 +184,7 @@ private import CYAML
             defer { unsafe yaml_event_delete(&event) }
             if unsafe event.type == YAML_MAPPING_END_EVENT { return members }
             let key = unsafe try value(event, depth: depth)
+            try resolveKey(key)
             markMerge(
                 key,
                 isPlain: unsafe event.type == YAML_SCALAR_EVENT && event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
@@ -201,6 +204,19 @@ private import CYAML
             let member = unsafe try value(following, depth: depth)
             if !isRepeated { members.append((key, member)) }
         }
+    }
+
+    /// Replaces an alias that is a key by the text that it repeats.
+    private mutating func resolveKey(_ key: Int) throws(Stop) {
+        guard case .alias(let target) = nodes[key].content, case .scalar(let bytes, _) = nodes[target].content else {
+            return
+        }
+        bytesOfAliasedKeys += bytes.count
+        guard bytesOfAliasedKeys <= YAMLDocument.keyBudget else {
+            note("aliases that are keys expand to more than \(YAMLDocument.keyBudget >> 20)M", at: nodes[key].position)
+            throw Stop()
+        }
+        nodes[key] = YAMLNode(content: nodes[target].content, position: nodes[key].position)
     }
 
     private mutating func markMerge(_ key: Int, isPlain: Bool) {

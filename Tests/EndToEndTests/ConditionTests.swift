@@ -197,6 +197,18 @@ import Testing
         #expect(try machine.ctl("wait", "asks", "--timeout", "60s").status == 0)
     }
 
+    @Test func `the cause of a success without an attempt is listed, and shown while its graph runs`() throws {
+        let machine = try Machine()
+        let graph = #"""
+            {"operations": [
+              {"name": "done", "command": ["false"], "conditions": [{"exec": ["false"], "otherwise": "succeed"}]}]}
+            """#
+        let run = try machine.ctl("run", "-f", "-", input: graph)
+        #expect(run.lines.last == "✓ 1 done succeeded: up to date", "\(run.out)")
+        #expect(try machine.ok("ls").out.contains("up to date"))
+        #expect(try machine.ok("ls", "--tree").out.contains("up to date"))
+    }
+
     @Test func `a condition without an answer proves nothing to be up to date`() throws {
         let machine = try Machine()
         _ = try machine.graph(

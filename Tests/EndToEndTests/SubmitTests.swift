@@ -245,6 +245,8 @@ import Testing
         let line = try shell("printf 'a\\n\\377\\n' | \(opsctl) submit --each - -- echo {}")
         #expect(line.status == 2)
         #expect(line.err.contains("line 2 is not UTF-8"), "\(line.err)")
+        let told = try shell("\(opsctl) tell --result \"$(printf '\\377')\"")
+        #expect(told.status == 2 && told.err.contains("is not UTF-8") && !told.err.contains("--shell"), "\(told.err)")
         #expect(try machine.ok("ls").out == "")
         #expect(try machine.ctl("run", "--", "printf", "\u{FFFD}").out == "\u{FFFD}")
     }
@@ -362,6 +364,20 @@ import Testing
         }
     }
 
+    @Test func `an operation that a condition of the default dependency provides is a root`() throws {
+        let machine = try Machine()
+        let graph = """
+            {"defaults": {"after": ["setup"]}, "operations": [
+              {"name": "next", "command": ["true"]},
+              {"conditions": [{"pathExists": "/tmp", "provide": {"name": "made", "command": ["true"]}}],
+               "name": "setup", "command": ["true"]}]}
+            """
+        try machine.ok("submit", "-f", "-", "--hold", input: graph)
+        for (name, isRoot) in [("setup", true), ("made", true), ("next", false)] {
+            #expect(try machine.show(name)["held"] as? Bool == isRoot, "\(name)")
+        }
+    }
+
     @Test func `options beside a file replace a null, and leave a wrong dependency to be refused`() throws {
         let machine = try Machine()
         let graph = """
@@ -383,6 +399,8 @@ import Testing
         let output = try machine.ctl("submit", "-f", "-", input: #"[{"shell": "echo ${A} ${B} ${OPS_ID} ${C:-x}"}]"#)
         #expect(output.status == 5 && output.err.contains("${A}, ${B} have no value"), "\(output.err)")
         try machine.ok("submit", "-f", "-", "--set", "A=1", "--set", "B=2", input: #"[{"shell": "echo ${A} ${B}"}]"#)
+        let wrong = try machine.ctl("submit", "-f", "-", "--set", "1A=2", input: #"[{"shell": "echo ${1A}"}]"#)
+        #expect(wrong.status == 2 && wrong.err.contains("${1A} cannot be a placeholder"), "\(wrong.err)")
     }
 
     @Test func `a file with a single transfer is a graph of one operation`() throws {

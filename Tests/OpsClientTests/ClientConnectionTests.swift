@@ -128,7 +128,7 @@ private final class Conversation {
             failure { () throws(ClientError) in _ = try talk.connection.call(CheckRequest()) }
         }
         #expect(answer() == .noMessage)
-        #expect(answer() == .wrongReply(InvalidParameter("problems", "expected a string")))
+        #expect(answer() == .wrongReply(InvalidParameter("problems", "expected a string; put the value in quotes")))
         #expect(answer() == .wrongReply(InvalidParameter("problems", "is missing")))
     }
 

@@ -29,6 +29,33 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
         #expect(said(#"[{"name": \#(name), "command": ["x"]}]"#) == ["0 - name: \(reason)"])
     }
 
+    @Test(arguments: [
+        (#""timeout": "99999999999h""#, "timeout: longer than 36525d, the maximum"),
+        (#""timeout": "-5m""#, "timeout: must not be negative"), (#""timeout": -1"#, "timeout: must not be negative"),
+        (#""deadline": "99999999999h""#, "deadline: longer than 36525d, the maximum"),
+        (
+            #""conditions": [{"window": "06:00-6:00"}]"#,
+            "conditions[0].window: the window is empty: it begins and ends at the same time"
+        ),
+        (
+            #""retry": {"limit": 1, "exitCodes": []}"#,
+            "retry.exitCodes: must not be empty; leave it out to retry after every exit code"
+        ),
+        (#""set": {"A": "1"}"#, #"set: belongs to "include""#),
+    ]) func `the refusal of a value says what is wrong with it`(member: String, reason: String) {
+        #expect(said(#"[{"command": ["x"], \#(member)}]"#) == ["0 - \(reason)"])
+    }
+
+    @Test func `a number or a truth value in place of a text is refused with the advice to use quotes`() {
+        let operation = #"""
+            {"name": 1, "command": ["sleep", 1], "environment": {"N": 4}, "labels": {"v": 1.10},
+             "directory": true}
+            """#
+        let keys = ["name", "command[1]", "environment.N", "labels.v", "directory"]
+        #expect(said("[\(operation)]") == keys.map { "0 - \($0): expected a string; put the value in quotes" })
+        #expect(said(#"[{"name": [], "command": ["x"]}]"#) == ["0 - name: expected a string"])
+    }
+
     @Test func `a refused reference is shown`() {
         #expect(
             said(#"[{"command": ["x"], "after": ["a b"]}]"#) == [
@@ -138,6 +165,39 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
         var decoder = GraphDecoder(defaults: Array(#"{"after": ["setup"], "command": ["x"]}"#.utf8), now: .zero)
         decoder.add(Array(#"[{"name": "a"}, {"name": "setup"}, {"name": "b", "after": []}]"#.utf8))
         #expect(try decoder.finish().edges == [GraphInput.Edge(from: 0, on: 1, when: .succeeded)])
+    }
+
+    @Test func `an operation does not wait for a group around it because of after in defaults`() throws {
+        var decoder = GraphDecoder(defaults: Array(#"{"after": ["prep"], "command": ["x"]}"#.utf8), now: .zero)
+        decoder.add(
+            Array(#"[{"operations": [{"operations": [{}]}, {"after": ["prep"]}], "name": "prep"}, {}]"#.utf8))
+        #expect(
+            try decoder.finish().edges == [
+                GraphInput.Edge(from: 3, on: 0, when: .succeeded), GraphInput.Edge(from: 4, on: 0, when: .succeeded),
+            ], "own dependencies stay, and are refused later")
+    }
+
+    @Test func `an operation does not wait for one whose condition provides it because of after in defaults`() throws {
+        var decoder = GraphDecoder(defaults: Array(#"{"after": ["use"], "command": ["x"]}"#.utf8), now: .zero)
+        let inner = #"{"conditions": [{"pathExists": "/y", "provide": {"operations": [{}]}}]}"#
+        let conditions = #"[{"pathExists": "/x", "provide": \#(inner)}]"#
+        decoder.add(Array(#"[{"operations": [{"conditions": \#(conditions), "name": "use"}, {}]}, {}]"#.utf8))
+        let graph = try decoder.finish()
+        #expect(graph.operations.map(\.parent) == [-1, 0, 0, 0, 3, 0, -1])
+        #expect(
+            graph.edges == [
+                GraphInput.Edge(from: 2, on: 3, when: .finished), GraphInput.Edge(from: 1, on: 2, when: .finished),
+                GraphInput.Edge(from: 5, on: 1, when: .succeeded), GraphInput.Edge(from: 6, on: 1, when: .succeeded),
+            ])
+    }
+
+    @Test func `the memory of default dependencies is counted before they are stored`() {
+        let names = (0..<1000).map { "\"n\($0)\"" }.joined(separator: ",")
+        var decoder = GraphDecoder(defaults: Array("{\"after\": [\(names)], \"command\": [\"x\"]}".utf8), now: .zero)
+        let before = decoder.heldBytes
+        decoder.add(Array("[\(Array(repeating: "{}", count: 100).joined(separator: ","))]".utf8))
+        let hasMore = decoder.step()
+        #expect(!hasMore && decoder.heldBytes - before >= 100_000 * MemoryLayout<GraphInput.Edge>.stride)
     }
 
     private func nested(_ depth: Int, _ innermost: String = #"{"command":["x"]}"#) -> String {

@@ -151,6 +151,7 @@ import Testing
                 (#"{"limit": 1, "on": ["cancelled"]}"#, "retry.on[0]"),
                 (#"{"limit": 1, "on": "failed"}"#, "retry.on"),
                 (#"{"limit": 1, "exitCodes": [256]}"#, "retry.exitCodes[0]"),
+                (#"{"limit": 1, "exitCodes": []}"#, "retry.exitCodes"),
                 (#"{"limit": 1, "backof": "1s"}"#, "retry.backof"), (#"{"limit": 1, "limit": 2}"#, "retry.limit"),
                 (#"{"limit": 1, "max": "-5m"}"#, "retry.max"),
             ]),

@@ -21,10 +21,25 @@ import Testing
     ])
     func `invalid durations are refused`(text: String) { #expect(DurationText.parse(text) == nil) }
 
-    @Test func `a duration may be a number of seconds`() {
-        #expect(DurationText.parse(seconds: 1.5) == .milliseconds(1500))
-        #expect(DurationText.parse(seconds: 0) == .zero)
-        for wrong in [-1, .nan, .infinity, 1e300] as [Double] { #expect(DurationText.parse(seconds: wrong) == nil) }
+    @Test(
+        arguments: [
+            ("", .unreadable), ("5x", .unreadable), ("-", .unreadable), ("-5x", .unreadable), ("--5s", .unreadable),
+            ("-5s", .negative), ("-1", .negative), ("-99999999999h", .negative), ("99999999999h", .tooLong),
+            ("36526d", .tooLong),
+        ] as [(String, DurationText.Problem)])
+    func `the reason why a text is no duration is known`(text: String, problem: DurationText.Problem) {
+        #expect(DurationText.problem(in: text) == problem)
+    }
+
+    @Test func `a duration may be a number of seconds`() throws {
+        #expect(try DurationText.read(seconds: 1.5) == .milliseconds(1500))
+        #expect(try DurationText.read(seconds: 0) == .zero)
+        let refused: [(Double, DurationText.Problem)] = [
+            (-1, .negative), (.nan, .unreadable), (.infinity, .tooLong), (1e300, .tooLong),
+        ]
+        for (seconds, problem) in refused {
+            #expect(throws: problem) { try DurationText.read(seconds: seconds) }
+        }
     }
 
     @Test func `formatted durations are parsed back`() {

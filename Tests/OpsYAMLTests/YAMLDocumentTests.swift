@@ -47,6 +47,25 @@ import Testing
                 + #""two":{"<<":"plain","a":1,"b":2,"c":4},"again":{"a":1,"b":2}}"#)
     }
 
+    @Test func `an alias of a text can be a key`() throws {
+        #expect(try json("a: &k name\nb: {*k : x, c: *k}\n") == #"{"a":"name","b":{"name":"x","c":"name"}}"#)
+        #expect(try json("a: {&k <<: {b: 1}}\nc: *k\n") == #"{"a":{"b":1},"c":"<<"}"#)
+        let document = try YAMLDocument(Array("a: &k name\nb: {name: x, *k : y}\n".utf8))
+        #expect(document.repeatedKeys.map(\.reason) == ["the key \"name\" occurs twice"])
+        #expect(document.repeatedKeys.map(\.position) == [YAMLPosition(line: 2, column: 14)])
+        #expect(problems("a: &k [x]\nb: {*k : y}\n") == ["2:5: a key must be a text"])
+    }
+
+    @Test func `aliases that expand to more than the limit of keys are refused`() {
+        func problems(uses: Int) -> [String] {
+            let key = String(repeating: "x", count: 1 << 17)
+            let list = Array(repeating: "{*k : 1}", count: uses).joined(separator: ", ")
+            return self.problems("a: &k \(key)\nb: [\(list)]\n")
+        }
+        #expect(problems(uses: 8) == [])
+        #expect(problems(uses: 9).first?.contains("aliases that are keys expand to more than 1M") == true)
+    }
+
     @Test func `all problems are reported with line and column`() {
         let text = """
             a: 1

@@ -47,6 +47,7 @@ import Testing
             (.name, #""12""#), (.environment, #"{"A=B": "x"}"#), (.labels, #"{"": "x"}"#), (.secrets, #"{"A": {}}"#),
             (.output, "{}"), (.conditions, "[{}]"), (.conditions, #"[{"pathExists": "a", "loadBelow": 1}]"#),
             (.http, #"{"url": "ftp://h/f", "to": "f"}"#), (.umask, #""1000""#),
+            (.retry, #"{"limit": 1, "exitCodes": []}"#),
         ] as [(OperationKey, String)])
     func `the schema of a key refuses what the decoder refuses`(key: OperationKey, value: String) throws {
         var decoder = GraphDecoder(now: .zero)
@@ -103,7 +104,8 @@ import Testing
             return text.range(of: pattern, options: .regularExpression) != nil
         case let list as [Any]:
             let items = schema["items"] as? [String: Any] ?? [:]
-            return types.contains("array") && list.allSatisfy { accepts(items, $0) }
+            guard types.contains("array"), list.count >= schema["minItems"] as? Int ?? 0 else { return false }
+            return list.allSatisfy { accepts(items, $0) }
         case let object as [String: Any]:
             guard types.contains("object"), object.count >= schema["minProperties"] as? Int ?? 0 else { return false }
             let alternatives = (schema["oneOf"] as? [[String: [String]]])?.flatMap { $0["required"] ?? [] }

@@ -39,6 +39,13 @@ import Testing
         #expect(refusal?.advice == "write \(value):1 if the colon is part of the name")
     }
 
+    @Test(arguments: ["", ","]) func `a list without exit codes is refused`(value: String) {
+        for option in ["--success-codes", "--retry-exit-codes"] {
+            let refusal = #expect(throws: Failure.self) { try keys("--retry", "1", option, value) }
+            #expect(refusal?.status == .usage && refusal?.why == "\(option) contains no exit code")
+        }
+    }
+
     @Test func `the last of several values of a key counts`() throws {
         #expect(try keys("-l", "a=1", "-l", "b=2", "-l", "a=3") == #"{"labels":{"b":"2","a":"3"}}"#)
         #expect(try keys("--limit", "nice=1", "--limit", "nice=2") == #"{"limits":{"nice":2}}"#)

@@ -110,7 +110,7 @@ extension KeyEntry {
                     "on", .list(.choice(["failed", "timedOut", "interrupted"]), 0...3),
                     default: "`[\"failed\", \"timedOut\"]`", "The outcomes that are tried again."),
                 .init(
-                    "exitCodes", .list(.integer(0...255), 0...Limits.exitCodes), default: "all",
+                    "exitCodes", .list(.integer(0...255), 1...Limits.exitCodes), default: "all",
                     "Retry a failure only if it has one of these exit codes."),
                 .init(
                     "scale",

@@ -162,8 +162,11 @@ private struct TestReader {
         let start = scanner.position
         let text = try scanner.string()
         let ends = text.split(separator: "-", omittingEmptySubsequences: false)
-        guard ends.count == 2, let from = minutes(ends[0]), let to = minutes(ends[1]), from != to else {
+        guard ends.count == 2, let from = minutes(ends[0]), let to = minutes(ends[1]) else {
             throw scanner.error(.refused("not \"22:00-06:00\""), at: start)
+        }
+        guard from != to else {
+            throw scanner.error(.refused("the window is empty: it begins and ends at the same time"), at: start)
         }
         return .window(from: from, to: to)
     }

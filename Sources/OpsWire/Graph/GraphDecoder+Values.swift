@@ -3,7 +3,8 @@ extension GraphDecoder {
     // MARK: - Names
 
     mutating func readName(_ draft: inout OperationDraft, _ scanner: inout JSONScanner) throws(JSONError) {
-        guard try scanner.peek() == .string else { throw scanner.error(.expected("a string")) }
+        let kind = try scanner.peek()
+        guard kind == .string else { throw scanner.expectedString(butFound: kind) }
         let text = try scanner.text()
         let symbol = try symbol(of: text, scanner) { (bytes) in
             if let complaint = NameSyntax.complaint(aboutName: bytes) { return complaint }
@@ -63,7 +64,8 @@ extension GraphDecoder {
         var bytes = 0
         try scanner.beginArray()
         while try scanner.nextElement() {
-            guard try scanner.peek() == .string else { throw scanner.error(.expected("a string")).inside("[\(count)]") }
+            let kind = try scanner.peek()
+            guard kind == .string else { throw scanner.expectedString(butFound: kind).inside("[\(count)]") }
             let text = try scanner.text()
             bytes += try append(argument: text, at: count, scanner) + 1
             count += 1

@@ -57,18 +57,32 @@ extension JSONScanner {
     mutating func duration(atLeast least: TimeSpan) throws(JSONError) -> TimeSpan {
         let kind = try peek()
         let start = position
-        let value: TimeSpan?
+        let value: TimeSpan
         switch kind {
-        case .string: value = DurationText.parse(try string())
-        case .number: value = DurationText.parse(seconds: try double())
+        case .string:
+            let text = try string()
+            do throws(DurationText.Problem) { value = try DurationText.read(text) } catch {
+                throw refusal(error, at: start)
+            }
+        case .number:
+            let seconds = try double()
+            do throws(DurationText.Problem) { value = try DurationText.read(seconds: seconds) } catch {
+                throw refusal(error, at: start)
+            }
         default: throw error(.expected("a duration such as \"90s\", \"1h30m\", \"250ms\" or a number of seconds"))
-        }
-        guard let value else {
-            throw error(
-                .refused("not a duration such as \"90s\", \"1h30m\", \"250ms\" or a number of seconds"), at: start)
         }
         guard value >= least else { throw error(.refused("must be longer than 0"), at: start) }
         return value
+    }
+
+    private func refusal(_ problem: DurationText.Problem, at start: Int) -> JSONError {
+        let why =
+            switch problem {
+            case .unreadable: "not a duration such as \"90s\", \"1h30m\", \"250ms\" or a number of seconds"
+            case .negative: "must not be negative"
+            case .tooLong: "longer than \(DurationText.format(Limits.duration)), the maximum"
+            }
+        return error(.refused(why), at: start)
     }
 
     /// Reads an instant in RFC 3339, or a duration that counts from `now`.

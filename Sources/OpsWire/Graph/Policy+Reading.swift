@@ -52,7 +52,11 @@ extension RetryPolicy {
             case "jitter": jitter = try scanner.thousandths(in: 0...1)
             case "on": try readOutcomes(&scanner)
             case "scale": scale = try RetryScale(from: &scanner)
-            default: exitCodes = try scanner.exitCodes()
+            default:
+                exitCodes = try scanner.exitCodes()
+                if exitCodes.isEmpty {
+                    throw scanner.error(.refused("must not be empty; leave it out to retry after every exit code"))
+                }
             }
         }
         guard hasLimit else { throw scanner.error(.refused("\"limit\" is missing")).inside("limit") }

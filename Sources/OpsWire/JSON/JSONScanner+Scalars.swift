@@ -1,8 +1,15 @@
 /// Strings and numbers.
 extension JSONScanner {
     public mutating func string() throws(JSONError) -> String {
-        guard try peek() == .string else { throw error(.expected("a string")) }
+        let kind = try peek()
+        guard kind == .string else { throw expectedString(butFound: kind) }
         return string(try text())
+    }
+
+    /// Returns the error for a value of another kind than a string. In YAML, quotes make a number or `true` a string.
+    func expectedString(butFound kind: Kind) -> JSONError {
+        let isPlain = kind == .number || kind == .bool
+        return error(.expected(isPlain ? "a string; put the value in quotes" : "a string"))
     }
 
     /// Reads the next string and returns its range.

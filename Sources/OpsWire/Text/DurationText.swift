@@ -6,30 +6,57 @@ public enum DurationText {
         ("ms", 1_000_000), ("us", 1000), ("ns", 1),
     ]
 
+    /// Reason why a text or a number is no duration.
+    public enum Problem: Error {
+        case unreadable, negative, tooLong
+    }
+
     /// Parses a duration; returns nil for other texts, negative durations, and more than `Limits.duration`.
     public static func parse(_ text: String) -> TimeSpan? {
+        do throws(Problem) { return try read(text) } catch { return nil }
+    }
+
+    /// Returns the reason why a text is no duration; nil if it is one.
+    public static func problem(in text: String) -> Problem? {
+        do throws(Problem) { _ = try read(text) } catch { return error }
+        return nil
+    }
+
+    /// Parses a duration, or throws the reason why a text is none.
+    static func read(_ text: String) throws(Problem) -> TimeSpan {
+        guard text.utf8.first == UInt8(ascii: "-") else { return try magnitude(text[...]) }
+        do throws(Problem) {
+            _ = try magnitude(Substring(text.utf8.dropFirst()))
+        } catch {
+            if error == .unreadable { throw error }
+        }
+        throw .negative
+    }
+
+    private static func magnitude(_ text: Substring) throws(Problem) -> TimeSpan {
         var reader = QuantityReader(text)
         var total: Int64 = 0
         var isFirst = true
         while !reader.isAtEnd {
-            guard let number = reader.decimal() else { return nil }
+            guard let number = reader.decimal() else { throw .unreadable }
             let word = reader.letters()
             let isBare = word.isEmpty && isFirst && reader.isAtEnd
-            guard let unit = isBare ? 1_000_000_000 : nanoseconds(word), let part = number.times(unit) else {
-                return nil
-            }
+            guard let unit = isBare ? 1_000_000_000 : nanoseconds(word) else { throw .unreadable }
+            guard let part = number.times(unit) else { throw .tooLong }
             let (sum, overflowed) = total.addingReportingOverflow(part)
-            guard !overflowed, sum <= Limits.duration.nanoseconds else { return nil }
+            guard !overflowed, sum <= Limits.duration.nanoseconds else { throw .tooLong }
             total = sum
             isFirst = false
             reader.skipSpaces()
         }
-        return isFirst ? nil : .nanoseconds(total)
+        if isFirst { throw .unreadable }
+        return .nanoseconds(total)
     }
 
-    /// Converts a number of seconds from JSON.
-    static func parse(seconds: Double) -> TimeSpan? {
-        guard seconds >= 0, seconds <= Double(Limits.duration.nanoseconds) / 1e9 else { return nil }
+    /// Converts a number of seconds from JSON, or throws the reason why it is no duration.
+    static func read(seconds: Double) throws(Problem) -> TimeSpan {
+        guard seconds >= 0 else { throw seconds.isNaN ? Problem.unreadable : Problem.negative }
+        guard seconds <= Double(Limits.duration.nanoseconds) / 1e9 else { throw .tooLong }
         return .nanoseconds(Int64((seconds * 1e9).rounded()))
     }
 
@@ -65,7 +92,7 @@ public enum DurationText {
 public enum SizeText {
     /// Parses a size; returns nil for other texts and for sizes beyond 64 bits.
     public static func parse(_ text: String) -> Int64? {
-        var reader = QuantityReader(text)
+        var reader = QuantityReader(text[...])
         guard let number = reader.decimal(), let unit = bytes(reader.letters()), reader.isAtEnd else { return nil }
         return number.times(unit)
     }
@@ -110,7 +137,7 @@ private struct QuantityReader {
 
     private var rest: Substring.UTF8View
 
-    init(_ text: String) { rest = text[...].utf8 }
+    init(_ text: Substring) { rest = text.utf8 }
 
     var isAtEnd: Bool { rest.isEmpty }
 

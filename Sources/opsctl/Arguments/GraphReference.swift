@@ -75,7 +75,8 @@ struct GraphReference {
         .paragraph(
             "YAML follows the core schema of YAML 1.2: `on`, `no` and `22:00` are texts, `012` is the number 12, "
                 + "and a text that looks like a number needs quotes. A file is one document. Anchors, aliases "
-                + "and merge keys (`<<`) work. Duplicate keys are errors, and aliases expand to at most 64M."),
+                + "and merge keys (`<<`) work. Duplicate keys are errors. Aliases expand to at most 64M, and those that "
+                + "are keys to at most 1M."),
         .literal(
             """
             name: build
@@ -109,7 +110,8 @@ struct GraphReference {
         .paragraph(
             "`defaults` may contain every key that several operations can share. If an operation sets a key itself, the "
                 + "default is ignored. Only `environment` and `labels` are merged, entry by entry. A default "
-                + "dependency in `after` does not apply to the operation that it names."),
+                + "dependency in `after` does not apply to the operation that it names, to the operations inside "
+                + "it, and to those that its conditions provide."),
         .paragraph(
             "Groups use only `queue`, `priority` and `labels` from `defaults`, and pass them to their children. "
                 + "The other keys apply to operations with a command."),

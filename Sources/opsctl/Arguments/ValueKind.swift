@@ -13,7 +13,7 @@ extension ValueKind {
         case .file, .directory: value.isEmpty ? "a path" : nil
         case .integer: Int(value).map { $0 >= 0 } == true ? nil : "a whole number, 0 or more"
         case .number: Double(value)?.isFinite == true ? nil : "a number"
-        case .duration: Span.parse(value) == nil ? "a duration such as 90s, 5m or 1h30m" : nil
+        case .duration: Self.complaint(aboutDuration: value)
         case .time:
             Span.parse(value) == nil && Instant.parse(value, now: .now) == nil
                 ? "a duration such as 5m, or \(Instant.forms)" : nil
@@ -26,6 +26,14 @@ extension ValueKind {
         case .choices(let words):
             value.split(separator: ",", omittingEmptySubsequences: false).allSatisfy { words.contains(String($0)) }
                 ? nil : "a comma-separated list of " + words.joined(separator: ", ")
+        }
+    }
+
+    private static func complaint(aboutDuration text: String) -> String? {
+        switch DurationText.problem(in: text) {
+        case nil: nil
+        case .tooLong?: "a duration of at most \(DurationText.format(Limits.duration))"
+        case .negative?, .unreadable?: "a duration such as 90s, 5m or 1h30m"
         }
     }
 

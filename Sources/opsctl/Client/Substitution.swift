@@ -64,6 +64,17 @@ struct Substitution {
         return GraphText(path: text.path, json: filled + rest, marks: marks, repeatedKeys: text.repeatedKeys)
     }
 
+    /// Returns the reason why no `${NAME}` with this name is a placeholder; nil if it is one.
+    static func complaint(aboutName name: String) -> String? {
+        if name.hasPrefix("OPS_") { return "${\(name)} is a variable of opsd, not a placeholder" }
+        let bytes = name.utf8
+        let isName = bytes.allSatisfy(isOfName) && bytes.first.map { !(0x30...0x39).contains($0) } == true
+        return isName ? nil : "${\(name)} cannot be a placeholder"
+    }
+
+    /// Advice for a name that `complaint` refuses.
+    static let adviceAboutNames = "use a name of letters, digits and _ that begins neither with a digit nor with OPS_"
+
     /// Returns a text in which opsd replaces nothing for the runs of a calendar.
     static func literal(_ text: String) -> String {
         ofSchedules.reduce(text) { $0.replacing("${\($1)}", with: "$${\($1)}") }

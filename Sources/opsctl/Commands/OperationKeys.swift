@@ -141,6 +141,10 @@ struct OperationKeys {
 
     private func codes(_ option: Option) throws(Failure) -> [UInt8] {
         let words = Self.list(arguments.texts(option))
+        guard !words.isEmpty else {
+            throw .usage(
+                arguments.path, "--\(option.name) contains no exit code", "write --\(option.name) 0,3, or leave it out")
+        }
         if let wrong = words.first(where: { Int($0) == nil }) {
             throw .usage(
                 arguments.path, "--\(option.name) takes exit codes, not \"\(wrong)\"", "write --\(option.name) 0,3")

@@ -191,6 +191,10 @@ enum SubmitVerb {
                 "--\(option.name) describes one operation, -f a graph",
                 option.name == "name" ? "give the graph a name with --graph-name" : "write it into the file")
         }
+        for pair in arguments.pairs(.set) {
+            guard let complaint = Substitution.complaint(aboutName: pair.key) else { continue }
+            throw session.refuse("--set \(pair.key): \(complaint)", Substitution.adviceAboutNames)
+        }
         let format = arguments.text(.format).flatMap(GraphText.Format.init(rawValue:))
         let text = try GraphText.read(path, format, for: arguments.path)
         let substitution = Substitution(arguments.pairs(.set), later: later(text))
