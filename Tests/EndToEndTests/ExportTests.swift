@@ -105,4 +105,25 @@ import Testing
         #expect(try machine.ctl("export", "g1").status == 2)
         #expect(try machine.ctl("export", "g9", "--otlp").status == 4)
     }
+
+    @Test func `an attempt that has failed stays failed in the trace while its operation waits`() throws {
+        let machine = try Machine()
+        let id = try machine.submit("--retry", "1", "--retry-backoff", "1h", "--", "false")
+        try machine.await("retrying", of: id)
+        func outcomes() throws -> [String] {
+            let trace = try machine.ok("export", "g1", "--chrome").object
+            let events = try #require(trace["traceEvents"] as? [[String: Any]])
+            return events.filter { $0["cat"] as? String == "attempt" }.compactMap {
+                ($0["args"] as? [String: Any])?["outcome"] as? String
+            }
+        }
+        #expect(try outcomes() == ["failed"], "during its back-off")
+        try machine.ok("cancel", "\(id)")
+        #expect(try outcomes() == ["failed"], "cancelled during its back-off")
+        try machine.ok("suspend")
+        try machine.ok("retry", "\(id)")
+        #expect(try outcomes() == ["failed"], "not started again")
+        try machine.ok("cancel", "\(id)")
+        try machine.ok("resume")
+    }
 }

@@ -44,30 +44,47 @@ struct TraceGraph {
         // An older daemon sends no trace id: one is made from the name of the graph.
         trace = graph.trace ?? TraceContext.trace(instance: graph.graph, graph: 0)
         let now = Instant.now.nanoseconds
-        for row in try session.rows(of: Selection(graph: graph.graph)) {
-            operations.append(try Self.operation(row, session, now: now))
+        let rows = try session.rows(of: Selection(graph: graph.graph))
+        let parents = Set(rows.compactMap(\.group))
+        for row in rows {
+            let attempts = try Self.attempts(of: row, hasChildren: parents.contains(row.id), session)
+            operations.append(Self.operation(row, attempts, now: now))
         }
         // Edges to operations of other graphs are left out, because those have no span here.
         let known = Set(operations.map(\.row.id))
         edges = edges.filter { known.contains($0.from) && known.contains($0.on) }
     }
 
-    private static func operation(_ row: OperationRow, _ session: Session, now: Int64) throws(Failure) -> Operation {
-        var attempts: [Attempt] = []
-        if row.attempt == 1, let start = nanoseconds(row.startedAt) {
-            let end = nanoseconds(row.finishedAt)
-            attempts = [
-                Attempt(
-                    number: 1, start: start, end: end, outcome: row.outcome, cause: row.cause, exitCode: row.exitCode)
-            ]
-        } else if row.attempt > 1 {
-            attempts = try session.call(ShowRequest.with { $0.ref = "\(row.id)" }).attempts.compactMap { attempt in
-                guard let start = nanoseconds(attempt.startedAt) else { return nil }
-                return Attempt(
-                    number: attempt.attempt, start: start, end: nanoseconds(attempt.finishedAt),
-                    outcome: attempt.outcome, cause: attempt.cause, exitCode: attempt.exitCode)
+    /// Returns the attempts of an operation. Most operations have one attempt, with the instants and the outcome of the
+    /// row, and need no call to the daemon.
+    private static func attempts(
+        of row: OperationRow, hasChildren: Bool, _ session: Session
+    ) throws(Failure) -> [Attempt] {
+        guard row.attempt > 0 else { return [] }
+        let finish = nanoseconds(row.finishedAt)
+        if row.attempt == 1, row.run <= 1 {
+            // The first job of the operation waits in the engine of its executor, or has never started there.
+            guard let start = nanoseconds(row.startedAt) else { return [] }
+            // With another outcome, or with children, the attempt can have ended before the operation.
+            if !hasChildren, row.outcome == .succeeded || row.state == .executing {
+                return [
+                    Attempt(
+                        number: 1, start: start, end: finish, outcome: row.outcome, cause: row.cause,
+                        exitCode: row.exitCode)
+                ]
             }
         }
+        return try session.call(ShowRequest.with { $0.ref = "\(row.id)" }).attempts.compactMap { attempt in
+            guard let start = nanoseconds(attempt.startedAt) else { return nil }
+            // The report of an executor may arrive after the end that it reports.
+            let end = nanoseconds(attempt.finishedAt).map { min($0, finish ?? $0) }
+            return Attempt(
+                number: attempt.attempt, start: start, end: end, outcome: attempt.outcome, cause: attempt.cause,
+                exitCode: attempt.exitCode)
+        }
+    }
+
+    private static func operation(_ row: OperationRow, _ attempts: [Attempt], now: Int64) -> Operation {
         let submitted = nanoseconds(row.submittedAt) ?? attempts.first?.start ?? now
         let end = nanoseconds(row.finishedAt) ?? now
         return Operation(
@@ -91,7 +108,15 @@ extension TraceGraph.Operation {
         for (earlier, later) in zip(attempts, attempts.dropFirst()) {
             if let end = earlier.end { add("waiting to retry", end, later.start) }
         }
+        if let ended = attempts.last?.end, hasWaitedToRetry { add("waiting to retry", ended, end) }
         return waits
+    }
+
+    /// True if the operation waits for another attempt, or has ended while it waited for one.
+    private var hasWaitedToRetry: Bool {
+        guard let outcome = row.outcome else { return row.state != .executing }
+        guard let last = attempts.last, last.outcome != .succeeded else { return false }
+        return last.outcome != outcome || last.cause != row.cause
     }
 
     var title: String { row.title }
