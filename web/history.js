@@ -73,7 +73,7 @@ export function open(main, [name], parameters) {
   }
 
   function bars(row, scale, kind) {
-    if (!row?.startedAt) return [];
+    if (!row || runTime(row) === null) return [];
     const at = (instant) => (instant - scale.start) / scale.length * 100;
     const [ready, start] = [Date.parse(row.readyAt ?? row.startedAt), Date.parse(row.startedAt)];
     const end = start + runTime(row);
@@ -85,7 +85,7 @@ export function open(main, [name], parameters) {
   }
 
   function scaleOf(run) {
-    const rows = [...run.rows.values()].filter((row) => row.startedAt);
+    const rows = [...run.rows.values()].filter((row) => runTime(row) !== null);
     const start = Math.min(...rows.map((row) => Date.parse(row.readyAt ?? row.startedAt)));
     const end = Math.max(...rows.map((row) => Date.parse(row.startedAt) + runTime(row)));
     return { start, length: Math.max(1, end - start) };

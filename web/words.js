@@ -47,9 +47,9 @@ export function relative(text) {
   return difference > 0 ? `in ${length}` : `${length} ago`;
 }
 
-/** Returns the milliseconds for which an operation has run, or null if it has not started. */
+/** Returns the milliseconds for which an operation has run, or null if it has not started or waits. */
 export function runTime(row) {
-  if (!row.startedAt) return null;
+  if (!row.startedAt || row.state === "ready" || row.state === "pending") return null;
   return Math.max(0, (row.finishedAt ? Date.parse(row.finishedAt) : Date.now()) - Date.parse(row.startedAt));
 }
 

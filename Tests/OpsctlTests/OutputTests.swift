@@ -32,6 +32,20 @@ import Testing
         #expect(DisplayWidth.fit("abc", 3) == "abc")
     }
 
+    @Test func `the table of operations shows the cause of a success, but not its status text`() {
+        func cause(_ outcome: OutcomeName?, _ cause: String?) -> [String] {
+            let row = OperationRow.with { row in
+                row.state = outcome == nil ? .executing : .finished
+                (row.outcome, row.cause, row.statusText) = (outcome, cause, "half way")
+            }
+            return LsVerb.cells(row, [.cause], .now).map(\.text)
+        }
+        #expect(cause(.succeeded, "up to date") == ["up to date"])
+        #expect(cause(.succeeded, nil) == [""])
+        #expect(cause(.failed, "exit status 2") == ["exit status 2"])
+        #expect(cause(nil, nil) == ["half way"])
+    }
+
     @Test func `control characters in foreign text are not printed`() {
         #expect("a\u{1b}[2Jb\nc\u{9b}d".printable == "a?[2Jb c?d")
     }

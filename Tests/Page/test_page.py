@@ -303,6 +303,16 @@ class Views(unittest.TestCase):
         until(lambda: tab.find_element(By.CSS_SELECTOR, ".log").text == "attempt 1", "the output of the first attempt appears")
         self.assertEqual(tab.find_element(By.CSS_SELECTOR, ".tabs [aria-selected=true]").text, "Attempt 1")
 
+    def test_a_back_off_is_no_running_time(self):
+        machine.opsctl("submit", "--name", "patient", "--retry", "1", "--retry-backoff", "1h", "--", "false")
+        self.addCleanup(machine.opsctl, "cancel", "patient")
+        until(lambda: machine.operation("patient")["state"] == "ready" and machine.operation("patient")["startedAt"], "the back-off begins")
+        go("/list?name=patient")
+        cells = until(lambda: [one.text for one in tab.find_elements(By.CSS_SELECTOR, ".grid .body .row [role=gridcell]")], "the row comes")
+        self.assertEqual(cells[7], "")
+        go("/history/patient")
+        sees("patient")
+
     def test_a_command_quotes_a_name_from_the_address(self):
         go("/history/a%20b%3B%20it%27s")
         sees(r"opsctl submit --name 'a b; it'\''s' -- true")

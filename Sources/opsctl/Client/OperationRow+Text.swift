@@ -25,9 +25,13 @@ extension OperationRow {
         return command.map(ShellWord.typed).joined(separator: " ")
     }
 
-    /// Time that it has run, or has waited.
+    /// Time that its last attempt has run, or that it has waited for one.
     func age(now: Instant) -> Span? {
         guard let start = startedAt.instant ?? submittedAt.instant else { return nil }
+        // At the end of an attempt that another one follows, the operation becomes ready again.
+        if startedAt != nil, !isGroup, outcome != .succeeded, let again = readyAt.instant, again > start {
+            return state == .finished ? again - start : now - again
+        }
         return (finishedAt.instant ?? now) - start
     }
 
@@ -37,9 +41,10 @@ extension OperationRow {
         return instant
     }
 
-    /// Cause, status text, or start time of the operation.
+    /// Cause, status text, or start time of the operation. The status text of a success is out of date.
     var remark: String {
         if let start = startsAhead { return "starts \(start.text(now: .now))" }
+        if outcome == .succeeded { return (cause ?? "").printable }
         return (cause ?? statusText ?? "").printable
     }
 }

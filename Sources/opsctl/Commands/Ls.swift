@@ -217,7 +217,7 @@ enum LsVerb {
         case .time: return .init(row.age(now: now)?.text ?? "", row.startedAt == nil ? .dim : nil)
         case .progress:
             return .init(row.progress.map { ProgressBar.text($0, cells: 8) } ?? "")
-        case .cause: return .init(row.outcome == .succeeded ? "" : row.remark)
+        case .cause: return .init(row.remark)
         case .user: return .init(row.user)
         case .command: return .init(OperationRow.shown(row.command ?? []).printable)
         case .labels: return .init(row.labelText.printable)

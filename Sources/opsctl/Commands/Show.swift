@@ -87,7 +87,7 @@ enum ShowVerb {
         fields.add("exit", exit(row))
         try fields.write(session)
         try writeDependencies(row.dependencies, session)
-        try writeAttempts(attempts, session, now)
+        try writeAttempts(attempts, of: row, session, now)
     }
 
     /// Adds the settings that differ from the defaults.
@@ -149,18 +149,30 @@ enum ShowVerb {
             let waited = waited(row, attempts, until: started).map { " (after \($0.text))" } ?? ""
             fields.add("started", started.text(now: now) + waited)
         }
+        let ran = attemptEnd(row, attempts).flatMap { end in started.map { (end - $0).text } }
         if let finished = row.finishedAt.instant {
-            fields.add(
-                "finished", finished.text(now: now) + (started.map { " (ran \((finished - $0).text))" } ?? ""))
-        } else if let started {
+            fields.add("finished", finished.text(now: now) + (ran.map { " (ran \($0))" } ?? ""))
+        } else if row.state == .executing, let started {
             fields.add("runs", "for \((now - started).text)")
+        } else {
+            // Another attempt follows.
+            fields.add("ran", ran)
         }
     }
 
+    /// Returns the end of the latest attempt. Its operation ends later if it is cancelled during a back-off, or if it has
+    /// children.
+    private static func attemptEnd(_ row: OperationRow, _ attempts: [AttemptRow]) -> Instant? {
+        [attempts.last?.finishedAt.instant, row.finishedAt.instant].compactMap { $0 }.min()
+    }
+
     /// Returns how long the latest attempt waited: since the submission, its start time, or the end of its back-off.
+    /// Nil: the row has the times of the next attempt already.
     private static func waited(_ row: OperationRow, _ attempts: [AttemptRow], until started: Instant) -> Span? {
+        guard row.state == .executing || row.state == .finished else { return nil }
         let isRepeated = attempts.count > 1
-        guard let begun = isRepeated ? row.readyAt.instant : row.submittedAt.instant else { return nil }
+        guard let begun = isRepeated ? row.readyAt.instant : row.submittedAt.instant, !isRepeated || begun <= started
+        else { return nil }
         let due = max(begun, row.notBefore.instant ?? begun)
         return started > due ? started - due : Span(nanoseconds: 0)
     }
@@ -210,8 +222,16 @@ enum ShowVerb {
         return ([attempt.cause].compactMap { $0 } + (scaled ?? [])).joined(separator: ", ")
     }
 
-    private static func writeAttempts(_ attempts: [AttemptRow], _ session: Session, _ now: Instant) throws(Failure) {
-        guard attempts.count > 1 else { return }
+    /// Returns whether the latest attempt has ended and its operation has not, or has ended later.
+    private static func hasEndedAlone(_ attempts: [AttemptRow], _ row: OperationRow) -> Bool {
+        guard let ended = attempts.last?.finishedAt.instant else { return false }
+        return row.finishedAt.instant.map { $0 > ended } ?? true
+    }
+
+    private static func writeAttempts(
+        _ attempts: [AttemptRow], of row: OperationRow, _ session: Session, _ now: Instant
+    ) throws(Failure) {
+        guard attempts.count > 1 || hasEndedAlone(attempts, row) else { return }
         try session.output.line(session.style(.bold, "attempts"))
         var table = Table(
             [.init("", right: true), .init(""), .init("", right: true), .init(""), .init("", elastic: true)],

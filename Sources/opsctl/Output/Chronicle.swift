@@ -70,7 +70,7 @@ final class Chronicle {
         guard ended.insert(row.id).inserted else { return }
         if row.startedAt != nil, !row.isGroup { try writeStart(row) }
         let standing = row.standing
-        let cause = row.outcome == .succeeded ? "" : row.cause.map { ": " + $0.printable } ?? ""
+        let cause = row.cause.map { ": " + $0.printable } ?? ""
         try session.output.line(
             "\(session.style(standing.colour, standing.symbol)) \(title(row)) \(standing.word)\(cause)")
         if row.isUnsuccessful { try writeOutput(of: row.id, row.exitCode, row.signal, lines: nil) }

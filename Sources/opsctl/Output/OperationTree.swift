@@ -41,7 +41,7 @@ struct OperationTree {
 
     private func line(_ row: OperationRow, _ branch: String, _ session: Session, _ now: Instant) -> String {
         let standing = row.standing
-        let remark = row.outcome == .succeeded ? "" : row.remark
+        let remark = row.remark
         let time = row.age(now: now).map { "  " + $0.text } ?? ""
         let tail = "  \(row.id)\(time)" + (remark.isEmpty ? "" : "  \(remark)")
         let used = DisplayWidth.of(branch) + DisplayWidth.of(standing.symbol) + 1
