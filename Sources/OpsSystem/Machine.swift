@@ -28,6 +28,6 @@ public enum Machine {
 /// Identification of the present boot of the machine.
 public enum Boot {
     public static func identifier() throws(SystemError) -> String {
-        try Files.readText("/proc/sys/kernel/random/boot_id")
+        try Files.readFirstLine("/proc/sys/kernel/random/boot_id")
     }
 }

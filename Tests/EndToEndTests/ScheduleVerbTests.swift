@@ -111,6 +111,15 @@ import Testing
         #expect(fine.status == 0 && fine.err.hasPrefix("opsctl: warning: line 2: "), "\(fine.err)")
     }
 
+    @Test func `a line whose variables have changed since its import is refused`() throws {
+        let machine = try Machine()
+        for (colour, status) in [("green", 0), ("green", 0), ("red", 1)] as [(String, Int32)] {
+            let crontab = "COLOUR=\(colour)\n@daily echo $COLOUR\n"
+            let output = try machine.begin(["schedule", "import", "-", "--apply"], input: crontab).wait()
+            #expect(output.status == status, "\(output.out)\(output.err)")
+        }
+    }
+
     @Test func `metrics have the last success and the missed instants of a schedule`() throws {
         let machine = try Machine()
         try machine.ok("schedule", "add", "good", "--at", "@yearly", "--", "true")

@@ -28,11 +28,22 @@ import Testing
         #expect(found[1].name == "second")
     }
 
+    @Test func `lines may end with a carriage return and a line feed`() throws {
+        let found = lines("# old\r\nPATH=/opt\r\n\r\n0 3 * * * first\r\n@daily second -a\r\n")
+        #expect(found.map(\.number) == [4, 5])
+        #expect(found.map(\.command) == ["first", "second -a"])
+        #expect(found.map(\.problem) == [nil, nil])
+        #expect(found.last?.variable("PATH") == "/opt")
+    }
+
     @Test(arguments: [
         ("0 3 * * * date +\\%F", "date +%F"), ("0 3 * * * echo a\\b", "echo a\\b"),
         ("0 3 * * * mail bob%Hello%it's me", "printf '%s\\n' 'Hello' 'it'\\''s me' | { mail bob\n}"),
         ("0 3 * * * cat%x'\u{301}; touch y", "printf '%s\\n' 'x'\\''\u{301}; touch y' | { cat\n}"),
         ("0 3 * * * cat%\u{301}x", "printf '%s\\n' '\u{301}x' | { cat\n}"),
+        // A newline follows the input only if it does not end with one.
+        ("0 3 * * * cat > f%", "cat > f"), ("0 3 * * * cat > f%a%", "printf '%s\\n' 'a' | { cat > f\n}"),
+        ("0 3 * * * cat%%", "printf '%s\\n' '' | { cat\n}"), ("0 3 * * * cat%%a", "printf '%s\\n' '' 'a' | { cat\n}"),
     ])
     func `a percent sign ends the command and begins its input`(line: String, shell: String) throws {
         #expect(try #require(lines(line).first).shell == shell)
@@ -59,5 +70,13 @@ import Testing
     ])
     func `a schedule has the name of its program`(line: String, name: String) throws {
         #expect(try #require(lines(line).first).name == name)
+    }
+    @Test(arguments: [
+        (["a", "a", "a-2"], ["a", "a-2", "a-2-2"]), (["a-2", "a", "a", "a"], ["a-2", "a", "a-3", "a-4"]),
+        (["a", "b", "a"], ["a", "b", "a-2"]),
+    ])
+    func `each line gives its schedule a name of its own`(programs: [String], names: [String]) {
+        let text = programs.map { "@daily \($0)\n" }.joined()
+        #expect(Crontab(Array(text.utf8), hasUsers: false, isAccount: { _ in false }).names == names)
     }
 }

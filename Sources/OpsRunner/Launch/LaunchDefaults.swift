@@ -13,7 +13,7 @@ struct LaunchDefaults: Equatable {
     static func capture() throws(SystemError) -> LaunchDefaults {
         let (soft, hard) = try OpenFiles.limit()
         try OpenFiles.raiseLimit()
-        let score = Int32(try Files.readText("/proc/self/oom_score_adj")) ?? 0
+        let score = Int32(try Files.readFirstLine("/proc/self/oom_score_adj")) ?? 0
         return LaunchDefaults(
             openFiles: Spawn.Limit(resource: ResourceLimit.Resource.openFiles.number, soft: soft, hard: hard),
             oomScore: score < 0 ? 0 : nil)

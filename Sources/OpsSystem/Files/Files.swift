@@ -138,7 +138,7 @@ public enum Files {
     public static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
     /// Reads the first line of a small file.
-    public static func readText(_ path: String) throws(SystemError) -> String {
+    public static func readFirstLine(_ path: String) throws(SystemError) -> String {
         let bytes = try read(path, limit: 4096)
         return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }

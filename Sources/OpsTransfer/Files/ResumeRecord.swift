@@ -61,7 +61,7 @@ struct ResumeRecord: Hashable, Sendable {
     /// The boot id; empty if it cannot be read: then only synced bytes are valid.
     static func currentBoot() -> String {
         do throws(SystemError) {
-            return try Files.readText("/proc/sys/kernel/random/boot_id")
+            return try Files.readFirstLine("/proc/sys/kernel/random/boot_id")
         } catch {
             return ""
         }

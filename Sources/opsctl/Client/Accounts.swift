@@ -9,13 +9,16 @@ struct Accounts {
         let home: String
     }
 
+    private static let largestFile = 16 << 20
+
     private let all: [Account]
 
-    init() {
+    init(path: String = "/etc/passwd") {
         // Without the file there are no known accounts.
-        let text = (try? Files.readText("/etc/passwd")) ?? ""
-        all = text.split(separator: "\n").compactMap { line in
-            let fields = line.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+        let bytes = (try? Files.read(path, limit: Self.largestFile)) ?? []
+        all = bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
+            let fields = line.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+                .map { String(decoding: $0, as: UTF8.self) }
             guard fields.count >= 6, let uid = UInt32(fields[2]) else { return nil }
             return Account(name: fields[0], uid: uid, home: fields[5])
         }

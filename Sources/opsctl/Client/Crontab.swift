@@ -24,7 +24,10 @@ struct Crontab {
 
     /// - Parameter hasUsers: True if the lines have a column with a user, as in /etc/crontab; nil to guess.
     init(_ bytes: [UInt8], hasUsers: Bool?, isAccount: (String) -> Bool) {
-        let texts = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+        // A line feed after a carriage return is part of one `Character`, so lines are split as bytes.
+        let texts = bytes.split(separator: 0x0a, omittingEmptySubsequences: false).map { line in
+            String(decoding: line.last == 0x0d ? line.dropLast() : line, as: UTF8.self)
+        }
         var variables: [(name: String, value: String)] = []
         for (index, text) in texts.enumerated() {
             let trimmed = String(text.drop(while: Self.isBlank))
@@ -43,6 +46,24 @@ struct Crontab {
         }
         let isSystem = hasUsers ?? Self.haveUsers(lines.map(\.text), isAccount)
         for index in lines.indices { Self.read(&lines[index], isSystem) }
+    }
+
+    /// Names for the schedules of the lines, each once.
+    var names: [String] {
+        var given: Set<String> = []
+        var numbers: [String: Int] = [:]
+        return lines.map { line -> String in
+            let base = line.name
+            var name = base
+            var number = numbers[base, default: 0] + 1
+            if number > 1 { name = "\(base)-\(number)" }
+            while !given.insert(name).inserted {
+                number += 1
+                name = "\(base)-\(number)"
+            }
+            numbers[base] = number
+            return name
+        }
     }
 
     private static func isBlank(_ character: Character) -> Bool { " \t\r".contains(character) }
@@ -135,9 +156,12 @@ extension Crontab.Line {
             }
         }
         if isEscaped { parts[parts.count - 1] += "\\" }
-        guard parts.count > 1 else { return parts[0] }
-        let input = parts.dropFirst().map(ShellWord.quoted).joined(separator: " ")
-        return "printf '%s\\n' \(input) | { \(parts[0])\n}"
+        var input = parts.dropFirst()
+        // cron adds a newline only if the input does not end with one, and a `%` is one.
+        if input.last?.isEmpty == true { input.removeLast() }
+        guard !input.isEmpty else { return parts[0] }
+        let words = input.map(ShellWord.quoted).joined(separator: " ")
+        return "printf '%s\\n' \(words) | { \(parts[0])\n}"
     }
 
     /// Name for the schedule: that of the program, without its directory.

@@ -12,7 +12,8 @@ enum ScheduleImport {
     static let verb = Verb(
         "import", .keeping, "turn the lines of a crontab into schedules", forms: ["[CRONTAB|-] [--system] [--apply]"],
         about: [
-            "For each line of CRONTAB, or of standard input, it prints the schedule that the line would become, or why it cannot become one. --apply adds the schedules. The exit status is 1 if a line cannot become a schedule. The jobs run as under cron: in the home directory, with only the variables of the crontab, and even while an earlier run is unfinished; missed runs are not caught up."
+            "For each line of CRONTAB, or of standard input, it prints the schedule that the line would become, or why it cannot become one. --apply adds the schedules. The exit status is 1 if a line cannot become a schedule. The jobs run as under cron: in the home directory, with only the variables of the crontab, and even while an earlier run is unfinished; missed runs are not caught up.",
+            "A line is refused if there is a schedule of its name with another command, time or variable. If that is an earlier version of the line, remove it first with opsctl schedule rm.",
         ],
         operands: .perhaps(.file, "CRONTAB"), options: [OptionGroup("Import", [apply, system])],
         examples: [.init("Preview your own crontab", "crontab -l | opsctl schedule import")], action: run)
@@ -35,13 +36,9 @@ enum ScheduleImport {
             try InputFile.read(path, session.arguments.path), hasUsers: isSystem ? true : nil,
             isAccount: { accounts.named($0) != nil })
         for note in crontab.notes { StandardError.line("opsctl: note: \(note.printable)") }
-        var names: [String: Int] = [:]
         var jobs: [Job] = []
-        for line in crontab.lines {
-            let count = names[line.name, default: 0] + 1
-            names[line.name] = count
-            let name = count > 1 ? "\(line.name)-\(count)" : line.name
-            var job = Job(line: line, request: try request(line, name, accounts))
+        for (line, name) in zip(crontab.lines, crontab.names) {
+            var job = Job(line: line, request: request(line, name, accounts))
             try add(&job, session)
             jobs.append(job)
         }
@@ -49,20 +46,21 @@ enum ScheduleImport {
         return jobs.contains { $0.problem != nil } ? .unsuccessful : .done
     }
 
-    /// Returns the schedule of a line, with the environment that cron would give it.
-    private static func request(
-        _ line: Crontab.Line, _ name: String, _ accounts: Accounts
-    ) throws(Failure) -> AddScheduleRequest {
+    /// Returns the schedule of a line, with the environment that cron would give it. The variables of the crontab are
+    /// those of the operation: they override the login variables of another user, and a changed one changes the
+    /// schedule.
+    static func request(_ line: Crontab.Line, _ name: String, _ accounts: Accounts) -> AddScheduleRequest {
         let account = line.user.map { accounts.named($0) } ?? accounts.own
+        let otherUser = line.user == accounts.own?.name ? nil : line.user
         let home = line.variable("HOME") ?? account?.home ?? "/"
-        var environment: [(name: String, value: String)] = [("PATH", "/usr/bin:/bin"), ("HOME", home)]
-        if let account { environment += [("LOGNAME", account.name), ("USER", account.name)] }
         let shell = line.variable("SHELL") ?? "/bin/sh"
-        environment.append(("SHELL", shell))
-        for variable in line.variables where variable.name != "CRON_TZ" {
-            environment.removeAll { $0.name == variable.name }
-            environment.append(variable)
-        }
+        var login: [(name: String, value: String)] = [("PATH", "/usr/bin:/bin"), ("HOME", home), ("SHELL", shell)]
+        if let account { login += [("LOGNAME", account.name), ("USER", account.name)] }
+        var variables = line.variables.filter { isPassedOn($0.name) }
+        // Under cron, SHELL is not the login shell of the user.
+        if otherUser != nil, line.variable("SHELL") == nil { variables.append(("SHELL", shell)) }
+        // Their order in the crontab does not change the schedule.
+        variables.sort { $0.name < $1.name }
         var request = AddScheduleRequest()
         request.name = name
         request.at = [line.expression]
@@ -73,17 +71,26 @@ enum ScheduleImport {
             // opsd refuses a relative directory.
             $0.directory = home.hasPrefix("/") ? home : "/"
             $0.umask = 0o022
-            $0.environment = StringMap(environment)
+            $0.environment = StringMap(login)
         }
         var text = JSONWriter()
         text.beginArray()
         text.object { object in
-            object.member("command", [shell, "-c", Substitution.literal(line.shell)])
-            if let user = line.user, user != accounts.own?.name { object.member("user", user) }
+            object.member("command", [Substitution.literal(shell), "-c", Substitution.literal(line.shell)])
+            object.member("user", otherUser)
+            guard !variables.isEmpty else { return }
+            object.member(
+                "environment", variables.map { Pair(key: $0.name, value: Substitution.literal($0.value)) })
         }
         text.endArray()
         request.operations = RawElements(text.bytes)
         return request
+    }
+
+    /// Returns true if jobs get a variable of the crontab. cron reads `CRON_TZ` itself and sets `LOGNAME` to the user;
+    /// opsd sets the others.
+    private static func isPassedOn(_ name: String) -> Bool {
+        !["CRON_TZ", "LOGNAME", "NOTIFY_SOCKET", "TRACEPARENT"].contains(name) && !name.hasPrefix("OPS_")
     }
 
     /// Adds the schedule of a line, or checks whether it could be added.
@@ -101,7 +108,7 @@ enum ScheduleImport {
             let change = reply.change
             job.state = ["added": "new", "none": "present"][change] ?? "taken"
             guard change != "updated" else {
-                job.problem = "there is another schedule \(request.name)"
+                job.problem = "there is a schedule \(request.name) with another command, time or variable"
                 return
             }
             guard session.arguments.has(apply), change == "added" else { return }
