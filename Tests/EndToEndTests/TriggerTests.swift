@@ -81,6 +81,18 @@ import Testing
         #expect(try machine.ok("log", "\(try #require(row["id"] as? Int))").out == "30\n")
     }
 
+    @Test(arguments: [("[^a]", ["7", "b"]), ("[[:digit:]a]", ["7", "a"])])
+    func `brackets of a pattern match what they say`(pattern: String, names: [String]) throws {
+        let machine = try Machine()
+        let folder = machine.state + "/in"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        for name in ["7", "a", "b"] { try write(folder + "/" + name) }
+        try machine.ok("schedule", "add", "some", "--on-path", folder + "/" + pattern, "--settle", "0s", "--", "true")
+        try until(names.count, runsOf: "some", machine)
+        let keys = try records("some", machine).compactMap { $0["key"] as? String }
+        #expect(keys.sorted() == names.map { folder + "/" + $0 })
+    }
+
     @Test func `a run starts for each line that was not printed before`() throws {
         let machine = try Machine()
         let lines = machine.state + "/lines"

@@ -86,6 +86,25 @@ import Testing
         #expect(try history.newKeys(among: [key], of: id, limit: 1).isEmpty)
     }
 
+    @Test func `a batch with more paths than a variable can contain becomes several runs`() throws {
+        let id = try add("large", onPath: "/in/*")
+        try runner.greet()
+        try fixture.daemon.schedules.load()
+        try waitForChecks(1)
+        let paths = (10..<70).map { "/in/\($0)" + String(repeating: "x", count: 4000) }
+        let list = paths.map { "1 2 3.5 4 \($0)\02 \($0)\0" }.joined()
+        try Files.replaceWithoutSync(
+            fixture.directory + "/triggers/\(id)/out", with: Array(list.utf8), mode: 0o600)
+        try endCheck()
+        let history = fixture.daemon.history
+        try fixture.turn { try history.instants(of: id, limit: 10).count >= 3 }
+        let records = try history.instants(of: id, limit: 10)
+        #expect(records.map(\.result) == [.run, .run, .run])
+        #expect(records.compactMap(\.note).sorted() == ["10 files", "25 files", "25 files"])
+        let keys = paths.map { TriggerKey(key: $0, identity: "1 2 3.5 4") }
+        #expect(try history.newKeys(among: keys, of: id, limit: 1).isEmpty)
+    }
+
     /// Returns the daemon's reasons why a schedule waits.
     private func reasons(_ name: String) throws -> [String] {
         try fixture.connect().call(.with { $0.name = name } as WhyScheduleRequest).waitingFor.map(\.text)

@@ -62,6 +62,17 @@ import Testing
         #expect(trigger.arguments[2].utf8.starts(with: expected.utf8), "\(trigger.arguments[2])")
     }
 
+    /// The shell of Debian negates brackets with `!` alone, and quotes make a character of a class a plain one.
+    @Test(arguments: [
+        ("[^a]*", "[!a]*"), ("[!a^]", "[!a^]"), ("[^]a]", "[!]a]"), ("[]^]", "[]^]"), ("[^a", "[^a"), ("[[a]", "[[a]"),
+        ("[[:digit:]a b]", "[[:digit:]a' 'b]"), ("[^[:alpha:]]", "[![:alpha:]]"), ("[:a]", "[':'a]"),
+        ("[[:no:]]", "[[':'no':']]"), ("x^[^a/b]", "x^[^a/b]"),
+    ])
+    func `brackets of a pattern mean the same to the shell`(pattern: String, expected: String) {
+        let trigger = Trigger.path(glob: "/in/" + pattern, settle: .zero, isBatch: false, poll: .seconds(1))
+        #expect(trigger.arguments[2].hasPrefix("for f in /in/\(expected); do "), "\(trigger.arguments[2])")
+    }
+
     @Test func `lines and files that cannot start a run are counted`() {
         let long = String(repeating: "x", count: Trigger.longestLine)
         let found = lines.read(Array("\(long)\n\(long)y\n".utf8) + [0xff, 0x0a], isComplete: true)

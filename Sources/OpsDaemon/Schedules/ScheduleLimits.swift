@@ -9,6 +9,9 @@ enum ScheduleLimits {
     static let definitionBytes = Limits.scheduleBytes + Limits.environmentBytes
     /// Bytes of the operations of one run with their placeholders replaced; also of its defaults, and of its observers.
     static let filledBytes = 16 << 20
+    /// Bytes of the paths that one run of a batch gets, each with a newline. An environment variable of a process has
+    /// at most 128 KiB.
+    static let batchBytes = 100 << 10
     /// Maximum number of records of a schedule, and of all schedules of a user.
     private static let records = 10_000
     private static let recordsOfUser = 1_000_000

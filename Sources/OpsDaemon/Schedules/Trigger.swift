@@ -3,7 +3,7 @@ internal import OpsWire
 
 /// A source of runs other than the calendar: files that appear or change, or lines that a command prints.
 enum Trigger: Equatable {
-    /// Files of a pattern. A file counts as new when it has not changed for `settle`; `batch`: one run for all new
+    /// Files of a pattern. A file counts as new when it has not changed for `settle`; `batch`: one run for the new
     /// files of a check.
     case path(glob: String, settle: TimeSpan, isBatch: Bool, poll: TimeSpan)
     case exec(command: String, every: TimeSpan)
@@ -51,7 +51,7 @@ enum Trigger: Equatable {
     /// Arguments of the process that lists the files, or prints the lines.
     var arguments: [String] {
         switch self {
-        case .path(let glob, _, _, _): ["/bin/sh", "-c", Self.listing(Self.shellText(glob))]
+        case .path(let glob, _, _, _): ["/bin/sh", "-c", Self.listing(ShellPattern.text(glob))]
         case .exec(let command, _): ["/bin/sh", "-c", command]
         }
     }
@@ -61,16 +61,6 @@ enum Trigger: Equatable {
     private static func listing(_ glob: String) -> String {
         "for f in \(glob); do [ -e \"$f\" ] && printf '%s\\0' \"$f\"; done | xargs -0 -r sh -c "
             + "'exec find -L \"$@\" -maxdepth 0 -type f -printf \"%D %i %T@ %s %p\\0%i %p\\0\"' sh"
-    }
-
-    /// Returns a pattern as a shell reads it: only `*`, `?` and brackets keep their meaning.
-    private static func shellText(_ glob: String) -> String {
-        glob.unicodeScalars.map { scalar in
-            let character = Character(scalar)
-            let isPlain =
-                character.isASCII && (character.isLetter || character.isNumber) || "*?[]!/._-^".contains(character)
-            return isPlain ? "\(character)" : ShellWord.quoted("\(character)")
-        }.joined()
     }
 
     static let longestLine = 4096
@@ -118,5 +108,64 @@ enum Trigger: Equatable {
             keys.append(TriggerKey(key: path, identity: identity))
         }
         return (keys, ignored)
+    }
+}
+
+/// A pattern of files, as /bin/sh reads it: only `*`, `?` and brackets keep their meaning.
+private enum ShellPattern {
+    private static let classes = [
+        "alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "xdigit",
+    ]
+
+    static func text(_ glob: String) -> String {
+        var text = ""
+        var rest = Array(glob.unicodeScalars)[...]
+        while let scalar = rest.first {
+            if scalar == "[", let found = brackets(rest) {
+                text += found.text
+                rest = rest[found.end...]
+            } else {
+                text += quoted(scalar)
+                rest.removeFirst()
+            }
+        }
+        return text
+    }
+
+    /// Returns the brackets at the start of a pattern, and the index after them; nil: they do not end within the name.
+    private static func brackets(_ pattern: ArraySlice<Unicode.Scalar>) -> (text: String, end: Int)? {
+        var text = "["
+        var rest = pattern.dropFirst()
+        // POSIX knows only `!`: for dash, `^` is one of the characters.
+        if rest.first == "^" || rest.first == "!" {
+            text += "!"
+            rest.removeFirst()
+        }
+        var isFirst = true
+        while let scalar = rest.first, scalar != "/" {
+            // The first one is a character.
+            if scalar == "]", !isFirst { return (text + "]", rest.startIndex + 1) }
+            isFirst = false
+            if let name = className(rest) {
+                text += "[:\(name):]"
+                rest = rest.dropFirst(name.utf8.count + 4)
+            } else {
+                text += quoted(scalar)
+                rest.removeFirst()
+            }
+        }
+        return nil
+    }
+
+    /// Returns the name of the class of characters at the start of a pattern, such as `[:digit:]`; nil: there is none.
+    private static func className(_ pattern: ArraySlice<Unicode.Scalar>) -> String? {
+        classes.first { pattern.starts(with: "[:\($0):]".unicodeScalars) }
+    }
+
+    private static func quoted(_ scalar: Unicode.Scalar) -> String {
+        let character = Character(scalar)
+        let isPlain =
+            character.isASCII && (character.isLetter || character.isNumber) || "*?[]!/._-^".contains(character)
+        return isPlain ? "\(character)" : ShellWord.quoted("\(character)")
     }
 }

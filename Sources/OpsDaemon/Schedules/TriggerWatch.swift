@@ -133,6 +133,17 @@ final class TriggerWatch {
         alarm.set(at: next)
     }
 
+    /// The first key that is ready; with `batch`, as many as an environment variable can contain.
+    var keysOfNextRun: [TriggerKey] {
+        guard trigger.isBatch else { return Array(ready.prefix(1)) }
+        var bytes = 0
+        let end = ready.firstIndex { key in
+            bytes += key.key.utf8.count + 1
+            return bytes > ScheduleLimits.batchBytes
+        }
+        return Array(ready.prefix(max(1, end ?? ready.count)))
+    }
+
     /// Handles a failed check: the next one is after the usual pause, unless that is long.
     func failed(after pause: TimeSpan? = nil) {
         isChecking = false

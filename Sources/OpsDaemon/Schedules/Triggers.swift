@@ -339,7 +339,7 @@ final class Triggers {
                 return watch.failed(after: Self.retry)
             }
             left -= 1
-            let taken = watch.trigger.isBatch ? watch.ready : [watch.ready[0]]
+            let taken = watch.keysOfNextRun
             let keys = try history.newKeys(among: taken, of: schedule.id, limit: taken.count)
             if !keys.isEmpty { try start(watch, keys, at: now) }
             watch.ready.removeFirst(taken.count)
