@@ -332,6 +332,23 @@ import Testing
         #expect(try history.schedules().first?.position.isPaused == true)
     }
 
+    @Test func `a backfill of earlier instants does not change the last run`() throws {
+        let fixture = try Fixture()
+        let schedules = fixture.daemon.schedules
+        let stored = try add(request("steady", at: "@yearly") { $0.overlap = "allow" }, secondsAgo: 0, to: fixture)
+        try schedules.load()
+        let schedule = try #require(schedules.all.first)
+        let now = Clock.read().wall.nanoseconds / 1_000_000_000
+        for age in [10, 20] as [Int64] {
+            var answer: Result<Backfill.Answer, ControlError>?
+            schedules.backfill(schedule, [UnixTime(seconds: now - age)], isSerial: false) { answer = $0 }
+            try fixture.turn { answer != nil }
+        }
+        #expect(schedule.latest?.nominal == now - 10)
+        let run = try fixture.daemon.history.instants(of: stored.id, .run, limit: 1).first
+        #expect(schedule.latest?.graph == run?.graph)
+    }
+
     @Test func `no schedule gets the id of one that was removed while the daemon runs`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()

@@ -28,7 +28,7 @@ final class Schedule {
     var isInBacklog = false
     /// True while a run is being committed.
     var isCommitting = false
-    /// The latest run.
+    /// The run of the latest instant.
     var latest: ScheduleInstant?
 
     var id: Int64 { stored.id }

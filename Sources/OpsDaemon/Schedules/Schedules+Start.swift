@@ -105,7 +105,8 @@ extension Schedules {
     private func noteRun(_ schedule: Schedule, _ instant: ScheduleInstant, _ graph: GraphID) {
         var run = instant
         run.graph = graph.rawValue
-        schedule.latest = run
+        // A backfill starts runs of earlier instants.
+        if run.nominal >= schedule.latest?.nominal ?? .min { schedule.latest = run }
         finish.watch(run, of: schedule)
     }
 
