@@ -34,6 +34,15 @@ import Testing
             ])
     }
 
+    @Test func `a change of the clock that skips a day is shown with both dates`() throws {
+        let output = try next(
+            "--at", "0 3 * * *", "--zone", "Pacific/Apia", "--after", "2011-12-29T13:00:00Z", "-n", "1")
+        #expect(
+            output.lines.dropFirst() == [
+                "Sat 2011-12-31 00:00:00 +14:00  2011-12-30T10:00:00Z  2011-12-30 00:00:00 becomes 2011-12-31 00:00:00"
+            ])
+    }
+
     @Test func `JSON has the nominal instant, the local time and the start`() throws {
         let output = try next(
             "--at", "daily", "--after", "2026-10-24T12:00:00Z", "-n", "1", "--json", zone: "America/New_York")
@@ -58,12 +67,18 @@ import Testing
     @Test(arguments: [
         ("UTC", "daily", "+00:00"), ("", "daily", "+00:00"), (":Asia/Kathmandu", "daily", "+05:45"),
         ("/usr/share/zoneinfo/Asia/Kathmandu", "daily", "+05:45"), ("XXX-7:15", "daily", "+07:15"),
-        ("UTC", "daily Asia/Kathmandu", "+05:45"),
+        ("UTC", "daily Asia/Kathmandu", "+05:45"), ("Asia/Kathmandu", "daily utc", "+00:00"),
     ])
     func `the zone is that of the expression, or of TZ`(zone: String, expression: String, offset: String) throws {
         let output = try next("--at", expression, "-n", "1", "--json", zone: zone)
         #expect(output.status == 0, "\(output.err)")
         #expect((try output.object["local"] as? String)?.hasSuffix("T00:00:00" + offset) == true)
+    }
+
+    @Test func `UTC may be written in lower case`() throws {
+        let output = try next("--at", "daily", "--zone", "utc", "-n", "1", "--json", zone: "Asia/Kathmandu")
+        #expect(output.status == 0, "\(output.err)")
+        #expect((try output.object["local"] as? String)?.hasSuffix("T00:00:00+00:00") == true)
     }
 
     @Test(

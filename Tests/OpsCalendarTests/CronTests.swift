@@ -35,6 +35,13 @@ import Testing
         #expect(try expression("  */15\t* 1,1,2  * 1-1 ").description == "*/15 * 1,2 * 1")
     }
 
+    /// A text block of YAML ends with a newline.
+    @Test(arguments: ["0 3 * * *", "@reboot", "Mon *-*-* 02:00:00", "every 15m"])
+    func `an expression may end with the end of a line`(text: String) throws {
+        let plain = try expression(text)
+        for end in ["\n", "\r\n"] { #expect(try expression(text + end) == plain) }
+    }
+
     @Test(arguments: [
         ("0 3 * * 1-5", "0 3 * * 1-5"), ("*/1 * * * 7", "* * * * 7"), ("00 03 1-31/1 jan mon-fri", "0 3 1-31 1 1-5"),
         ("@weekly", "0 0 * * 0"), ("@reboot", "@reboot"), ("0 0 * * 5-SUN", "0 0 * * 5-7"),

@@ -75,6 +75,15 @@ import Testing
         expectRefusal(of: "onPath", "no file matches it; write \"/in/*\"") { $0.onPath = "/in/" }
     }
 
+    @Test func `the zone utc is UTC`() {
+        let lower = definition {
+            $0.at = ["@daily"]
+            $0.zone = "utc"
+        }
+        #expect(lower.problems.isEmpty, "\(lower.problems.text)")
+        #expect(lower.isEqual(definition { $0.at = ["@daily"] }))
+    }
+
     @Test func `operations of a run have the label of the schedule, whatever the graph gives them`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()

@@ -42,6 +42,7 @@ import Testing
         #expect(try parse("set", "1", "--priority=-5").text(.priority) == "-5")
         #expect(try parse("log", "1", "-n7").integer(LogVerb.lines) == 7)
         #expect(try parse("submit", "--env=A=B=C", "true").text(.env) == "A=B=C")
+        #expect(try parse("schedule", "next", "--at=\u{301}x").texts(ScheduleVerb.at) == ["\u{301}x"])
     }
 
     @Test func `options of every command may stand before the command`() throws {
@@ -152,6 +153,9 @@ import Testing
         #expect(
             refusal("wait", "1", "--timeout", "soon")
                 == "opsctl: wait: --timeout takes a duration such as 90s, 5m or 1h30m, not \"soon\"")
+        #expect(
+            refusal("wait", "1", "--timeout", "99999999999h")
+                == "opsctl: wait: --timeout takes a duration of at most 36525d, not \"99999999999h\"")
     }
 
     @Test func `a number is finite`() {

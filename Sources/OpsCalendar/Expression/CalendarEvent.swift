@@ -37,8 +37,8 @@ struct CalendarEvent {
     }
 
     private static func zoneName(_ word: ExpressionText) throws(CalendarProblem) -> String {
-        let name = word.rest
-        if name.lowercased() == "utc" { return "UTC" }
+        let name = ZoneName.canonical(word.rest)
+        if name == "UTC" { return name }
         var letters = word
         if weekday(letters.takeLetters()) != nil {
             throw word.problem("days of the week come first", "join them with commas, without spaces: Mon,Fri")

@@ -44,9 +44,9 @@ struct ExpressionText {
         return text.first.map { "\"\($0)\"" } ?? "the end"
     }
 
-    /// Returns the parts between spaces and tabs.
+    /// Returns the parts between spaces, tabs and ends of lines. A text block of YAML ends with a newline.
     func words() -> [ExpressionText] {
-        split { $0 == 0x20 || $0 == 0x09 }.filter { !$0.isAtEnd }
+        split { $0 == 0x20 || $0 == 0x09 || $0 == 0x0a || $0 == 0x0d }.filter { !$0.isAtEnd }
     }
 
     /// Returns the parts between separators, including empty ones.

@@ -3,6 +3,9 @@ public enum ZoneName {
     /// Directory of the zone files on Debian.
     public static let folder = "/usr/share/zoneinfo"
 
+    /// Returns a name as the database spells it: `UTC` for `utc`.
+    public static func canonical(_ name: String) -> String { name.lowercased() == "utc" ? "UTC" : name }
+
     /// Returns true if a name is safe to look up: it stays below the directory, and has only characters of the
     /// database.
     public static func isValid(_ name: String) -> Bool {

@@ -32,7 +32,7 @@ struct ScheduleDefinition {
     /// - Parameter start: Instant from which `every` counts, unless the request says `from`.
     init(_ request: AddScheduleRequest, start: UnixTime, _ zones: ZoneReader = ZoneReader()) {
         var request = request
-        let name = request.zone ?? ZoneFiles.machine
+        let name = request.zone.map(ZoneName.canonical) ?? ZoneFiles.machine
         request.zone = name
         request.dryRun = nil
         request.replace = nil

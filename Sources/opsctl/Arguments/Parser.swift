@@ -99,8 +99,11 @@ struct Parser {
     }
 
     private mutating func readLong(_ word: String, of verb: Verb, _ path: String) throws(Failure) {
-        let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        let name = String(parts[0])
+        // With a combining character after it, "=" is another `Character`.
+        let parts = word.utf8.dropFirst(2)
+            .split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
+        let name = parts[0]
         guard let option = verb.option(long: name) else {
             let near = Nearest.name(to: name, among: verb.optionNames)
             throw .usage(path, "unknown option --\(name)", near.map { "did you mean --\($0)?" } ?? Self.seeHelp(path))
@@ -111,7 +114,7 @@ struct Parser {
             }
             values.append((option.name, ""))
         } else {
-            try readValue(of: option, spelled: "--" + name, parts.count == 2 ? String(parts[1]) : nil, path)
+            try readValue(of: option, spelled: "--" + name, parts.count == 2 ? parts[1] : nil, path)
         }
     }
 

@@ -99,9 +99,12 @@ struct SchedulePreview {
 
     private func rfc3339(_ instant: UnixTime) -> String {
         let local = zone.localTime(at: instant)
+        return Self.day(local) + "T" + Self.clock(local) + Self.offset(zone.offset(at: instant))
+    }
+
+    private static func day(_ local: LocalTime) -> String {
         let date = local.date
         return "\(Instant.padded(date.year, 4))-\(Instant.padded(date.month, 2))-\(Instant.padded(date.day, 2))"
-            + "T" + Self.clock(local) + Self.offset(zone.offset(at: instant))
     }
 
     private static func clock(_ local: LocalTime) -> String {
@@ -114,8 +117,10 @@ struct SchedulePreview {
         return (seconds < 0 ? "-" : "+") + "\(Instant.padded(minutes / 60, 2)):\(Instant.padded(minutes % 60, 2))"
     }
 
-    /// Describes a change of the clock: `02:00:00 becomes 03:00:00`
+    /// Describes a change of the clock: `02:00:00 becomes 03:00:00`, with the dates if they differ.
     private static func text(_ change: ClockChange) -> String {
-        "\(clock(change.localBefore)) becomes \(clock(change.localAfter))"
+        let (before, after) = (change.localBefore, change.localAfter)
+        guard before.date != after.date else { return "\(clock(before)) becomes \(clock(after))" }
+        return "\(day(before)) \(clock(before)) becomes \(day(after)) \(clock(after))"
     }
 }

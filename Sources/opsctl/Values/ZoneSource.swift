@@ -5,6 +5,7 @@ internal import OpsSystem
 /// Time zones of this machine: files below /usr/share/zoneinfo, `$TZ` and /etc/localtime.
 enum ZoneSource {
     static func zone(_ name: String) throws(Failure) -> ZoneRules {
+        let name = ZoneName.canonical(name)
         guard ZoneName.isValid(name) else { throw unknown(name) }
         return try file(ZoneName.folder + "/" + name, name)
     }
