@@ -166,7 +166,10 @@ final class Transfer {
     /// Ends a wait that is over.
     func endWait(now: MonotonicInstant) {
         switch state {
-        case .waiting(let until) where until <= now && !isFrozen: start()
+        case .waiting(let until) where until <= now && !isFrozen:
+            // The answer of the server is no longer true.
+            send(OperationUpdate(status: ""))
+            start()
         case .closing(_, let until) where until <= now: conclude()
         default: break
         }

@@ -61,6 +61,17 @@ import Testing
         #expect(failure.retryAfter == seconds)
     }
 
+    @Test func `a redirect needs exactly one address`() {
+        func answer(_ lines: String...) -> Answer {
+            ResponseHead(lines: ["HTTP/1.1 302 Found"] + lines + [""]).answer(to: nil, checksumIsKnown: false)
+        }
+        #expect(answer("Location: /a") == .redirect("/a"))
+        #expect(answer() == .failure(Failure(.refused, "the server redirects (302) without an address")))
+        #expect(
+            answer("Location: /a", "Location: /b")
+                == .failure(Failure(.refused, "the server redirects (302) to several addresses")))
+    }
+
     @Test func `only strong validators are used`() {
         let date = "Date: Sun, 06 Nov 1994 08:49:37 GMT"
         #expect(Validator(head(200, "ETag: \"a\"")) == .etag("\"a\""))

@@ -172,6 +172,13 @@ import Testing
             let failure = try #require(throws: Failure.self, "\(path)") { try PartialFile(target: folder + "/" + path) }
             #expect(failure.kind == .usage, "\(path)")
         }
+        for (path, kind) in [
+            ("\(folder)/directory", "a directory"), ("\(folder)/link", "a symbolic link"),
+            ("/dev/null", "not a regular file"),
+        ] {
+            let failure = try #require(throws: Failure.self) { try PartialFile(target: path) }
+            #expect(failure.message == "\(path) is \(kind), and only a regular file is replaced; give another path")
+        }
         for path in ["/dev/null", "/dev/stdout", "", "/"] {
             #expect(throws: Failure.self, "\(path)") { try PartialFile(target: path) }
         }
@@ -191,6 +198,38 @@ import Testing
         try file.startAgain(nil)
         try append(10, to: file)
         try finish(file)
+        #expect(FileManager.default.contents(atPath: target) == serverContent(size: 10))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["file"])
+    }
+
+    enum Change: CaseIterable { case removed, replaced, linked, appended, truncated }
+
+    @Test(arguments: Change.allCases)
+    func `a partial file that was changed before its rename is not put in place`(_ change: Change) throws {
+        let size = 300_000
+        let file = try PartialFile(target: target)
+        try file.startAgain(record(length: Int64(size)))
+        try append(size, to: file)
+        #expect(FileManager.default.fileExists(atPath: state), "the first bytes have a record")
+        if change == .removed || change == .replaced || change == .linked {
+            try FileManager.default.removeItem(atPath: part)
+        }
+        switch change {
+        case .removed: break
+        case .replaced: write(serverContent(version: 2, size: size), to: part)
+        case .linked: try FileManager.default.createSymbolicLink(atPath: part, withDestinationPath: "other")
+        case .appended, .truncated: #expect(truncate(part, change == .appended ? size + 4 : size - 4) == 0)
+        }
+        let failure = try #require(throws: Failure.self) { try finish(file) }
+        #expect(failure.kind == .retryable)
+        #expect(failure.message.contains("was changed or replaced"), "\(failure.message)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).contains("file") == false)
+        try file.close()
+        let again = try PartialFile(target: target)
+        #expect(again.size == 0 && again.record == nil)
+        try again.startAgain(nil)
+        try append(10, to: again)
+        try finish(again)
         #expect(FileManager.default.contents(atPath: target) == serverContent(size: 10))
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["file"])
     }

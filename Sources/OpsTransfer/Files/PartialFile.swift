@@ -52,7 +52,11 @@ final class PartialFile {
         do throws(SystemError) {
             let path = slash.map { $0 == target.startIndex ? "/" : String(target[..<$0]) } ?? "."
             directory = try directories.open(path)
-            try PartialFile.checkTarget(try directory.status(of: name), name, in: directory)
+        } catch {
+            throw Failure(error)
+        }
+        _ = try PartialFile.status(ofTarget: name, in: directory)
+        do throws(SystemError) {
             guard let opened = try PartialFile.openLocked(".\(name).part", in: directory) else {
                 throw SystemError("lock \(target): another process is downloading it", errno: EAGAIN)
             }
@@ -74,14 +78,23 @@ final class PartialFile {
         flock(file.rawValue, LOCK_UN)
     }
 
-    /// Only a regular file may be replaced.
-    private static func checkTarget(
-        _ found: stat?, _ name: String, in directory: TargetDirectory
-    ) throws(SystemError) {
-        guard let found, found.st_mode & S_IFMT != S_IFREG else { return }
-        let isDirectory = found.st_mode & S_IFMT == S_IFDIR
-        throw SystemError(
-            "replace \(directory.shown(name)), which is not a regular file", errno: isDirectory ? EISDIR : EINVAL)
+    /// Returns the status of the file that has the name of the target, if there is one. Refuses all but a regular file.
+    private static func status(ofTarget name: String, in directory: TargetDirectory) throws(Failure) -> stat? {
+        let found: stat?
+        do throws(SystemError) {
+            found = try directory.status(of: name)
+        } catch {
+            throw Failure(error)
+        }
+        guard let status = found, status.st_mode & S_IFMT != S_IFREG else { return found }
+        let kind =
+            switch status.st_mode & S_IFMT {
+            case S_IFDIR: "a directory"
+            case S_IFLNK: "a symbolic link"
+            default: "not a regular file"
+            }
+        throw Failure(
+            .usage, "\(directory.shown(name)) is \(kind), and only a regular file is replaced; give another path")
     }
 
     /// Opens the file and locks it. Nil: another process has locked it.
@@ -150,15 +163,19 @@ final class PartialFile {
 
     /// Drops all bytes: the next one is the first of the file. A nil version has no strong validator.
     func startAgain(_ record: ResumeRecord?) throws(SystemError) {
-        // The old record must be gone, even after a power cut, before there is a byte that it does not describe.
-        if mayHaveRecord, try directory.remove(recordName) { try directory.sync(directory.noteChange()) }
-        mayHaveRecord = false
+        try removeRecord()
         verification = nil
         if size > 0 || !isFresh { try truncate(0) }
         isFresh = false
         self.record = record
         nextCheckpoint = PartialFile.firstCheckpoint
         isOverlapping = false
+    }
+
+    /// Removes the old record. It must be gone, even after a power cut, before there is a byte that it does not describe.
+    private func removeRecord() throws(SystemError) {
+        if mayHaveRecord, try directory.remove(recordName) { try directory.sync(directory.noteChange()) }
+        mayHaveRecord = false
     }
 
     /// Expects the last byte again, which is compared, and then the rest.
@@ -266,18 +283,52 @@ final class PartialFile {
     func startWriting() { ops_start_writing(file.rawValue) }
 
     /// Syncs the file and renames it to the target. It gets the permissions of the file that it replaces; a new file gets
-    /// those that `umask` allows.
-    func replaceTarget(umask: UInt32) throws(SystemError) {
-        try sync(fsync)
-        let found = try directory.status(of: name)
-        try PartialFile.checkTarget(found, name, in: directory)
-        let number = file.rawValue
-        let mode = found.map { $0.st_mode & 0o777 } ?? 0o666 & ~umask
-        // After the long sync, because a partial file with these permissions may be replaced. The second sync is short.
-        try retrying("chmod \(directory.shown(partName))") { fchmod(number, mode) }
-        try sync(fsync)
-        try directory.rename(partName, to: name)
-        change = directory.noteChange()
+    /// those that `umask` allows. A file that was changed or replaced meanwhile is given up.
+    func replaceTarget(umask: UInt32) throws(Failure) {
+        do throws(SystemError) {
+            try sync(fsync)
+        } catch {
+            throw Failure(error)
+        }
+        let found = try PartialFile.status(ofTarget: name, in: directory)
+        do throws(SystemError) {
+            let number = file.rawValue
+            let mode = found.map { $0.st_mode & 0o777 } ?? 0o666 & ~umask
+            // After the long sync, because a partial file with these permissions may be replaced. The second sync is short.
+            try retrying("chmod \(directory.shown(partName))") { fchmod(number, mode) }
+            try sync(fsync)
+            if try isUnchanged() {
+                try directory.rename(partName, to: name)
+                change = directory.noteChange()
+            } else {
+                try abandon()
+            }
+        } catch {
+            throw Failure(error)
+        }
+        guard change == nil else { return }
+        throw Failure(
+            .retryable,
+            "\(directory.shown(partName)) was changed or replaced during the download; the next attempt starts again")
+    }
+
+    /// Returns whether the name still belongs to this file, and the file has the bytes that were written here alone.
+    private func isUnchanged() throws(SystemError) -> Bool {
+        let held = try directory.status(file, partName)
+        guard let named = try directory.status(of: partName) else { return false }
+        return named.st_dev == held.st_dev && named.st_ino == held.st_ino && Int64(held.st_size) == size
+    }
+
+    /// Gives up a file that was changed or replaced. Without its record no byte of it is used again.
+    private func abandon() throws(SystemError) {
+        try removeRecord()
+        record = nil
+        isDiscarded = true
+        let held = try directory.status(file, partName)
+        guard let named = try directory.status(of: partName) else { return }
+        let isOwn = named.st_dev == held.st_dev && named.st_ino == held.st_ino
+        // A regular file may belong to another download by now. Anything else would block the next attempt.
+        if isOwn || named.st_mode & S_IFMT != S_IFREG { try directory.remove(partName) }
     }
 
     /// Makes the new name of the file survive a power cut.

@@ -36,10 +36,12 @@ struct FileState: Sendable {
 final class SharedPartialFile: Sendable {
     private let file = Mutex<PartialFile?>(nil)
 
+    private static let notOpen = SystemError("use a partial file that is not open", errno: EBADF)
+
     private func use<T: Sendable>(_ body: (PartialFile) throws(SystemError) -> T) throws(Failure) -> T {
         do throws(SystemError) {
             return try file.withLock { file throws(SystemError) in
-                guard let file else { throw SystemError("use a partial file that is not open", errno: EBADF) }
+                guard let file else { throw Self.notOpen }
                 return try body(file)
             }
         } catch {
@@ -65,20 +67,22 @@ final class SharedPartialFile: Sendable {
 
     /// Writes the last bytes, compares the checksum and puts the file in place, in several steps. Nil: a step follows.
     func complete(_ writes: FileWrites, step: Int, checksum: Checksum?, umask: UInt32) throws(Failure) -> FileState? {
-        let state = try use { file throws(SystemError) -> FileState? in
-            switch step {
-            case 0:
-                let outcome = try file.writeAndVerify(writes, checksum)
-                guard outcome == .isInPlace else { return FileState(outcome: outcome, size: file.size) }
-                file.startWriting()
-                return nil
-            case 1:
+        if step == 1 {
+            try file.withLock { file throws(Failure) in
+                guard let file else { throw Failure(Self.notOpen) }
                 try file.replaceTarget(umask: umask)
-                return nil
-            default:
+            }
+            return nil
+        }
+        let state = try use { file throws(SystemError) -> FileState? in
+            guard step == 0 else {
                 try file.syncName()
                 return FileState(outcome: .isInPlace, size: file.size)
             }
+            let outcome = try file.writeAndVerify(writes, checksum)
+            guard outcome == .isInPlace else { return FileState(outcome: outcome, size: file.size) }
+            file.startWriting()
+            return nil
         }
         // Here and not in the loop: to close a file can take long.
         if state?.outcome == .isInPlace { file.withLock { $0 = nil } }

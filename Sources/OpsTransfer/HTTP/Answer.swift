@@ -37,7 +37,8 @@ extension ResponseHead {
             return .failure(Failure(.wrongContent, "the server sent a part (206) instead of the whole file"))
         case 301, 302, 303, 307, 308:
             if let location = value(of: .location), !location.isEmpty { return .redirect(location) }
-            return .failure(Failure(.refused, "the server redirects (\(status)) without an address"))
+            let fault = values(of: .location).count > 1 ? "to several addresses" : "without an address"
+            return .failure(Failure(.refused, "the server redirects (\(status)) \(fault)"))
         case 416 where resume != nil: return .startAgain("the server does not have the requested range (416)")
         case 408, 425, 429, 500..<600:
             let wait = retryAfter
