@@ -154,6 +154,10 @@ public final class WebServer {
         case ("GET", "/events"): listen(exchange)
         case ("GET", "/about"): exchange.respond(about)
         case ("GET", "/metrics"): measure(exchange)
+        case ("GET", "/session"), ("GET", "/call"), ("GET", "/drawing"), ("GET", "/follow"):
+            var refusal = HTTPResponse.problem(405, "\(head.path) takes a request in JSON: use POST")
+            refusal.headers = [("Allow", "POST")]
+            exchange.respond(refusal)
         case ("POST", _): exchange.respond(.problem(404, "there is nothing at \(head.path)"))
         default:
             let name = Self.isView(head.path) ? "index.html" : String(head.path.dropFirst())
@@ -207,7 +211,7 @@ public final class WebServer {
             try policy.check(call)
             return call
         } catch let refusal as CallPolicy.Refusal {
-            exchange.respond(.problem(403, refusal.message))
+            exchange.respond(.problem(refusal.status, refusal.message))
         } catch {
             exchange.respond(.problem(400, "a call must be {\"method\": ..., \"parameters\": {...}}: \(error)"))
         }

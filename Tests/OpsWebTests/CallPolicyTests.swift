@@ -44,6 +44,23 @@ import Testing
         }
     }
 
+    @Test func `a malformed call is refused as such and not as forbidden`() throws {
+        func status(_ text: String) throws -> UInt32? {
+            let call = try Call(frame: Array(text.utf8))
+            do throws(CallPolicy.Refusal) {
+                try CallPolicy(isReadOnly: false).check(call)
+                return nil
+            } catch {
+                return error.status
+            }
+        }
+        #expect(try status(#"{"method":"Set"}"#) == 400)
+        #expect(try status(#"{"method":"Set","parameters":{"selection":{"refs":["1"]},"changes":5}}"#) == 400)
+        let forbidden = #"{"method":"Set","parameters":{"selection":{"refs":["1"]},"changes":{"command":["x"]}}}"#
+        #expect(try status(forbidden) == 403)
+        #expect(try status(#"{"method":"Submit"}"#) == 403)
+    }
+
     @Test func `a forwarded call has the interface and the parameters as they came`() throws {
         let call = try Call(frame: Array(#"{"method":"Show","parameters":{"ref":"a\u0000\"b"}}"#.utf8))
         let message = String(decoding: call.forwarded(more: false), as: UTF8.self)

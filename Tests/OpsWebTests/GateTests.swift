@@ -33,6 +33,7 @@ import Testing
         #expect(access(cookie) == .admitted)
         #expect(access(["authorization": "Bearer \(credentials.bearer)"]) == .admitted)
         #expect(access(["authorization": "bearer \(credentials.bearer)"]) == .admitted)
+        #expect(access(["authorization": "Bearer  \(credentials.bearer) \t"]) == .admitted)
     }
 
     private func access(_ headers: [String: String]) -> Gate.Access { access("GET", headers) }
@@ -48,6 +49,7 @@ import Testing
         #expect(isRefused(access(cookie.merging(["authorization": "Bearer \(session)"]) { $1 })))
         #expect(isRefused(access(["authorization": "Basic \(credentials.bearer)"])))
         #expect(isRefused(access(["authorization": "Bearer"])))
+        #expect(isRefused(access(["authorization": "Bearer \(credentials.bearer) x"])))
     }
 
     @Test(arguments: [

@@ -17,6 +17,7 @@ import Testing
         for path in Self.paths {
             let answer = try web.ask(path)
             #expect(answer.status == 401, "\(path): \(answer.status)")
+            #expect(answer.has("WWW-Authenticate: Bearer\r\n"), "\(path): \(answer.text)")
             #expect(!answer.body.contains("app.js"), "\(path)")
         }
         for path in ["/call", "/follow", "/drawing", "/nothing"] {
@@ -62,6 +63,17 @@ import Testing
             #expect(
                 try web.ask("/call", headers, body: #"{"method":"Status"}"#).body.contains("org.opsd.Control.Status"))
             #expect(try web.ask("/nothing", headers).status == 404)
+        }
+    }
+
+    @Test func `a malformed call and a wrong method have their own statuses`() throws {
+        let web = try RunningWeb()
+        for body in [#"{"method":"Set"}"#, #"{"method":"Set","parameters":{"changes":5}}"#] {
+            #expect(try web.ask("/call", web.authorized, body: body).status == 400, "\(body)")
+        }
+        for path in ["/session", "/call", "/drawing", "/follow"] {
+            let answer = try web.ask(path, web.authorized)
+            #expect(answer.status == 405 && answer.has("Allow: POST\r\n"), "\(path): \(answer.text)")
         }
     }
 

@@ -20,6 +20,8 @@ struct CallPolicy {
     static let settable: Set<String> = ["priority"]
 
     struct Refusal: Error, Equatable {
+        /// Status of the response: 400 for a call that is malformed, 403 for one that the page may not make.
+        var status: UInt32 = 403
         var message: String
     }
 
@@ -35,7 +37,7 @@ struct CallPolicy {
         guard call.method == "Set" else { return }
         let keys: [String]
         do { keys = try SetRequest(call).changes.members.map(\.key) } catch {
-            throw Refusal(message: "\(error.parameter): \(error.reason)")
+            throw Refusal(status: 400, message: "\(error.parameter): \(error.reason)")
         }
         for key in keys where !Self.settable.contains(key) {
             throw Refusal(message: "the page cannot change \(key); use opsctl set")

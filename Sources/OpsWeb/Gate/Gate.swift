@@ -57,7 +57,7 @@ struct Gate {
         }
         if isNavigation { return .withoutCredentials }
         if let authorization = head["authorization"] {
-            let words = authorization.split(separator: " ", maxSplits: 1)
+            let words = authorization.split { $0 == " " || $0 == "\t" }
             guard words.count == 2, words[0].lowercased() == "bearer", credentials.isBearer(String(words[1])) else {
                 return .refused(status: 401, message: "this is not the token that opsd-web printed")
             }

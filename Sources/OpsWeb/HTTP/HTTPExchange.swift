@@ -114,6 +114,8 @@ internal import CMicrohttpd
         defer { unsafe MHD_destroy_response(made) }
         var headers = HTTPResponse.protection + response.headers + [("Content-Type", response.type)]
         if endsConnection { headers.append(("Connection", "close")) }
+        // The header says how a program sends the token. A browser shows no dialog for this scheme.
+        if response.status == 401 { headers.append(("WWW-Authenticate", "Bearer")) }
         for header in headers { unsafe MHD_add_response_header(made, header.name, header.value) }
         return unsafe MHD_queue_response(connection, response.status, made)
     }
