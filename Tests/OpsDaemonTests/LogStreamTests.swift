@@ -127,4 +127,21 @@ import Testing
         #expect(reply.failure == nil)
         #expect(try reply.result(LogReply.self).attempt == 2)
     }
+
+    @Test func `an attempt that does not exist is named as it was asked for`() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        _ = try client.submit(#"[{"command":["true"],"held":true}]"#)
+        for number in [0, -4_611_686_018_427_387_904] {
+            let request: LogRequest = .with {
+                $0.ref = "1"
+                $0.attempt = number
+            }
+            guard case .control(.notFound("attempt", let name, _))? = try client.refusal(request) else {
+                Issue.record("attempt \(number) was found")
+                continue
+            }
+            #expect(name == "\(number)")
+        }
+    }
 }

@@ -82,10 +82,10 @@ extension Requests {
         if record.isGroup {
             throw ControlError.wrongState(id: id.rawValue, message: "a group has no output of its own")
         }
-        let attempt = request.attempt.map { Int32(clamping: $0) }
-        if let attempt, attempt < 1 || attempt > record.attempt && record.state == .finished {
-            throw ControlError.notFound(kind: "attempt", name: "\(attempt)", nearest: "\(record.attempt)")
+        if let number = request.attempt, number < 1 || number > Int(record.attempt) && record.state == .finished {
+            throw ControlError.notFound(kind: "attempt", name: "\(number)", nearest: "\(record.attempt)")
         }
+        let attempt = request.attempt.map { Int32(clamping: $0) }
         let current = attempt ?? record.attempt
         let window = LogReader.Window(
             since: try instant("since", request.since), until: try instant("until", request.until))
