@@ -54,7 +54,7 @@ import Testing
             var wait = WaitQuery(.with { $0.graph = "nightly" }, any: false, caller)
             var start: WaitStart?
             while start == nil { start = try wait.proceed(history) }
-            #expect(start?.scope.remaining == 1 && start?.ended == [])
+            #expect(start?.scope.remaining == 1 && start?.finishes.ended.isEmpty == true)
             var targets = TargetsQuery(
                 .with { $0.refs = ["build"] }, .unfinished, Authorization(daemonUser: 0), caller)
             #expect(try targets.proceed(history)?.ids == [OperationID(number)])

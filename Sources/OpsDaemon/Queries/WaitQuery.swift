@@ -5,16 +5,11 @@ internal import OpsWire
 /// The beginning of a `Wait`: finished operations, unfinished ones, and the event up to which that is true.
 struct WaitStart: Sendable {
     var scope: WaitScope
-    /// Finished operations in the order in which they are reported; only one if the wait ends with any of them.
-    var ended: [OperationID]
-    var unreported: Set<OperationID>
-    /// Operations whose last outcome was not a success.
-    var unsuccessful: Set<OperationID>
-    var waitsForAny: Bool
+    var finishes: CountedFinishes
     var sequence: Int64
 
     /// Memory of a wait while it is unfinished, in bytes.
-    var heldBytes: Int { scope.heldBytes + ended.count * 8 + (unreported.count + unsuccessful.count) * 2 * 16 }
+    var heldBytes: Int { scope.heldBytes + finishes.heldBytes }
 
     /// Applies later reports. `isIn` returns whether an operation is in a queue.
     mutating func apply(_ reports: [Report], isIn: (OperationID, String) throws(StoreError) -> Bool) throws {
@@ -23,14 +18,7 @@ struct WaitStart: Sendable {
                 throw ControlError.busy("events were pruned while the operations were looked up; wait again")
             }
             sequence = report.sequence
-            guard try scope.apply(report, isIn: isIn), let operation = report.operation else { continue }
-            if waitsForAny, !ended.isEmpty { continue }
-            if unreported.insert(operation).inserted { ended.append(operation) }
-            if report.outcome?.isUnsuccessful == false {
-                unsuccessful.remove(operation)
-            } else {
-                unsuccessful.insert(operation)
-            }
+            if try scope.apply(report, isIn: isIn) { finishes.add(report) }
         }
     }
 }
@@ -112,9 +100,11 @@ struct WaitQuery: Query {
         let ended = selected.filter { outcomes[$0] != nil }
         let counted = waitsForAny ? Array(ended.prefix(1)) : ended
         start = WaitStart(
-            scope: WaitScope(extent, unfinished: Set(selected.filter { outcomes[$0] == nil })), ended: counted,
-            unreported: Set(counted), unsuccessful: Set(counted.filter { outcomes[$0]?.isUnsuccessful ?? false }),
-            waitsForAny: waitsForAny, sequence: sequence ?? 0)
+            scope: WaitScope(extent, unfinished: Set(selected.filter { outcomes[$0] == nil })),
+            finishes: CountedFinishes(
+                counted, unsuccessful: Set(counted.filter { outcomes[$0]?.isUnsuccessful ?? false }),
+                waitsForAny: waitsForAny),
+            sequence: sequence ?? 0)
     }
 
     /// Applies the events since the reading began, except for the last few, which the loop applies.

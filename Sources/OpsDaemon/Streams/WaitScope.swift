@@ -48,3 +48,48 @@ struct WaitScope: Sendable {
         return false
     }
 }
+
+/// Finishes that a `Wait` has counted.
+struct CountedFinishes: Sendable {
+    private let waitsForAny: Bool
+    /// Finishes that are not reported yet, in order; each operation once, even if it was retried.
+    var ended: Backlog<OperationID>
+    private var unreported: Set<OperationID>
+    /// Operations whose last outcome was not a success.
+    private(set) var unsuccessful: Set<OperationID>
+    private var hasAny: Bool
+
+    /// `ended`: the first finishes, in the order in which they are reported.
+    init(_ ended: [OperationID], unsuccessful: Set<OperationID>, waitsForAny: Bool) {
+        self.waitsForAny = waitsForAny
+        self.ended = Backlog(ended)
+        unreported = Set(ended)
+        self.unsuccessful = unsuccessful
+        hasAny = !ended.isEmpty
+    }
+
+    /// True if the wait ends with any of its operations, and one has finished.
+    var isEnough: Bool { waitsForAny && hasAny }
+
+    /// Bytes of the list and the sets.
+    var heldBytes: Int { ended.count * 8 + (unreported.count + unsuccessful.count) * 2 * 16 }
+
+    /// Counts the finish that a report is about, unless an earlier one is enough.
+    mutating func add(_ report: Report) {
+        guard let operation = report.operation, !isEnough else { return }
+        hasAny = true
+        if unreported.insert(operation).inserted { ended.append(operation) }
+        if report.outcome?.isUnsuccessful == false {
+            unsuccessful.remove(operation)
+        } else {
+            unsuccessful.insert(operation)
+        }
+    }
+
+    /// Removes and returns the finishes to report next. Their operations are reported again if they finish again.
+    mutating func popNext(atMost limit: Int) -> ArraySlice<OperationID> {
+        let batch = ended.removeFirst(atMost: limit)
+        unreported.subtract(batch)
+        return batch
+    }
+}

@@ -14,16 +14,10 @@ final class WaitStream: ReplyStream, Follower {
     private let log: DaemonLog
     private let exchange: Exchange
     private var scope: WaitScope
-    private let waitsForAny: Bool
+    private var finishes: CountedFinishes
     private var timer: TimerSource<MonotonicInstant>?
     /// Alarm that gathers ends, so that they are reported together.
     private lazy var pace = Alarm(loop, log) { [unowned self] in self.resume() }
-    /// Finishes that are not reported yet, in order; each operation once, even if it was retried.
-    private var ended: Backlog<OperationID>
-    private var unreported: Set<OperationID>
-    /// Operations whose last outcome was not a success.
-    private var unsuccessful: Set<OperationID>
-    private var hasAnyEnded: Bool
     /// The last event that the start of the wait has counted.
     private let seen: Int64
     private var isOver = false
@@ -40,11 +34,7 @@ final class WaitStream: ReplyStream, Follower {
         self.publisher = publisher
         self.loop = loop
         self.log = log
-        waitsForAny = start.waitsForAny
-        ended = Backlog(start.ended)
-        unreported = start.unreported
-        hasAnyEnded = !start.ended.isEmpty
-        unsuccessful = start.unsuccessful
+        finishes = start.finishes
         seen = start.sequence
     }
 
@@ -54,29 +44,18 @@ final class WaitStream: ReplyStream, Follower {
         try timer?.arm(at: Clock.read().monotonic + timeout)
     }
 
-    private var isDone: Bool { scope.remaining == 0 || waitsForAny && hasAnyEnded }
+    private var isDone: Bool { scope.remaining == 0 || finishes.isEnough }
 
     func receive(_ reports: [Report]) {
         guard !isOver else { return }
         do throws(StoreError) {
             for report in reports where report.sequence > seen {
-                if try scope.apply(report, isIn: turns.isOperation) { countEnd(report) }
+                if try scope.apply(report, isIn: turns.isOperation) { finishes.add(report) }
             }
         } catch {
             return giveUp(error)
         }
-        if isDone || ended.count >= DaemonLimits.rowsInABatch { resume() } else if wantsRoom { resumeSoon() }
-    }
-
-    private func countEnd(_ report: Report) {
-        guard let operation = report.operation, !hasAnyEnded || !waitsForAny else { return }
-        hasAnyEnded = true
-        if unreported.insert(operation).inserted { ended.append(operation) }
-        if report.outcome?.isUnsuccessful == false {
-            unsuccessful.remove(operation)
-        } else {
-            unsuccessful.insert(operation)
-        }
+        if isDone || finishes.ended.count >= DaemonLimits.rowsInABatch { resume() } else if wantsRoom { resumeSoon() }
     }
 
     /// Reports finishes a little later, together: one reply for each would cost more than the operation did.
@@ -84,14 +63,14 @@ final class WaitStream: ReplyStream, Follower {
         if pace.instant == nil, !pace.set(after: DaemonLimits.patience) { resume() }
     }
 
-    var wantsRoom: Bool { !ended.isEmpty && exchange.call.more }
+    var wantsRoom: Bool { !finishes.ended.isEmpty && exchange.call.more }
 
     func resume() {
         guard !isOver, !exchange.isAbandoned else { return }
         do {
-            while exchange.call.more, !ended.isEmpty, exchange.hasRoom {
+            while exchange.call.more, !finishes.ended.isEmpty, exchange.hasRoom {
                 // The last reply contains the last batch.
-                if isDone && ended.count <= DaemonLimits.rowsInABatch { break }
+                if isDone && finishes.ended.count <= DaemonLimits.rowsInABatch { break }
                 exchange.replyAndGoOn(try reply(atMost: DaemonLimits.rowsInABatch))
             }
             guard isDone, exchange.hasRoom || !exchange.call.more else { return }
@@ -102,14 +81,14 @@ final class WaitStream: ReplyStream, Follower {
     }
 
     private func finish() throws {
-        guard ended.count > DaemonLimits.rowsInABatch else {
+        guard finishes.ended.count > DaemonLimits.rowsInABatch else {
             let last = try reply(atMost: DaemonLimits.rowsInABatch)
             leave()
             return exchange.reply(last)
         }
-        let ids = Array(ended.removeFirst(atMost: Self.rowsInTheLastReply))
+        let ids = Array(finishes.ended.removeFirst(atMost: Self.rowsInTheLastReply))
         leave()
-        let (remaining, succeeded) = (scope.remaining, unsuccessful.isEmpty)
+        let (remaining, succeeded) = (scope.remaining, finishes.unsuccessful.isEmpty)
         queries.ask(exchange, EndedQuery(ids)) { [exchange, queries] rows in
             let make: @Sendable () -> [UInt8] = {
                 var reply = WaitReply()
@@ -131,12 +110,11 @@ final class WaitStream: ReplyStream, Follower {
     private static let rowsInTheLastReply = 100_000
 
     private func reply(atMost limit: Int) throws -> WaitReply {
-        let batch = ended.removeFirst(atMost: limit)
-        unreported.subtract(batch)
+        let batch = finishes.popNext(atMost: limit)
         var reply = WaitReply()
         reply.ended = try history.ends(of: Array(batch)).map { EndedRow($0) }
         reply.remaining = scope.remaining
-        reply.succeeded = unsuccessful.isEmpty
+        reply.succeeded = finishes.unsuccessful.isEmpty
         return reply
     }
 

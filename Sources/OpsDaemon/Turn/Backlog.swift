@@ -25,3 +25,5 @@ struct Backlog<Element> {
         return first
     }
 }
+
+extension Backlog: Sendable where Element: Sendable {}
