@@ -275,7 +275,11 @@ final class Requests {
         case .whySchedule(let request): readOn(exchange) { try self.whySchedule(request, exchange) }
         case .forgetTrigger(let request): try change(exchange) { try self.forgetTrigger(request, exchange) }
         case .backfillSchedule(let request): try change(exchange) { try self.backfillSchedule(request, exchange) }
-        default: preconditionFailure("handle takes the other methods")
+        case .submit, .beginSubmission, .addOperations, .commitSubmission, .list, .listGraphs, .show, .why, .status,
+            .log, .wait, .watch, .cancel, .suspend, .resume, .retry, .finish, .signal, .note, .set, .addDependency,
+            .removeDependency, .listQueues, .setQueue, .removeQueue, .listExecutors, .listCategories, .setCategory,
+            .graph, .stats, .prune, .backup, .check, .setWorkers, .metrics, .complete:
+            preconditionFailure("handle takes the other methods")
         }
     }
 

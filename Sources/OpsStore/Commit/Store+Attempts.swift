@@ -3,12 +3,12 @@ internal import OpsCore
 /// Rows about attempts and outcomes of operations.
 extension Store {
     /// Stores the start of a group.
-    func start(_ id: OperationID, _ run: Int32, _ at: Moment) throws(StoreError) {
+    func start(_ id: OperationID, run: Int32, at: Moment) throws(StoreError) {
         try update(statements.operation.startedGroup, id, Int64(run), at.wall.nanoseconds)
     }
 
     func start(
-        _ attempt: AttemptID, _ run: Int32, _ slot: Int32, _ runner: String, _ at: Moment
+        _ attempt: AttemptID, run: Int32, slot: Int32, runner: String, at: Moment
     ) throws(StoreError) {
         _ = interned.staged.remove(attempt.operation)
         let start = AttemptWrite.Start(run: run, slot: slot, runner: try row(ofRunner: runner), at: at)
@@ -16,7 +16,7 @@ extension Store {
     }
 
     /// Stores an attempt for an executor: its job starts later, and it has no slot.
-    func submit(_ attempt: AttemptID, _ run: Int32, _ at: Moment) throws(StoreError) {
+    func submit(_ attempt: AttemptID, run: Int32, at: Moment) throws(StoreError) {
         let start = AttemptWrite.Start(
             run: run, slot: AttemptWrite.externalSlot, runner: try row(ofRunner: ""), at: at)
         attemptWrites.add(attempt) { $0.start = start }

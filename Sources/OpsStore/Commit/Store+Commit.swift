@@ -54,15 +54,16 @@ extension Store {
         case .becamePending(let id):
             try update(statements.operation.becamePending, id)
         case .started(let id, let attempt, let run, nil, _, let at) where attempt > 0:
-            try submit(AttemptID(id, attempt), run, at)
+            try submit(AttemptID(id, attempt), run: run, at: at)
         case .started(let id, _, let run, nil, _, let at):
             // A group has no process, so no attempt.
-            try start(id, run, at)
+            try start(id, run: run, at: at)
         case .started(let id, let attempt, let run, let slot?, let runner, let at):
-            try start(AttemptID(id, attempt), run, slot, runner, at)
+            try start(AttemptID(id, attempt), run: run, slot: slot, runner: runner, at: at)
         case .staged(let attempt, let runner): try stage(attempt, runner)
         case .unstaged(let attempt): try unstage(attempt)
-        case .assumedStarted(let attempt, let run, let slot, let at): try assumeStarted(attempt, run, slot, at)
+        case .assumedStarted(let attempt, let run, let slot, let at):
+            try assumeStarted(attempt, run: run, slot: slot, at: at)
         case .startConfirmed(let attempt, let begun): try confirmStart(attempt, begun)
         case .unitsAssigned(let id, let attempt, let assigned): try store(assigned, of: id, attempt)
         case .launched(let attempt, let process): attemptWrites.add(attempt) { $0.process = process }
@@ -128,7 +129,12 @@ extension Store {
             try update(statements.setting.oweObserver, id, Int64(run))
         case .observed(let id, let run):
             try update(statements.setting.observed, id, Int64(run))
-        default: preconditionFailure("apply takes the other changes")
+        case .submitted, .becameReady, .becamePending, .started, .staged, .unstaged, .assumedStarted, .startConfirmed,
+            .launched, .accepted, .jobStarted, .exited, .attemptEnded, .retrying, .finished, .reopened, .cancelling,
+            .held, .frozen, .edited, .noted, .updated, .timeoutMoved, .slotFreed, .unitsAssigned, .queueSet,
+            .queueExecutorSet, .queueFairnessSet, .slotTimeUsed, .queueRemoved, .categorySet, .rateStarted,
+            .graphSuspended, .daemonSuspended, .workersSet:
+            preconditionFailure("apply takes the other changes")
         }
     }
 

@@ -72,7 +72,7 @@ extension Store {
     }
 
     /// Counts a staged launch as started. It stays staged, so that `load` knows that the start is not certain.
-    func assumeStarted(_ attempt: AttemptID, _ run: Int32, _ slot: Int32, _ at: Moment) throws(StoreError) {
+    func assumeStarted(_ attempt: AttemptID, run: Int32, slot: Int32, at: Moment) throws(StoreError) {
         guard let runner = interned.staged.assumeStarted(attempt) else { return }
         try update(statements.staging.assumeStartedOperation, attempt.operation, Int64(attempt.number), Int64(run))
         try update(
