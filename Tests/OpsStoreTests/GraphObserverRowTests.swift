@@ -44,6 +44,12 @@ import Testing
         #expect(try history.graphsWithOwedObservers() == [])
     }
 
+    @Test func `the last operation of a graph may be the one that failed`() throws {
+        let world = try world()
+        try finish(world, 2, code: 2)
+        #expect(try world.history().progress(of: graph, since: .zero).failed == OperationID(2))
+    }
+
     @Test func `a retry after the end lets observers run once more`() throws {
         let world = try world()
         try finish(world, 1, code: 2)

@@ -2,7 +2,7 @@ internal import OpsCore
 internal import OpsStore
 internal import OpsWire
 
-/// A moment of a graph as JSON for its observer.
+/// An occasion of a graph as JSON for its observer.
 struct GraphEvent: WireRecord {
     /// The operation that failed first.
     struct Failed: WireRecord {
@@ -33,14 +33,15 @@ struct GraphEvent: WireRecord {
 
     /// `record`: the operation that failed first, or else one of the graph.
     init(
-        _ graph: ObservedGraph, _ moment: GraphObservers.Moment, _ record: OperationRecord, _ progress: ObservedProgress
+        _ graph: ObservedGraph, _ occasion: GraphObservers.Occasion, _ record: OperationRecord,
+        _ progress: ObservedProgress
     ) {
         self.graph = graph.graph.reference
         name = graph.name
-        type = moment == .failure ? "failure" : "finish"
+        type = occasion == .failure ? "failure" : "finish"
         // The graph may continue after its first failure.
-        outcome = OutcomeName(moment == .failure ? record.outcome ?? .failed : progress.outcome ?? .failed).rawValue
-        at = (moment == .failure ? record.finishedAt : progress.finishedAt).map(InstantText.format)
+        outcome = OutcomeName(occasion == .failure ? record.outcome ?? .failed : progress.outcome ?? .failed).rawValue
+        at = (occasion == .failure ? record.finishedAt : progress.finishedAt).map(InstantText.format)
         operations = progress.count
         unfinished = progress.unfinished
         unsuccessful = progress.unsuccessful

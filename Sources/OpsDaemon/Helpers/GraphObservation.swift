@@ -13,23 +13,23 @@ final class GraphObservation {
     private let loop: EventLoop
     private let log: DaemonLog
     private var watched: [GraphID: Watched] = [:]
-    /// Graphs that may have reached one of the moments.
+    /// Graphs that may have reached an occasion.
     private var touched: Set<GraphID> = []
     /// Observers that have run, whose run is not stored yet.
-    private var ran: [GraphID: Set<GraphObservers.Moment>] = [:]
-    private lazy var check = DeferredWork(loop) { [unowned self] in self.look() }
-    private lazy var alarm = Alarm(loop, log) { [unowned self] in self.look() }
+    private var ran: [GraphID: Set<GraphObservers.Occasion>] = [:]
+    private lazy var check = DeferredWork(loop) { [unowned self] in self.processChanges() }
+    private lazy var alarm = Alarm(loop, log) { [unowned self] in self.processChanges() }
 
     private struct Watched {
         var graph: ObservedGraph
         /// Number of operations that had not finished when they were last counted, without those that have since.
         var left: Int
         /// Observers that wait or run.
-        var requested: Set<GraphObservers.Moment> = []
+        var requested: Set<GraphObservers.Occasion> = []
 
         /// Returns whether there is an observer that neither has run nor waits to run.
-        func owes(_ moment: GraphObservers.Moment) -> Bool {
-            graph.observers.command(moment) != nil && !graph.ran.contains(moment) && !requested.contains(moment)
+        func owes(_ occasion: GraphObservers.Occasion) -> Bool {
+            graph.observers.command(occasion) != nil && !graph.ran.contains(occasion) && !requested.contains(occasion)
         }
     }
 
@@ -53,7 +53,7 @@ final class GraphObservation {
             try watch(graph)
             touched.insert(graph)
         }
-        look()
+        processChanges()
     }
 
     private func watch(_ graph: GraphID) throws(StoreError) {
@@ -81,25 +81,26 @@ final class GraphObservation {
     }
 
     /// Notes that an observer has run, or that there is none to run.
-    func ended(_ moment: GraphObservers.Moment, of graph: GraphID) {
-        ran[graph, default: []].insert(moment)
+    func ended(_ occasion: GraphObservers.Occasion, of graph: GraphID) {
+        ran[graph, default: []].insert(occasion)
         check.schedule()
     }
 
-    private func look() {
-        if turns.putOff({ [unowned self] in self.look() }) { return }
+    /// Stores which observers have run, and checks the graphs that may have reached an occasion.
+    private func processChanges() {
+        if turns.putOff({ [unowned self] in self.processChanges() }) { return }
         guard turns.outage == nil else {
             if alarm.instant == nil { alarm.set(after: Self.patience) }
             return
         }
         let end = Clock.read().monotonic + DaemonLimits.observing
         do throws(StoreError) {
-            while Clock.read().monotonic < end, let (graph, moments) = ran.first {
-                try recordRun(of: moments, of: graph)
+            while Clock.read().monotonic < end, let (graph, occasions) = ran.first {
+                try recordRun(of: occasions, of: graph)
                 ran[graph] = nil
             }
             while Clock.read().monotonic < end, let graph = touched.first {
-                try look(at: graph)
+                try checkProgress(of: graph)
                 touched.remove(graph)
             }
             if !ran.isEmpty || !touched.isEmpty { check.schedule() }
@@ -109,7 +110,7 @@ final class GraphObservation {
         }
     }
 
-    private func look(at graph: GraphID) throws(StoreError) {
+    private func checkProgress(of graph: GraphID) throws(StoreError) {
         guard var entry = watched[graph] else { return }
         let progress = try history.progress(of: graph, since: entry.graph.since)
         guard let first = progress.first else {
@@ -132,22 +133,22 @@ final class GraphObservation {
         }
     }
 
-    private func request(_ moment: GraphObservers.Moment, _ entry: inout Watched, _ operation: OperationID) {
-        entry.requested.insert(moment)
-        observers.observe(.graph(entry.graph.graph, moment), of: operation)
+    private func request(_ occasion: GraphObservers.Occasion, _ entry: inout Watched, _ operation: OperationID) {
+        entry.requested.insert(occasion)
+        observers.observe(.graph(entry.graph.graph, occasion), of: operation)
     }
 
-    private func recordRun(of moments: Set<GraphObservers.Moment>, of graph: GraphID) throws(StoreError) {
-        if moments.contains(.finish), try history.progress(of: graph, since: .zero).unfinished > 0 {
+    private func recordRun(of occasions: Set<GraphObservers.Occasion>, of graph: GraphID) throws(StoreError) {
+        if occasions.contains(.finish), try history.progress(of: graph, since: .zero).unfinished > 0 {
             // The graph was retried while the observer of its end waited or ran.
             try store.restartObservers(of: graph, at: Moment.now().wall)
             try watch(graph)
             return
         }
-        try store.setRan(moments, of: graph)
+        try store.setRan(occasions, of: graph)
         guard var entry = watched[graph] else { return }
-        entry.requested.subtract(moments)
-        entry.graph.ran.formUnion(moments)
+        entry.requested.subtract(occasions)
+        entry.graph.ran.formUnion(occasions)
         watched[graph] = entry.graph.ran.contains(.finish) && entry.requested.isEmpty ? nil : entry
         if watched[graph] != nil, entry.left <= 0 { touched.insert(graph) }
     }

@@ -12,8 +12,8 @@ final class ObserverRunner {
         case start
         case produce(OperationID)
         case finish(run: Int32)
-        /// A moment of the operation's graph.
-        case graph(GraphID, GraphObservers.Moment)
+        /// An occasion of the operation's graph.
+        case graph(GraphID, GraphObservers.Occasion)
     }
 
     /// Occasion of an operation, for which all commands run in one process.
@@ -50,7 +50,7 @@ final class ObserverRunner {
     private let loop: EventLoop
     private let log: DaemonLog
     private let configuration: () -> Configuration
-    private let graphObserverEnded: (GraphObservers.Moment, GraphID) -> Void
+    private let graphObserverEnded: (GraphObservers.Occasion, GraphID) -> Void
     /// Observers whose owners are not known yet.
     private var requested = Backlog<Observer>()
     private var waiting = FairBacklog<Observer>(slots: DaemonLimits.observersAtOnce)
@@ -66,7 +66,7 @@ final class ObserverRunner {
     init(
         turns: Turns, history: History, composer: LaunchComposer, runner: RunnerLink, loop: EventLoop, log: DaemonLog,
         configuration: @escaping () -> Configuration,
-        graphObserverEnded: @escaping (GraphObservers.Moment, GraphID) -> Void
+        graphObserverEnded: @escaping (GraphObservers.Occasion, GraphID) -> Void
     ) {
         self.turns = turns
         self.history = history
@@ -128,14 +128,14 @@ final class ObserverRunner {
         guard let texts = try history.texts(of: observer.operation),
             let record = try history.recordAlone(of: observer.operation)
         else { return false }
-        if case .graph(let graph, let moment) = observer.occasion {
-            return try begin(observer, graph, moment, record, of: user)
+        if case .graph(let graph, let occasion) = observer.occasion {
+            return try begin(observer, graph, occasion, record, of: user)
         }
         let own = try composer.details(of: texts).observers(observer.occasion, record.outcome)
         let commands = own + configured(observer, record)
         guard !commands.isEmpty else { return false }
         let arguments = Self.arguments(commands)
-        let event = try self.event(observer)
+        let event = try self.event(observer, record)
         guard
             let request = try composer.helper(
                 of: observer.operation, arguments, adding: ["OPS_EVENT=\(event)"])
@@ -145,7 +145,7 @@ final class ObserverRunner {
     }
 
     private func run(_ request: LaunchRequest, _ observer: Observer, of user: UInt32) throws {
-        let attempt = try runner.helpers.start(request, timeout: DaemonLimits.observer) {
+        let attempt = try runner.helpers.start(request, timeout: DaemonLimits.longestObserver) {
             [unowned self] result in
             self.waiting.end(of: user)
             self.ended(observer, of: user, result)
@@ -159,12 +159,12 @@ final class ObserverRunner {
 
     /// Starts an observer of a graph.
     private func begin(
-        _ observer: Observer, _ graph: GraphID, _ moment: GraphObservers.Moment, _ record: OperationRecord,
+        _ observer: Observer, _ graph: GraphID, _ occasion: GraphObservers.Occasion, _ record: OperationRecord,
         of user: UInt32
     ) throws -> Bool {
-        guard let observed = try history.observedGraph(graph), let command = observed.observers.command(moment)
+        guard let observed = try history.observedGraph(graph), let command = observed.observers.command(occasion)
         else { return false }
-        let event = try GraphEvent(observed, moment, record, history.progress(of: graph, since: observed.since))
+        let event = try GraphEvent(observed, occasion, record, history.progress(of: graph, since: observed.since))
         guard
             let request = try composer.helper(
                 of: observer.operation, Self.arguments([try stringArray(command)]), adding: event.variables,
@@ -211,14 +211,13 @@ final class ObserverRunner {
         owed.remove(observer)
         switch observer.occasion {
         case .finish(let run): turns.record(.observed(observer.operation, run: run))
-        case .graph(let graph, let moment): graphObserverEnded(moment, graph)
+        case .graph(let graph, let occasion): graphObserverEnded(occasion, graph)
         case .start, .produce: break
         }
     }
 
     /// Returns the event as `watch --json` prints it, with the present values of the operation.
-    private func event(_ observer: Observer) throws -> String {
-        guard let record = try history.recordAlone(of: observer.operation) else { return "{}" }
+    private func event(_ observer: Observer, _ record: OperationRecord) throws -> String {
         var row =
             try history.newestEvent(
                 observer.kind, of: observer.operation, product: observer.product, amongLast: DaemonLimits.eventsSearched

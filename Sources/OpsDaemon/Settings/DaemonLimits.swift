@@ -25,7 +25,9 @@ enum DaemonLimits {
     static let observing = TimeSpan.milliseconds(4)
     /// Number of rows in one reply of a stream.
     static let rowsInABatch = 256
+    /// Maximum number of events in one reply of a stream.
     static let eventsInABatch = 256
+    /// Maximum number of bytes of kept events in one reply of a stream, unless the first event is larger.
     static let eventBytesInABatch = 64 << 10
     /// Time of a turn in which streams are served before other work has its turn.
     static let streaming = TimeSpan.milliseconds(5)
@@ -51,12 +53,15 @@ enum DaemonLimits {
     static let launchBytes = 6 << 20
     /// Number of characters of a command or path in the cause of a false condition.
     static let subjectLength = 400
+    /// Maximum number of observers that run at once.
     static let observersAtOnce = 4
     /// Number of descriptors that connections never use.
     static let descriptorsKept = 128
-    static let observer = TimeSpan.seconds(30)
+    /// Time within which an observer must end.
+    static let longestObserver = TimeSpan.seconds(30)
     /// Number of past events to search for the event of an observer.
     static let eventsSearched: Int64 = 10_000
-    /// Maximum number of facts that are kept during an outage.
+    /// Maximum number of facts that are kept during an outage, and number of facts of a long turn from which updates of
+    /// progress are dropped.
     static let keptFacts = 10_000
 }

@@ -2,8 +2,8 @@ public import OpsCore
 
 /// Commands that run when a graph has finished, or at its first failure: JSON arrays.
 public struct GraphObservers: Equatable, Sendable {
-    /// Moments of a graph, as bits of the column `ran`.
-    public enum Moment: Int64, Hashable, Sendable, CaseIterable {
+    /// Occasions on which an observer of a graph runs, as bits of the column `ran`.
+    public enum Occasion: Int64, Hashable, Sendable, CaseIterable {
         case failure = 1
         case finish = 2
     }
@@ -16,7 +16,7 @@ public struct GraphObservers: Equatable, Sendable {
         self.failure = failure
     }
 
-    public func command(_ moment: Moment) -> String? { moment == .finish ? finish : failure }
+    public func command(_ occasion: Occasion) -> String? { occasion == .finish ? finish : failure }
 }
 
 extension Store {
@@ -49,11 +49,11 @@ extension Store {
     }
 
     /// Stores that observers of a graph have run.
-    public func setRan(_ moments: Set<GraphObservers.Moment>, of graph: GraphID) throws(StoreError) {
+    public func setRan(_ occasions: Set<GraphObservers.Occasion>, of graph: GraphID) throws(StoreError) {
         try change { () throws(StoreError) in
             let row = try kept("UPDATE graphObserver SET ran = ran | ?2 WHERE graph = ?1")
             row.bind(1, graph.rawValue)
-            row.bind(2, moments.reduce(0) { $0 | $1.rawValue })
+            row.bind(2, occasions.reduce(0) { $0 | $1.rawValue })
             try row.run()
         }
     }

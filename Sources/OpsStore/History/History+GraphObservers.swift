@@ -5,7 +5,7 @@ public struct ObservedGraph: Sendable {
     public let graph: GraphID
     public var name: String?
     public let observers: GraphObservers
-    public var ran: Set<GraphObservers.Moment>
+    public var ran: Set<GraphObservers.Occasion>
     /// Instant from which a failure counts for the observer of the first failure; 0: all do.
     public let since: WallInstant
     /// Number of its operations.
@@ -51,7 +51,7 @@ extension History {
         return ObservedGraph(
             graph: graph, name: row.optionalText(5),
             observers: GraphObservers(finish: row.optionalText(0), failure: row.optionalText(1)),
-            ran: Set(GraphObservers.Moment.allCases.filter { ran & $0.rawValue != 0 }), since: row.time(3),
+            ran: Set(GraphObservers.Occasion.allCases.filter { ran & $0.rawValue != 0 }), since: row.time(3),
             count: Int(row.int(4)))
     }
 
