@@ -153,8 +153,8 @@ final class LaunchComposer {
         var words: [(name: String, value: String)] = []
         for unit in units {
             for name in ["OPS_UNITS_\(variableName(unit.category))", unit.export].compactMap({ $0 }) {
-                if let place = words.firstIndex(where: { $0.name == name }) {
-                    words[place].value += ",\(unit.value)"
+                if let index = words.firstIndex(where: { $0.name == name }) {
+                    words[index].value += ",\(unit.value)"
                 } else {
                     words.append((name, unit.value))
                 }

@@ -56,21 +56,21 @@ struct CriticalPath {
         return (path.reversed(), last < 0 ? .zero : best[last])
     }
 
-    /// Returns the successors of each point: `2 * place` is the start of an operation, `2 * place + 1` its end.
+    /// Returns the successors of each point: `2 * index` is the start of an operation, `2 * index + 1` its end.
     private func points() -> [[Int]] {
-        var places: [OperationID: Int] = [:]
-        places.reserveCapacity(ids.count)
-        for (place, id) in ids.enumerated() { places[id] = place }
+        var indices: [OperationID: Int] = [:]
+        indices.reserveCapacity(ids.count)
+        for (index, id) in ids.enumerated() { indices[id] = index }
         var steps = [[Int]](repeating: [], count: 2 * ids.count)
-        for place in ids.indices {
-            steps[2 * place].append(2 * place + 1)
-            if let group = groups[place].flatMap({ places[$0] }) {
-                steps[2 * group].append(2 * place)
-                steps[2 * place + 1].append(2 * group + 1)
+        for index in ids.indices {
+            steps[2 * index].append(2 * index + 1)
+            if let group = groups[index].flatMap({ indices[$0] }) {
+                steps[2 * group].append(2 * index)
+                steps[2 * index + 1].append(2 * group + 1)
             }
         }
         for edge in edges {
-            guard let from = places[edge.from], let on = places[edge.on] else { continue }
+            guard let from = indices[edge.from], let on = indices[edge.on] else { continue }
             steps[2 * on + (edge.when == .started ? 0 : 1)].append(2 * from)
         }
         return steps

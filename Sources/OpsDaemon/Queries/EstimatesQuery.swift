@@ -38,8 +38,8 @@ struct EstimatesQuery: Query {
         self.user = user
         self.newest = newest.rawValue
         var seen: Set<String> = []
-        for place in input.operations.indices where names.count < Self.mostNames {
-            if let name = input.name(of: place), seen.insert(name).inserted { names.append(name) }
+        for index in input.operations.indices where names.count < Self.mostNames {
+            if let name = input.name(of: index), seen.insert(name).inserted { names.append(name) }
         }
     }
 
@@ -77,10 +77,10 @@ struct EstimatesQuery: Query {
         }
     }
 
-    private func isKnown(_ place: Int) -> Bool { input.name(of: place).map { ofNames[$0] != nil } ?? false }
+    private func isKnown(_ index: Int) -> Bool { input.name(of: index).map { ofNames[$0] != nil } ?? false }
 
-    private func program(of place: Int) -> Program? {
-        let operation = input.operations[place]
+    private func program(of index: Int) -> Program? {
+        let operation = input.operations[index]
         guard operation.command >= 0, let program = Self.program(of: input.commands[operation.command]) else {
             return nil
         }
@@ -102,9 +102,9 @@ struct EstimatesQuery: Query {
         }
     }
 
-    private func estimate(_ place: Int) -> Int64 {
-        if let name = input.name(of: place), let known = ofNames[name] { return known }
-        return program(of: place).flatMap { ofPrograms[$0] }.flatMap(Self.median) ?? Self.unknown
+    private func estimate(_ index: Int) -> Int64 {
+        if let name = input.name(of: index), let known = ofNames[name] { return known }
+        return program(of: index).flatMap { ofPrograms[$0] }.flatMap(Self.median) ?? Self.unknown
     }
 
     private static func median(_ durations: [Int64]) -> Int64? {

@@ -201,10 +201,10 @@ extension Requests {
         reply.first = first.rawValue
         reply.count = count
         if options.wantsList {
-            reply.operations = (0..<count).map { place in
+            reply.operations = (0..<count).map { index in
                 .with {
-                    $0.id = first.rawValue + Int64(place)
-                    $0.name = names(place)
+                    $0.id = first.rawValue + Int64(index)
+                    $0.name = names(index)
                     $0.graph = reply.graph
                 }
             }
@@ -250,13 +250,13 @@ extension Requests {
 
 /// Names of a submission's operations: the only part that is needed once it has been accepted.
 struct SubmissionNames: Sendable {
-    private let places: [Int32]
+    private let offsets: [Int32]
     private let names: TextTable
 
     init(_ input: GraphInput) {
-        places = input.operations.map(\.name)
+        offsets = input.operations.map(\.name)
         names = input.names
     }
 
-    subscript(place: Int) -> String? { places[place] < 0 ? nil : names[places[place]] }
+    subscript(index: Int) -> String? { offsets[index] < 0 ? nil : names[offsets[index]] }
 }

@@ -64,8 +64,8 @@ struct LogTotal: Sendable {
     /// Returns the bytes that each user may keep at most, so that all together are within the limit.
     static func share(of users: [Int64], within limit: Int64) -> Int64 {
         var rest = limit
-        for (place, bytes) in users.sorted().enumerated() {
-            let share = rest / Int64(users.count - place)
+        for (index, bytes) in users.sorted().enumerated() {
+            let share = rest / Int64(users.count - index)
             // All users after this one keep more.
             if bytes > share { return share }
             rest -= bytes

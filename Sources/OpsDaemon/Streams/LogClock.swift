@@ -41,13 +41,13 @@ struct LogClock {
         var times: [LogTime] = []
         var offset = first
         if let notes = try LogTimeReader.open(log: log) {
-            let place = try notes.first { $0.length > first }
-            for note in try notes.times(from: place, count: Self.longest) where offset < end {
+            let index = try notes.first { $0.length > first }
+            for note in try notes.times(from: index, count: Self.longest) where offset < end {
                 times.append(LogTime(at: max(start, note.at), length: offset))
                 offset = min(note.length, end)
             }
             // The times of the rest go into the next reply.
-            if offset < end, place + times.count < notes.count { return (times, offset) }
+            if offset < end, index + times.count < notes.count { return (times, offset) }
         }
         if offset < end { times.append(LogTime(at: try lastWrite(of: file), length: offset)) }
         return (times, end)

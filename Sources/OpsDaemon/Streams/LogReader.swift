@@ -86,11 +86,11 @@ final class LogReader: @unchecked Sendable {
         while end > bottom {
             let start = max(bottom, end - Int64(chunk))
             let bytes = try file.read(at: start, count: Int(end - start))
-            for place in bytes.indices.reversed() {
+            for index in bytes.indices.reversed() {
                 defer { isLastByte = false }
-                guard bytes[place] == UInt8(ascii: "\n"), !isLastByte else { continue }
+                guard bytes[index] == UInt8(ascii: "\n"), !isLastByte else { continue }
                 left -= 1
-                if left == 0 { return start + Int64(place) + 1 }
+                if left == 0 { return start + Int64(index) + 1 }
             }
             end = start
         }
@@ -102,14 +102,14 @@ final class LogReader: @unchecked Sendable {
         from offset: Int64, in file: borrowing ReadableFile
     ) throws(SystemError) -> Int64 {
         guard offset > 0 else { return 0 }
-        var place = offset - 1
+        var position = offset - 1
         // A process can give its log any length.
         let last = offset.clampedSum(searched)
-        while place < last {
-            let bytes = try file.read(at: place, count: usualLine)
-            if let end = bytes.firstIndex(of: UInt8(ascii: "\n")) { return place + Int64(end) + 1 }
-            place += Int64(bytes.count)
-            if bytes.isEmpty { return place }
+        while position < last {
+            let bytes = try file.read(at: position, count: usualLine)
+            if let end = bytes.firstIndex(of: UInt8(ascii: "\n")) { return position + Int64(end) + 1 }
+            position += Int64(bytes.count)
+            if bytes.isEmpty { return position }
         }
         return offset
     }

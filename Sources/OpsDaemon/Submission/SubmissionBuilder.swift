@@ -108,15 +108,15 @@ struct SubmissionBuilder: ~Copyable, Sendable {
 
     private mutating func addQueues(_ turns: Turns) {
         submission.queues = ["default"]
-        for place in 0..<Int32(input.queues.count) where !hasAllProblems {
-            let name = input.queues[place]
+        for index in 0..<Int32(input.queues.count) where !hasAllProblems {
+            let name = input.queues[index]
             submission.queues.append(name)
             if turns.hasQueue(name) {
                 if let executor = turns.ask({ $0.executor(ofQueue: name) }) { executors.add(executor, ofQueue: name) }
                 continue
             }
             let near = turns.nearestQueue(to: name).map { "; did you mean \"\($0)\"?" } ?? "; see opsctl queue ls"
-            let first = input.operations.firstIndex { $0.queue == place }
+            let first = input.operations.firstIndex { $0.queue == index }
             problem(first, "queue", "there is no queue \"\(name)\"\(near)")
         }
     }
@@ -133,12 +133,12 @@ struct SubmissionBuilder: ~Copyable, Sendable {
     mutating func apply(_ answer: SubmissionQuery.Answer) {
         finished = answer.finished
         estimates = answer.estimates
-        for (place, target) in answer.targets.enumerated() {
+        for (index, target) in answer.targets.enumerated() {
             switch target {
             case .success(let id): targets.append(id)
             case .failure(let error):
                 targets.append(nil)
-                reportUnknown(input.externals[place], place, error)
+                reportUnknown(input.externals[index], index, error)
             }
         }
     }
@@ -156,28 +156,33 @@ struct SubmissionBuilder: ~Copyable, Sendable {
         submission.edges.reserveCapacity(input.edges.count)
         for edge in input.edges {
             switch edge.target {
-            case .local(let place):
-                submission.edges.append(DraftEdge(from: edge.from, on: .local(place), when: edge.when))
-            case .external(let place):
-                guard Int(place) < targets.count, let id = targets[Int(place)] else { continue }
+            case .local(let index):
+                submission.edges.append(DraftEdge(from: edge.from, on: .local(index), when: edge.when))
+            case .external(let index):
+                guard Int(index) < targets.count, let id = targets[Int(index)] else { continue }
                 submission.edges.append(DraftEdge(from: edge.from, on: .existing(id), when: edge.when))
             }
         }
     }
 
-    private mutating func reportUnknown(_ ref: String, _ place: Int, _ error: ControlError) {
+    private mutating func reportUnknown(_ ref: String, _ index: Int, _ error: ControlError) {
         var near = ""
         if case .notFound(_, _, let nearest?) = error { near = "; did you mean \"\(nearest)\"?" }
-        let first = input.edges.first { $0.target == .external(Int32(place)) }
+        let first = input.edges.first { $0.target == .external(Int32(index)) }
         problem(first.map { Int($0.from) }, "after", "there is no operation \"\(ref)\"\(near)")
     }
 
-    // MARK: Who
+    // MARK: Users and rights
 
     private mutating func checkProducer(_ turns: Turns) throws {
         guard let inside = options.inside else {
             if options.asChild {
-                throw ControlError.invalidOperation([.with { $0.message = "--child only works inside an operation" }])
+                throw ControlError.invalidOperation([
+                    .with {
+                        $0.key = "child"
+                        $0.message = "is only possible inside an operation"
+                    }
+                ])
             }
             return
         }
@@ -199,9 +204,9 @@ struct SubmissionBuilder: ~Copyable, Sendable {
     /// Refuses users, limits and priorities that the caller may not use or this machine cannot provide.
     private mutating func checkDetails() throws {
         checked.reserveCapacity(input.details.count)
-        for place in 0..<Int32(input.details.count) where !hasAllProblems {
-            let own = try OperationDetails(json: input.details.utf8(place))
-            let index = { [input] in input.operations.firstIndex { $0.details == place } }
+        for offset in 0..<Int32(input.details.count) where !hasAllProblems {
+            let own = try OperationDetails(json: input.details.utf8(offset))
+            let index = { [input] in input.operations.firstIndex { $0.details == offset } }
             try authorization.requireStanding(caller, priority: 0, nice: own.limits.nice.map(Int.init))
             var user: Details.RunUser?
             if let name = own.user {
@@ -232,9 +237,9 @@ struct SubmissionBuilder: ~Copyable, Sendable {
     }
 
     /// Refuses the limits of details that this machine cannot enforce, once.
-    private mutating func refuseLimits(of place: Int, _ index: Int?) {
-        for (key, message) in checked[place].beyondMachine { problem(index, "limits.\(key)", message) }
-        checked[place].beyondMachine = []
+    private mutating func refuseLimits(of offset: Int, _ index: Int?) {
+        for (key, message) in checked[offset].beyondMachine { problem(index, "limits.\(key)", message) }
+        checked[offset].beyondMachine = []
     }
 
     /// Sets the executor of each operation: equal operations of two queues may have different ones.
@@ -242,15 +247,15 @@ struct SubmissionBuilder: ~Copyable, Sendable {
         let isNamed = input.policies.contains { $0.executor != nil }
         let hasOptions = checked.contains { !$0.options.isEmpty }
         guard isNamed || hasOptions || !executors.isPlain else {
-            for place in checked.indices where !checked[place].beyondMachine.isEmpty {
-                refuseLimits(of: place, input.operations.firstIndex { $0.details == place })
+            for offset in checked.indices where !checked[offset].beyondMachine.isEmpty {
+                refuseLimits(of: offset, input.operations.firstIndex { $0.details == offset })
             }
             return
         }
         var known: [ExecutorKey: Int32] = [:]
         // A graph may have as many policies as operations.
-        var places: [Policy: Int32] = [:]
-        for (place, policy) in submission.policies.enumerated() { places[policy] = Int32(place) }
+        var offsets: [Policy: Int32] = [:]
+        for (offset, policy) in submission.policies.enumerated() { offsets[policy] = Int32(offset) }
         for (index, operation) in input.operations.enumerated()
         where !operation.flags.contains(.group) && !hasAllProblems {
             let key = ExecutorKey(policy: operation.policy, queue: operation.queue, details: operation.details)
@@ -269,9 +274,9 @@ struct SubmissionBuilder: ~Copyable, Sendable {
             case .named(let name): chosen.executor = name
             case .refused(let key, let reason): problem(index, key, reason)
             }
-            let place = place(of: chosen, among: &places)
-            known[key] = place
-            submission.operations[index].policy = place < 0 ? nil : place
+            let offset = offset(of: chosen, among: &offsets)
+            known[key] = offset
+            submission.operations[index].policy = offset < 0 ? nil : offset
         }
     }
 
@@ -282,13 +287,13 @@ struct SubmissionBuilder: ~Copyable, Sendable {
     }
 
     /// Returns the offset of a policy among those of the submission; -1 for the default policy.
-    private mutating func place(of policy: Policy, among places: inout [Policy: Int32]) -> Int32 {
+    private mutating func offset(of policy: Policy, among offsets: inout [Policy: Int32]) -> Int32 {
         if policy == Policy() { return -1 }
-        if let place = places[policy] { return place }
-        let place = Int32(submission.policies.count)
-        places[policy] = place
+        if let offset = offsets[policy] { return offset }
+        let offset = Int32(submission.policies.count)
+        offsets[policy] = offset
         submission.policies.append(policy)
-        return place
+        return offset
     }
 
     /// Looks up each user once for a submission: its operations run as that user, even if the account changes.
@@ -323,24 +328,24 @@ struct SubmissionBuilder: ~Copyable, Sendable {
     private mutating func texts() throws -> SubmissionTexts {
         let captured = Captured(options.capture, account: caller.account)
         var details: [String] = []
-        var places: [UInt64: Int32] = [:]
+        var offsets: [UInt64: Int32] = [:]
         var particulars: [SubmissionTexts.Particulars] = []
         particulars.reserveCapacity(input.operations.count)
         for (index, operation) in input.operations.enumerated() {
             let pair =
                 UInt64(UInt32(bitPattern: operation.details)) << 32 | UInt64(UInt32(bitPattern: operation.labels))
-            let place: Int32
-            if let known = places[pair] {
-                place = known
+            let offset: Int32
+            if let known = offsets[pair] {
+                offset = known
             } else {
-                place = Int32(details.count)
-                places[pair] = place
+                offset = Int32(details.count)
+                offsets[pair] = offset
                 details.append(text(of: operation, captured.details))
             }
             particulars.append(
                 SubmissionTexts.Particulars(
                     name: input.name(of: index),
-                    command: operation.command < 0 ? "" : input.commands[operation.command], details: place,
+                    command: operation.command < 0 ? "" : input.commands[operation.command], details: offset,
                     environment: 0))
         }
         return SubmissionTexts(
