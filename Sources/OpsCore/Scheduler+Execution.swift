@@ -12,9 +12,17 @@ extension Scheduler {
 
     mutating func launched(_ attempt: AttemptID, _ process: LaunchedProcess) {
         guard let index = confirmedExecution(of: attempt), executions[index].process == nil else { return }
+        setProcess(of: index, process)
+        // The command to freeze it may have come before its launch.
+        repeatFreeze(index)
+    }
+
+    mutating func setProcess(of index: ExecutionIndex, _ process: LaunchedProcess) {
+        confirmStart(index, nil)
+        guard executions[index].process == nil else { return }
         executions[index].process = process
         countConfirmedStart(of: index)
-        record(.launched(attempt, process))
+        record(.launched(registry.attemptID(index), process))
     }
 
     mutating func launchFailed(_ attempt: AttemptID, step: String, errno: Int32) {

@@ -276,7 +276,7 @@ extension Scheduler {
         }
         if let entry = inventory.entries[attempt] {
             confirm(index)
-            if case .running(let process) = entry { launched(attempt, process) }
+            if case .running(let process) = entry { setProcess(of: index, process) }
             // The updates that it sent come before its end.
             if let update = inventory.updates[attempt] { updated(attempt, update) }
             switch entry {
@@ -297,7 +297,6 @@ extension Scheduler {
                     rejectLaunch(index)
                 } else if executions[index].resolution == nil {
                     if let slot = executions[index].slot { emit(.launch(attempt, slot: slot)) }
-                    repeatFreeze(index)
                 } else {
                     endAttempt(index)
                 }

@@ -36,14 +36,17 @@ import Testing
         #expect(reasons == [Reason(kind: .dependency, ids: [1], detail: .dependency(.succeeded))])
     }
 
-    @Test func `a launch that was lost with a freeze is repeated with it`() {
+    @Test func `a process that was frozen before its launch is frozen after it`() {
         var world = World(workers: 1)
         world.add()
         world.turn()
         world.after(.suspend(.operations([1]), freeze: true))
         world.after(.runnerLost)
         world.after(.runnerConnected(Inventory(runner: "r1", boot: "b1")))
-        #expect(world.last.effects == [.launch(AttemptID(1, 1), slot: 0), .freeze(AttemptID(1, 1))])
+        let attempt = AttemptID(1, 1)
+        #expect(world.last.effects == [.launch(attempt, slot: 0)])
+        world.after(.launched(attempt, LaunchedProcess(pid: 9, startTicks: 1, at: world.now)))
+        #expect(world.last.effects == [.freeze(attempt)])
     }
 
     @Test func `an operation that the runner lists goes on`() {

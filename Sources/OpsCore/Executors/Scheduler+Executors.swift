@@ -173,10 +173,7 @@ extension Scheduler {
         table[operation].traits.insert(.hasStarted)
         meetStartEdges(of: operation)
         if executions[index].resolution == nil { armTimeout(index) }
-        if !table[operation].traits.isDisjoint(with: .frozen) {
-            stopTimeout(index)
-            repeatFreeze(index)
-        }
+        if !table[operation].traits.isDisjoint(with: .frozen) { stopTimeout(index) }
         if table[operation].traits.contains(.hasObservers), policy(of: operation)?.observers.contains(.start) == true {
             emit(.observeStart(table[operation].operationID))
         }
