@@ -43,6 +43,8 @@ public enum Rejection: Error, Equatable, Sendable, Codable {
     case alreadyFinished(OperationID)
     case notFinished(OperationID)
     case notExecuting(OperationID)
+    /// It executes, but no process of it does: it is a group, waits in an engine, or has only its end left.
+    case hasNoProcess(OperationID)
     /// Its own part has ended; it still waits for its children.
     case ownPartEnded(OperationID)
     /// Only an operation with `completion: notify` can be finished explicitly.

@@ -20,7 +20,7 @@ extension Requests {
         one(request.ref, exchange) { [unowned self] id in
             guard let process = turns.ask({ $0.process(of: id) }) else {
                 let isExecuting = turns.ask { $0.state(of: id) } == .executing
-                throw isExecuting ? Rejection.ownPartEnded(id) : .notExecuting(id)
+                throw isExecuting ? Rejection.hasNoProcess(id) : .notExecuting(id)
             }
             let command = ExecutorCommand.signal(process.attempt, number: number)
             if let name = process.executor {

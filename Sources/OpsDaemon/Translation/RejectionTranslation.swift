@@ -33,7 +33,8 @@ extension Turns {
         case .alreadyFinished(let id): return wrongState(id, "has finished already")
         case .notFinished(let id): return wrongState(id, "has not finished; cancel it first, or wait for it")
         case .notExecuting(let id): return wrongState(id, "is not executing")
-        case .ownPartEnded(let id): return wrongState(id, "has no process any more; its own part has ended")
+        case .hasNoProcess(let id): return wrongState(id, "has no process at the moment")
+        case .ownPartEnded(let id): return wrongState(id, "has ended its own part and waits for its children")
         case .endsByItsExit(let id):
             return wrongState(id, "ends when its process does (completion: exit); cancel ends it early")
         case .alreadyStarted(let id):
@@ -70,9 +71,9 @@ extension Turns {
         .invalidOperation([
             .with {
                 switch operation {
-                case .local(let place):
-                    $0.index = Int(place)
-                    $0.name = names(place)
+                case .local(let index):
+                    $0.index = Int(index)
+                    $0.name = names(index)
                 case .existing(let id): $0.name = label(id)
                 }
                 $0.key = "categories"
@@ -95,7 +96,7 @@ extension Turns {
 
     private func text(_ target: DraftEdge.Target, _ names: (Int32) -> String?) -> String {
         switch target {
-        case .local(let place): names(place) ?? "#\(place + 1)"
+        case .local(let index): names(index) ?? "#\(index + 1)"
         case .existing(let id): label(id)
         }
     }
