@@ -59,7 +59,7 @@ extension Schedules {
     ) throws {
         var (write, after) = schedule.accounting(record, of: event)
         write.instant.note = note
-        try store(write, of: schedule, from: record.nominal, count: record.count)
+        guard try store(write, of: schedule, from: record.nominal, count: record.count) else { return }
         schedule.adopt(after, isRun: false)
     }
 }

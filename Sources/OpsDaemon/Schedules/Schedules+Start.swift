@@ -55,18 +55,18 @@ extension Schedules {
         }
     }
 
-    /// Starts a run now, beside the calendar.
+    /// Starts a run now, outside the calendar.
     func startNow(_ schedule: Schedule, then answer: @escaping (GraphID?) -> Void) throws {
         let nominal = UnixTime(flooring: Moment.now().wall).seconds
         var instant = ScheduleInstant(schedule: schedule.id, nominal: nominal, through: nominal, count: 1, result: .run)
         instant.origin = .manual
         instant.number = try history.nextNumber(at: nominal, .manual, of: schedule.id)
         let write = ScheduleWrite(instant, schedule.position(schedule.ledger))
-        try startBeside(schedule, write, isSerial: schedule.definition.policy.overlap.isSerial, then: answer)
+        try startOutsideCalendar(schedule, write, isSerial: schedule.definition.policy.overlap.isSerial, then: answer)
     }
 
     /// Starts a run that does not belong to an instant of the calendar.
-    func startBeside(
+    func startOutsideCalendar(
         _ schedule: Schedule, _ write: ScheduleWrite, isSerial: Bool, then answer: @escaping (GraphID?) -> Void
     ) throws {
         let nominal = UnixTime(seconds: write.instant.nominal)
@@ -106,7 +106,7 @@ extension Schedules {
         var run = instant
         run.graph = graph.rawValue
         // A backfill starts runs of earlier instants.
-        if run.nominal >= schedule.latest?.nominal ?? .min { schedule.latest = run }
+        if run.origin != .backfill || run.nominal >= schedule.latest?.nominal ?? .min { schedule.latest = run }
         finish.watch(run, of: schedule)
     }
 

@@ -109,7 +109,7 @@ final class Schedules {
 
     var isEmpty: Bool { all.isEmpty && loading == nil }
 
-    // MARK: - Which there are
+    // MARK: - List of schedules
 
     /// Id of the current boot.
     var boot = ""
@@ -205,7 +205,7 @@ final class Schedules {
         throw .notFound(kind: "schedule", name: name, nearest: Nearest.name(to: name, among: all.map(\.name)))
     }
 
-    // MARK: - When they start
+    // MARK: - Due instants
 
     /// Requests that the next instant is determined again.
     func refresh() {
@@ -360,17 +360,20 @@ final class Schedules {
     func store(_ record: InstantRecord, of schedule: Schedule, note: String?) throws {
         guard var accounting = schedule.accounting(record) else { return }
         accounting.write.instant.note = note
-        try store(accounting.write, of: schedule, from: record.nominal, count: record.count)
+        guard try store(accounting.write, of: schedule, from: record.nominal, count: record.count) else { return }
         schedule.adopt(accounting.ledger)
     }
 
     /// Stores a record of instants that do not run. It may be merged with an earlier one; the event has the first new
-    /// instant and the number of new ones.
-    func store(_ write: ScheduleWrite, of schedule: Schedule, from nominal: UnixTime, count: Int) throws {
+    /// instant and the number of new ones. Returns false if nothing was stored, and the instants must be decided again.
+    func store(_ write: ScheduleWrite, of schedule: Schedule, from nominal: UnixTime, count: Int) throws -> Bool {
         var write = write
         write.instant.at = Moment.now().wall
+        guard try turns.store(write, of: DecidedInstants(schedule.name, from: nominal, count: count)) else {
+            return false
+        }
         schedule.recordsSinceRemoval += 1
-        try turns.store(write, of: DecidedInstants(schedule.name, from: nominal, count: count))
+        return true
     }
 
     // MARK: - Changed clocks
@@ -443,6 +446,7 @@ final class Schedules {
     func runEnded(_ run: ScheduleInstant, of schedule: Schedule, at end: WallInstant?) {
         let now = Moment.now().wall
         schedule.ended(at: end ?? now, now: UnixTime(flooring: now))
+        triggers.runEnded(of: schedule)
         refresh()
     }
 }

@@ -8,11 +8,11 @@ internal import OpsWire
 extension Turns {
     // MARK: Events and requests
 
-    /// Lets the scheduler handle a request of a client. The answer waits for the commit. `isStale` throws if the store
-    /// has changed since the request was prepared; it is called only if the request had to wait.
+    /// Lets the scheduler handle a request of a client. The answer waits for the commit. `revalidate` throws if the
+    /// store has changed since the request was prepared; it is called only if the request had to wait.
     func request(
-        _ event: Event, unless isStale: (@Sendable (History) throws -> Void)? = nil, texts: SubmissionTexts? = nil,
-        of call: Exchange,
+        _ event: Event, revalidating revalidate: (@Sendable (History) throws -> Void)? = nil,
+        texts: SubmissionTexts? = nil, of call: Exchange,
         names: @escaping (Int32) -> String? = { _ in nil }, then answer: @escaping (Acceptance) -> Void
     ) {
         guard outage == nil, core != nil else { return call.fail(unavailable) }
@@ -22,7 +22,7 @@ extension Turns {
             return requestBeside(
                 call, names: names,
                 prepare: { _ in
-                    try isStale?(History.open(path: path))
+                    try revalidate?(History.open(path: path))
                     return LargeRequest(event: event, texts: texts)
                 }, then: answer)
         }
@@ -62,11 +62,13 @@ extension Turns {
         }
     }
 
-    /// Stores the record of instants that do not run, and publishes their event in the same commit.
-    func store(_ record: ScheduleWrite, of instants: DecidedInstants) throws {
+    /// Stores the record of instants that do not run, and publishes their event in the same commit. Returns false, and
+    /// stores nothing, if a long turn has just begun: its commit may fail after the caller has gone on.
+    func store(_ record: ScheduleWrite, of instants: DecidedInstants) throws -> Bool {
         guard outage == nil, core != nil else { throw unavailable }
         precondition(!isLent, "no scheduler is lent to a long turn")
         revokeStaged()
+        guard longTurn == nil else { return false }
         turn.hasEvents = true
         turn.records.append(record)
         if let kind = DecidedInstants.kind(of: record.instant.result) {
@@ -76,6 +78,7 @@ extension Turns {
         }
         commitTurn()
         if outage != nil { throw unavailable }
+        return true
     }
 
     /// Cancels operations for a schedule, in the commit of a submission that the scheduler has handled before.
@@ -219,7 +222,7 @@ extension Turns {
 }
 
 extension Scheduler.Counts {
-    /// A single event may then touch more operations than are decided in the loop.
+    /// True if one event may concern more operations than are decided in the loop.
     var isMoreThanTheLoopTakes: Bool { pending + ready + executing > DaemonLimits.operationsInTheLoop }
 }
 
