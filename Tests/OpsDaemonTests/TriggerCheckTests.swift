@@ -19,13 +19,15 @@ import Testing
 
     /// Stores a schedule, which the daemon has not loaded yet. Returns its id.
     private func add(
-        _ name: String, onPath glob: String, _ operations: String = #"[{"command":["true"]}]"#, of user: UInt32? = nil
+        _ name: String, onPath glob: String, _ operations: String = #"[{"command":["true"]}]"#, of user: UInt32? = nil,
+        overlap: String? = nil
     ) throws -> Int64 {
         let request: AddScheduleRequest = .with {
             $0.name = name
             $0.onPath = glob
             $0.settle = "0s"
             $0.batch = true
+            if let overlap { $0.overlap = overlap }
             $0.zone = "UTC"
             $0.operations = RawElements(Array(operations.utf8))
         }
@@ -103,6 +105,33 @@ import Testing
         #expect(records.compactMap(\.note).sorted() == ["10 files", "25 files", "25 files"])
         let keys = paths.map { TriggerKey(key: $0, identity: "1 2 3.5 4") }
         #expect(try history.newKeys(among: keys, of: id, limit: 1).isEmpty)
+    }
+
+    @Test(arguments: ["cancel", "skip", "queueOne"])
+    func `files that do not fit into a batch wait for the end of its run`(overlap: String) throws {
+        let id = try add("large", onPath: "/in/*", overlap: overlap)
+        try runner.greet()
+        try fixture.daemon.schedules.load()
+        try waitForChecks(1)
+        let paths = (10..<70).map { "/in/\($0)" + String(repeating: "x", count: 4000) }
+        let list = Array(paths.map { "1 2 3.5 4 \($0)\02 \($0)\0" }.joined().utf8)
+        let history = fixture.daemon.history
+        for run in 1...3 {
+            try Files.replaceWithoutSync(fixture.directory + "/triggers/\(id)/out", with: list, mode: 0o600)
+            try endCheck()
+            var attempt: AttemptID?
+            try fixture.turn {
+                try runner.listen()
+                attempt = runner.launches.map(\.attempt).last { !$0.isHelper }
+                return runner.launches.count { !$0.attempt.isHelper } == run
+            }
+            #expect(try history.instants(of: id, limit: 10).map(\.result) == Array(repeating: .run, count: run))
+            let exit = ProcessExit(status: .code(0), at: Clock.read())
+            try runner.tell(.exited(try #require(attempt), exit, treeIsGone: true))
+            if run < 3 { try waitForChecks(2 * run + 1) }
+        }
+        let notes = try history.instants(of: id, limit: 10).compactMap(\.note)
+        #expect(notes.sorted() == ["10 files", "25 files", "25 files"])
     }
 
     /// Returns the daemon's reasons why a schedule waits.

@@ -81,7 +81,7 @@ final class Backfill {
         instant.at = Moment.now().wall
         var write = ScheduleWrite(instant, schedule.position(schedule.ledger))
         try replaceRecord(of: nominal, in: &write)
-        try schedules.startBeside(schedule, write, isSerial: isSerial) { [self] graph in
+        try schedules.startOutsideCalendar(schedule, write, isSerial: isSerial) { [self] graph in
             committing -= 1
             guard let graph else { return finish(.failure(schedules.turns.unavailable)) }
             schedule.ledger.noteLateRun(of: nominal)

@@ -17,7 +17,7 @@ final class RunFinish {
     private var ended: [ScheduleInstant] = []
     /// Graphs whose operations seem to have all finished.
     private var touched: Set<GraphID> = []
-    private lazy var check = DeferredWork(loop) { [unowned self] in self.look() }
+    private lazy var check = DeferredWork(loop) { [unowned self] in self.checkTouched() }
     private lazy var alarm = Alarm(loop, log) { [unowned self] in self.storeOutcomes() }
 
     private struct Watched {
@@ -48,7 +48,7 @@ final class RunFinish {
         for run in try history.runsWithoutOutcome() {
             if let schedule = known[run.schedule] { watch(run, of: schedule) }
         }
-        look()
+        checkTouched()
     }
 
     /// Follows a run that has been stored.
@@ -83,10 +83,10 @@ final class RunFinish {
         if !touched.isEmpty { check.schedule() }
     }
 
-    private func look() {
+    private func checkTouched() {
         do throws(StoreError) {
             while let graph = touched.first {
-                try look(at: graph)
+                try checkProgress(of: graph)
                 touched.remove(graph)
             }
         } catch {
@@ -96,7 +96,7 @@ final class RunFinish {
         if !ended.isEmpty || !touched.isEmpty, alarm.instant == nil { alarm.set(after: Self.gathering) }
     }
 
-    private func look(at graph: GraphID) throws(StoreError) {
+    private func checkProgress(of graph: GraphID) throws(StoreError) {
         guard let run = watched[graph] else { return }
         let state = try history.run(of: run.run)
         if state.isUnfinished {

@@ -15,6 +15,8 @@ final class TriggerWatch {
     private var seen: [[UInt8]: (identity: String, since: MonotonicInstant)] = [:]
     /// New keys, which start runs in this order.
     var ready: [TriggerKey] = []
+    /// True while files of a batch wait for the end of a run because they did not fit into it.
+    var waitsForRun = false
     private var isChecking = false
     /// True if something may have changed since the last check began.
     private var isStale = false
@@ -133,7 +135,7 @@ final class TriggerWatch {
         alarm.set(at: next)
     }
 
-    /// The first key that is ready; with `batch`, as many as an environment variable can contain.
+    /// Keys of the next run: the first one; with `batch`, as many as fit into `ScheduleLimits.batchBytes`.
     var keysOfNextRun: [TriggerKey] {
         guard trigger.isBatch else { return Array(ready.prefix(1)) }
         var bytes = 0

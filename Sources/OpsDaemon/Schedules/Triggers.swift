@@ -76,6 +76,11 @@ final class Triggers {
     /// Checks again after a key was removed.
     func wake(_ schedule: Schedule) { watches[schedule.id]?.wake() }
 
+    /// Finds the files again that waited for the end of a run.
+    func runEnded(of schedule: Schedule) {
+        if let watch = watches[schedule.id], watch.waitsForRun { watch.wake() }
+    }
+
     /// Returns the reason why the last check of a schedule failed, if it did.
     func problem(of schedule: Schedule) -> String? { watches[schedule.id]?.problem }
 
@@ -169,7 +174,7 @@ final class Triggers {
                 continue
             }
             do {
-                if try !list(watch, of: user) {
+                if try !startHelper(watch, of: user) {
                     checks.end(of: user)
                     watch.failed(after: Self.runnerRetry)
                 }
@@ -190,7 +195,7 @@ final class Triggers {
     }
 
     /// Starts the helper process of a check. Returns false if there is no runner.
-    private func list(_ watch: TriggerWatch, of user: UInt32) throws -> Bool {
+    private func startHelper(_ watch: TriggerWatch, of user: UInt32) throws -> Bool {
         let owner = try schedules.owner(of: watch.schedule)
         let own = directory + "/\(watch.schedule.id)"
         try Files.makePrivateDirectory(own)
@@ -208,14 +213,14 @@ final class Triggers {
             [unowned self, weak watch] result in
             self.checks.end(of: user)
             watch?.helper = nil
-            if let watch, self.watches[watch.schedule.id] === watch { self.listed(watch, path, result) }
+            if let watch, self.watches[watch.schedule.id] === watch { self.compareOutput(watch, path, result) }
             self.startChecks()
         }
         return watch.helper != nil
     }
 
     /// Compares the output with the stored keys, outside the loop.
-    private func listed(_ watch: TriggerWatch, _ path: String, _ result: HelperResult) {
+    private func compareOutput(_ watch: TriggerWatch, _ path: String, _ result: HelperResult) {
         watch.problem = nil
         let isComplete: Bool
         switch result {
@@ -328,6 +333,11 @@ final class Triggers {
         while turns.longTurn == nil, !watch.ready.isEmpty, left > 0,
             !isOneByOne || committing[schedule.id, default: 0] == 0
         {
+            // Parts of one batch do not overlap: the later ones would be skipped, or cancel the earlier ones.
+            if watch.waitsForRun, !schedule.unfinished.isEmpty {
+                watch.ready = []
+                return
+            }
             let now = UnixTime(flooring: Moment.now().wall)
             let isOver = policy.count.map { schedule.ledger.position.runs + committing[schedule.id, default: 0] >= $0 }
             guard isOver != true, now >= policy.from ?? .earliest, now <= policy.until ?? .latest else {
@@ -341,6 +351,7 @@ final class Triggers {
             left -= 1
             let taken = watch.keysOfNextRun
             let keys = try history.newKeys(among: taken, of: schedule.id, limit: taken.count)
+            watch.waitsForRun = isOneByOne && watch.trigger.isBatch && taken.count < watch.ready.count
             if !keys.isEmpty { try start(watch, keys, at: now) }
             watch.ready.removeFirst(taken.count)
         }
@@ -371,13 +382,13 @@ final class Triggers {
         do {
             committing[schedule.id, default: 0] += 1
             try schedules.startTriggered(schedule, write, texts, cancelling: cancelled) { [unowned self] isStored in
-                committing[schedule.id, default: 1] -= 1
+                endCommit(of: schedule)
                 // Keys of a run that an outage has stopped are not stored, so a check finds them again.
                 if isStored { schedule.ledger.noteRun() } else { wake(schedule) }
                 if !watch.ready.isEmpty { work.schedule() }
             }
         } catch {
-            committing[schedule.id, default: 1] -= 1
+            endCommit(of: schedule)
             // A limit of the user, or the store, may allow it later.
             if error is StoreError || turns.outage != nil { throw error }
             if case .tooManyOfUser? = error as? Rejection { throw error }
@@ -388,11 +399,19 @@ final class Triggers {
         }
     }
 
+    private func endCommit(of schedule: Schedule) {
+        let left = committing[schedule.id, default: 1] - 1
+        committing[schedule.id] = left > 0 ? left : nil
+    }
+
     private func store(
         _ instant: ScheduleInstant, of schedule: Schedule, _ position: StoredSchedule.Position, _ keys: [TriggerKey]
     ) throws {
         var write = ScheduleWrite(instant, position)
         write.keys = keys
-        try schedules.store(write, of: schedule, from: UnixTime(seconds: instant.nominal), count: 1)
+        // A check finds keys again that are not stored.
+        if try !schedules.store(write, of: schedule, from: UnixTime(seconds: instant.nominal), count: 1) {
+            wake(schedule)
+        }
     }
 }
