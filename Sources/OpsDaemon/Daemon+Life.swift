@@ -84,7 +84,7 @@ extension Daemon {
             try server.listen(on: socket)
         }
         try watchSignals()
-        setStrangeLogsAside()
+        moveUnknownLogsAside()
         try loop.feedWatchdog()
         runner.connect()
         executors.configure(configuration.executors)
@@ -104,7 +104,7 @@ extension Daemon {
         log.notice("opsd \(Release.current.text) listens on \(configuration.socket), state in \(configuration.state)")
     }
 
-    private func setStrangeLogsAside() {
+    private func moveUnknownLogsAside() {
         guard let core = turns.core else { return }
         do throws(SystemError) {
             guard let aside = try logs.setAside(from: core.nextOperationID) else { return }

@@ -147,13 +147,13 @@ extension Daemon: TurnHost {
     }
 
     func publish(_ transition: Transition, answering: () -> Void) {
-        let newcomer = publisher.nextNumber
+        let firstNewFollower = publisher.nextNumber
         turns.finished.count(transition.reports)
         schedules.finish.receive(transition.reports)
         graphs.receive(transition.reports)
         answering()
         performer.perform(transition.effects)
-        publisher.publish(transition.reports, before: newcomer)
+        publisher.publish(transition.reports, before: firstNewFollower)
     }
 
     func revokeStagedLaunches() { runner.revokeStaged() }

@@ -69,7 +69,7 @@ extension JobTracker {
         switch phase {
         case .submitting, .closing: return []
         case .ended: return cancellation
-        case .looking(let since): return look(rows, isComplete: askedAt >= since, now: now)
+        case .looking(let since): return adoptOrSubmit(rows, isComplete: askedAt >= since, now: now)
         case .held(let since):
             // The number from sbatch may be wrong, and one of the others the right job.
             guard let kept else {
@@ -78,7 +78,7 @@ extension JobTracker {
             return listedWhileHeld(kept, now: now) + cancellation
         case .released(let since):
             guard let kept else {
-                return (askedAt < since ? [] : isMissing(fromArray: showsArray, now: now)) + cancellation
+                return (askedAt < since ? [] : handleMissingJob(arrayIsListed: showsArray, now: now)) + cancellation
             }
             return listedAfterRelease(kept, askedAt: askedAt, now: now) + cancellation
         }
@@ -91,9 +91,9 @@ extension JobTracker {
 
     var isClosing: Bool { if case .closing = phase { true } else { false } }
 
-    /// Looks for a job of a submission whose reply was lost. Submits if there is none and the submission can no longer
+    /// Adopts the job of a submission whose reply was lost. Submits if there is none and the submission can no longer
     /// arrive.
-    private mutating func look(_ rows: [JobRow], isComplete: Bool, now: Moment) -> [Effect] {
+    private mutating func adoptOrSubmit(_ rows: [JobRow], isComplete: Bool, now: Moment) -> [Effect] {
         let candidates = rows.filter { !$0.state.hasEnded }
         if let row = candidates.first(where: { !$0.isHeld }) ?? candidates.first {
             let others = candidates.filter { $0.isHeld && $0.job != row.job }.map(\.job)
@@ -138,7 +138,7 @@ extension JobTracker {
             guard isHandedDown else { return concludeRemovedTask(now: now) }
             return conclude(.interrupted, "Slurm has no record of job \(job)", now: now)
         }
-        if rows.contains(where: { !$0.state.hasEnded }) { return look(rows, isComplete: false, now: now) }
+        if rows.contains(where: { !$0.state.hasEnded }) { return adoptOrSubmit(rows, isComplete: false, now: now) }
         guard isComplete else { return [] }
         let cancellation = Effect.cancelUnlisted(job: job)
         if record.isTerminated { return [cancellation] + concludeBeforeStart(now: now) }
@@ -180,11 +180,11 @@ extension JobTracker {
     }
 
     /// Handles a listing that lacks a released job.
-    private mutating func isMissing(fromArray showsArray: Bool, now: Moment) -> [Effect] {
+    private mutating func handleMissingJob(arrayIsListed: Bool, now: Moment) -> [Effect] {
         if let exit { return waitsForLog(now: now) ? [] : conclude(exit.status, now: now) }
         let mayRun = start != nil
         guard noteEnd(now: now) >= (mayRun ? settings.lostAfter : settings.recordGrace) else { return [] }
-        if !mayRun, showsArray { return concludeRemovedTask(now: now) }
+        if !mayRun, arrayIsListed { return concludeRemovedTask(now: now) }
         if canSubmitAgain { return submitAgain() }
         return conclude(.interrupted, "Slurm has no record of job \(record.job ?? "")", now: now)
     }

@@ -40,7 +40,7 @@ import Testing
     }
 
     /// A schedule names an unwanted graph once, and forgets it.
-    @Test func `unwanted graphs that could not be removed are removed at the next look`() throws {
+    @Test func `unwanted graphs that could not be removed are removed by the next pruning`() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon
         daemon.configuration.keepFor = nil

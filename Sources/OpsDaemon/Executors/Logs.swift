@@ -58,21 +58,21 @@ final class Logs {
     private func setAside(from next: OperationID, in all: String) throws(SystemError) -> String? {
         guard Files.isDirectory(all) else { return nil }
         let aside = "\(all)/aside-\(Clock.read().wall.nanoseconds / 1_000_000_000)"
-        var strangers: [String] = []
+        var unknown: [String] = []
         for thousand in try Files.list(all) {
             guard let number = Int64(thousand), number >= next.rawValue / 1000 else { continue }
             if number > next.rawValue / 1000 {
-                strangers.append(thousand)
+                unknown.append(thousand)
             } else {
                 let names = try Files.list(all + "/" + thousand)
-                strangers += names.filter { Logs.operation(ofFile: $0) ?? -1 >= next.rawValue }.map {
+                unknown += names.filter { Logs.operation(ofFile: $0) ?? -1 >= next.rawValue }.map {
                     "\(thousand)/\($0)"
                 }
             }
         }
-        if strangers.isEmpty { return nil }
+        if unknown.isEmpty { return nil }
         try Files.makeDirectories(aside, mode: 0o700)
-        for path in strangers {
+        for path in unknown {
             try Files.move(all + "/" + path, to: aside + "/" + (path.split(separator: "/").last ?? ""))
         }
         return aside

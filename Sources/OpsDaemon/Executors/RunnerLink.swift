@@ -113,7 +113,7 @@ final class RunnerLink {
             try connection.open(consume connected)
             tokens = consume shared
         } catch {
-            // No runner listens, as usual at a first start.
+            // No runner listens, as usual at a first start, or it could not be greeted.
             do throws(SystemError) {
                 try starter.startIfNeeded()
             } catch {
@@ -313,7 +313,7 @@ final class RunnerLink {
         helpers.runnerConnected(listing: greeting.entries.filter(\.attempt.isHelper))
         var inventory = Inventory(greeting)
         swap(&inventory.updates, &updates)
-        leaveAlone(&inventory)
+        markLeftProcessesGone(in: &inventory)
         turns.record(.runnerConnected(inventory))
         guard !greeting.isEnding else { return log.notice("runner \(greeting.pid) is ending") }
         greeted()

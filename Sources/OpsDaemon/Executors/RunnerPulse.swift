@@ -12,7 +12,7 @@ final class RunnerPulse {
     private let isNeeded: () -> Bool
     private let ping: () -> Void
     private let giveUp: () -> Void
-    private lazy var alarm = Alarm(loop, log) { [unowned self] in self.look() }
+    private lazy var alarm = Alarm(loop, log) { [unowned self] in self.checkSilence() }
     private var lastReportAt = MonotonicInstant.zero
     /// Instant of the first question that has no answer.
     private var askedAt: MonotonicInstant?
@@ -71,7 +71,7 @@ final class RunnerPulse {
         }
     }
 
-    private func look() {
+    private func checkSilence() {
         let now = Clock.read().monotonic
         if let askedAt {
             if now - askedAt >= DaemonLimits.runnerPatience { return fallSilent(since: askedAt) }

@@ -38,6 +38,7 @@ struct RetryQuery: Query {
 
     /// Number of events that one step examines.
     private static let events = 1000
+    /// Maximum number of times that the query reads the operations because others change them meanwhile.
     private static let mostAttempts = 4
 
     /// `owner`: the user whose operations `downstream` may reach; nil: all users.

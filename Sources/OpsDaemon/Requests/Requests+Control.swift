@@ -107,16 +107,21 @@ extension Requests {
         let caller = exchange.caller
         let owner = authorization.isPrivileged(caller) ? nil : caller.user
         let targets = try targets(request.selection, .unsuccessful, caller)
-        retry(RetryQuery(targets, downstream: request.downstream ?? false, of: owner), attempts: 3, exchange)
+        let query = RetryQuery(targets, downstream: request.downstream ?? false, of: owner)
+        retry(query, rereads: Self.mostRereads, exchange)
     }
 
-    private func retry(_ query: RetryQuery, attempts: Int, _ exchange: Exchange) {
+    /// Maximum number of times that the query of a retry is repeated because of changes after its end, which only the
+    /// loop can notice. `RetryQuery` itself reads again after changes before its end.
+    private static let mostRereads = 3
+
+    private func retry(_ query: RetryQuery, rereads: Int, _ exchange: Exchange) {
         let removed = retention.removed
         change(exchange, after: query) { [unowned self] answer in
             let isStale = try answer.isStale(history)
             guard !isStale, removed == retention.removed else {
-                guard attempts > 0 else { throw RetryQuery.changing }
-                return self.retry(query, attempts: attempts - 1, exchange)
+                guard rereads > 0 else { throw RetryQuery.changing }
+                return self.retry(query, rereads: rereads - 1, exchange)
             }
             try self.retry(answer, exchange)
         }
@@ -127,11 +132,12 @@ extension Requests {
         guard !ids.isEmpty else { return turns.afterCommit { exchange.reply(TouchedOnes()) } }
         try exchange.reserve(answer.heldBytes)
         if answer.selected.isSingle, turns.ask({ $0.contains(ids[0]) }) == true { throw Rejection.notFinished(ids[0]) }
-        let isStale: @Sendable (History) throws -> Void = { history in
+        let revalidate: @Sendable (History) throws -> Void = { history in
             if try answer.isStale(history) { throw RetryQuery.changing }
         }
         let revived = answer.revived
-        turns.request(.retry(ids, revived: revived), unless: isStale, of: exchange) { [unowned self] acceptance in
+        turns.request(.retry(ids, revived: revived), revalidating: revalidate, of: exchange) {
+            [unowned self] acceptance in
             self.reply(revived.operations.map(\.id), acceptance.touched, exchange)
         }
     }

@@ -32,7 +32,7 @@ extension Requests {
         _ rows: [OperationRow], _ exchange: Exchange, isLast: Bool, then done: @escaping () -> Void = {}
     ) {
         var rows = rows
-        for index in rows.indices { turns.update(&rows[index]) }
+        for index in rows.indices { turns.addLiveValues(to: &rows[index]) }
         let make: @Sendable () -> [UInt8] = { [rows] in Self.frame(rows, continues: !isLast) }
         let send = { (frame: [UInt8]) in
             if isLast { exchange.reply(frame: frame) } else { exchange.forward(frame) }
@@ -68,7 +68,7 @@ extension Requests {
         }
         ask(exchange, query) { [unowned self] reply in
             var reply = reply
-            turns.update(&reply.operation)
+            turns.addLiveValues(to: &reply.operation)
             self.send(reply, length: reply.operation.dependencies.count + reply.attempts.count, exchange)
         }
     }

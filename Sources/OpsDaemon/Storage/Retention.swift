@@ -19,7 +19,7 @@ final class Retention {
     private var unwanted: [GraphID] = []
     /// Unwanted graphs that the present pruning removes.
     private var beingRemoved: [GraphID] = []
-    /// Number of unwanted graphs that were removed since unused texts were last looked for.
+    /// Number of unwanted graphs whose removal has begun since unused texts were last looked for.
     private var removedAlone = 0
     private lazy var work = DeferredWork(loop) { [unowned self] in self.goOn() }
 
@@ -52,10 +52,10 @@ final class Retention {
 
     /// Starts a pruning soon after the start and then each hour, unless everything is kept.
     func schedule() {
-        look(after: Self.hour / 60)
+        scheduleNext(after: Self.hour / 60)
     }
 
-    private func look(after pause: TimeSpan) {
+    private func scheduleNext(after pause: TimeSpan) {
         if isWanted || !unwanted.isEmpty { alarm.set(after: pause) } else { alarm.set(at: nil) }
     }
 
@@ -63,7 +63,7 @@ final class Retention {
     func begin() {
         guard isWanted || !unwanted.isEmpty else { return }
         // While the store is busy or fails, the pruning is put off, not left out.
-        guard pruning == nil, turns.outage == nil else { return look(after: Self.hour / 60) }
+        guard pruning == nil, turns.outage == nil else { return scheduleNext(after: Self.hour / 60) }
         guard keepsLess else {
             if !unwanted.isEmpty { work.schedule() }
             return trimLogs()
@@ -93,7 +93,7 @@ final class Retention {
 
     /// Sets the alarm for unwanted graphs that cannot be removed now. The next removal of other graphs tries them too.
     private func removeUnwantedLater() {
-        if !unwanted.isEmpty, alarm.instant == nil { look(after: Self.hour) }
+        if !unwanted.isEmpty, alarm.instant == nil { scheduleNext(after: Self.hour) }
     }
 
     private func goOn() {
@@ -119,13 +119,13 @@ final class Retention {
         guard isHourly else { return }
         if turns.outage == nil { return trimLogs() }
         isHourly = false
-        look(after: Self.hour / 60)
+        scheduleNext(after: Self.hour / 60)
     }
 
     /// Removes the oldest logs beyond the total that is kept, and again in an hour.
     private func trimLogs() {
         isHourly = false
-        look(after: Self.hour)
+        scheduleNext(after: Self.hour)
         guard configuration().logTotal > 0 else { return }
         let total = LogTotal(
             logs: logs.directory, outputs: logs.outputs, limit: configuration().logTotal)
@@ -143,7 +143,9 @@ final class Retention {
         beside.run(find) { [unowned self] result in
             do {
                 let excess = try result.get()
-                if let failure = excess.failure { log.warning("cannot remove logs beyond log-total: \(failure)") }
+                if let failure = excess.failure {
+                    log.warning("cannot measure all logs and outputs for log-total: \(failure)")
+                }
                 // Retries may have begun meanwhile.
                 let logs = excess.logs.filter { log in
                     turns.ask { $0.contains(OperationID(log.operation)) } == false

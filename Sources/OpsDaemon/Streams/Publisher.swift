@@ -32,7 +32,7 @@ final class Publisher {
     private struct Portion {
         let reports: ArraySlice<Report>
         /// Followers from this number on know the reports already.
-        let newcomer: Int
+        let firstNewFollower: Int
     }
 
     private static let reportsInAPortion = 256
@@ -57,14 +57,14 @@ final class Publisher {
         if let number = numbers.removeValue(forKey: ObjectIdentifier(follower)) { followers[number] = nil }
     }
 
-    /// Publishes reports to followers with a number below `newcomer`. Followers that the answers of this commit have
-    /// added know the reports already.
-    func publish(_ reports: [Report], before newcomer: Int) {
+    /// Publishes reports to followers with a number below `firstNewFollower`. Followers that the answers of this commit
+    /// have added know the reports already.
+    func publish(_ reports: [Report], before firstNewFollower: Int) {
         guard !reports.isEmpty else { return }
         let isBusy = current != nil || !waiting.isEmpty
         for start in stride(from: 0, to: reports.count, by: Self.reportsInAPortion) {
             let end = min(start + Self.reportsInAPortion, reports.count)
-            waiting.append(Portion(reports: reports[start..<end], newcomer: newcomer))
+            waiting.append(Portion(reports: reports[start..<end], firstNewFollower: firstNewFollower))
         }
         // Earlier events are published first, in their order.
         if !isBusy || waiting.count > Self.mostWaiting { inform(until: Clock.read().monotonic + inATurn) }
@@ -92,7 +92,7 @@ final class Publisher {
             let reports = Array(portion.reports)
             journal.write(reports)
             // A copy, since a follower may be removed meanwhile.
-            current = (reports, Backlog(followers.keys.sorted().filter { $0 < portion.newcomer }))
+            current = (reports, Backlog(followers.keys.sorted().filter { $0 < portion.firstNewFollower }))
         }
     }
 }

@@ -52,7 +52,7 @@ struct LogSampler {
     /// Notes the last length of the logs of an attempt that has ended.
     mutating func end(_ attempt: AttemptID) throws(SystemError) {
         guard let ended = logs.removeValue(forKey: attempt) else { return }
-        for var log in ended where log.count > 0 { try LogSampler.look(at: &log) }
+        for var log in ended where log.count > 0 { try LogSampler.noteLength(of: &log) }
     }
 
     /// Examines the logs if that is due. Throws the first error after all were examined. A log whose length cannot be
@@ -65,7 +65,7 @@ struct LogSampler {
                 guard log.lookAt <= now else { return log }
                 var log = log
                 do throws(SystemError) {
-                    try LogSampler.look(at: &log)
+                    try LogSampler.noteLength(of: &log)
                 } catch {
                     failure = failure ?? error
                     log.lookAt = now + LogSampler.pauseAfterFailure
@@ -79,7 +79,7 @@ struct LogSampler {
         if let failure { throw failure }
     }
 
-    private static func look(at log: inout Log) throws(SystemError) {
+    private static func noteLength(of log: inout Log) throws(SystemError) {
         guard let (length, at) = try log.file.lastWrite(), length != log.length else { return }
         // A log that became shorter was emptied by its operation: the earlier times are of bytes that are gone.
         if length < log.length { log.count = 0 }

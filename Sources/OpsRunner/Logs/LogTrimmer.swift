@@ -73,8 +73,8 @@ struct LogTrimmer {
         schedule(log.checkAt)
         note(log)
         while ended.count > endedLimit {
-            if let given = ended.removeValue(forKey: firstEnded) {
-                let path = given.files.first?.path ?? ""
+            if let dropped = ended.removeValue(forKey: firstEnded) {
+                let path = dropped.files.first?.path ?? ""
                 Program.writeError(
                     "opsd-runner: too many logs of ended operations are still open: \(path) has no limit")
             }

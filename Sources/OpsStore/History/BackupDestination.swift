@@ -20,7 +20,7 @@ struct BackupDestination {
         path = (directory == "/" ? "" : directory) + "/" + name
         try refuseStateDirectory(around: directory)
         try refuseUse()
-        let present = FileIdentity(path, followsLink: false)
+        let present = PresentFile(path, followsLink: false)
         if present?.isDirectory == true { throw Self.directoryRefusal(path) }
         if present?.isDevice == true {
             throw BackupRefusal(description: "\(path) is a device, which no copy replaces; name a file")
@@ -61,10 +61,10 @@ struct BackupDestination {
     /// Refuses the directory of the database, by any path: its files belong to opsd.
     private func refuseStateDirectory(around directory: String) throws(BackupRefusal) {
         let slash = database.lastSlash ?? database.startIndex
-        let state = FileIdentity(String(database[..<slash]) + "/")
+        let state = PresentFile(String(database[..<slash]) + "/")
         var ancestor = directory
         while true {
-            if let state, FileIdentity(ancestor) == state {
+            if let state, PresentFile(ancestor) == state {
                 throw BackupRefusal(
                     description: "\(path) is inside the state directory of opsd; name a file outside of it")
             }
@@ -77,10 +77,10 @@ struct BackupDestination {
     /// mistaken for that of the copy.
     private func refuseUse() throws(BackupRefusal) {
         // Compared before anything opens the file: closing it would release the locks that this process has on it.
-        if let own = FileIdentity(database), FileIdentity(path) == own {
+        if let own = PresentFile(database), PresentFile(path) == own {
             throw BackupRefusal(description: "\(path) is the database of opsd itself; name another file")
         }
-        for suffix in ["-wal", "-journal"] where (FileIdentity(path + suffix)?.size ?? 0) > 0 {
+        for suffix in ["-wal", "-journal"] where (PresentFile(path + suffix)?.size ?? 0) > 0 {
             throw BackupRefusal(
                 description: "\(path)\(suffix) is the log of a database that is in use, or was left by a crash; "
                     + "name another file")
@@ -89,7 +89,7 @@ struct BackupDestination {
 
     /// Refuses to replace anything but an earlier copy.
     private func refuseOthers() throws(BackupRefusal) {
-        guard let found = FileIdentity(path, followsLink: false) else { return }
+        guard let found = PresentFile(path, followsLink: false) else { return }
         guard found.isRegular else {
             throw BackupRefusal(description: "\(path) is not a regular file; name another one, or use --force")
         }
@@ -105,8 +105,8 @@ struct BackupDestination {
     }
 }
 
-/// The identity of the file at a path.
-private struct FileIdentity: Equatable {
+/// A file that is present. Two are equal if they are the same file, by any path.
+private struct PresentFile: Equatable {
     private let device: dev_t
     private let inode: ino_t
     let size: Int64
@@ -126,7 +126,7 @@ private struct FileIdentity: Equatable {
         isDevice = [S_IFCHR, S_IFBLK].contains(status.st_mode & S_IFMT)
     }
 
-    static func == (one: FileIdentity, other: FileIdentity) -> Bool {
+    static func == (one: PresentFile, other: PresentFile) -> Bool {
         one.device == other.device && one.inode == other.inode
     }
 }
