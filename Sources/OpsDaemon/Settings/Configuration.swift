@@ -24,7 +24,8 @@ struct Configuration: Equatable, Sendable {
 
     var state: String
     var socket: String
-    /// Number of workers; nil: the number of processors, unless `SetWorkers` has stored another.
+    /// Number of workers; nil: the number of processors. A number that `SetWorkers` has stored replaces either, until
+    /// another one is configured.
     var workers: Int32?
     /// Number of workers: the configured one, or that of the processors.
     var workerCount: Int32 { workers ?? Machine.processors }

@@ -68,7 +68,7 @@ final class ListStream: ReplyStream {
     private func send(_ answer: ListQuery.Answer, _ count: Int) {
         if let next = answer.cursor { cursor = next }
         left -= count
-        isOver = newest?.isEmpty ?? answer.isLast || left == 0
+        isOver = (newest?.isEmpty ?? answer.isLast) || left == 0
         isReading = true
         requests.send(answer.rows, exchange, isLast: isOver) { [self] in
             isReading = false

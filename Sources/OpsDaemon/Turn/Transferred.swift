@@ -8,7 +8,7 @@ final class Transferred<Value: ~Copyable>: @unchecked Sendable {
     init(_ value: consuming Value) { self.value = consume value }
 
     func consume() -> Value {
-        guard let taken = value.take() else { preconditionFailure("what is moved is taken once") }
+        guard let taken = value.take() else { preconditionFailure("a moved value is consumed once") }
         return taken
     }
 }

@@ -103,7 +103,7 @@ struct RecordReader {
         if !row.isNull(27) { record.usage = History.usage(row, from: 28) }
     }
 
-    // MARK: What is shared
+    // MARK: Shared rows
 
     private mutating func fillSubmission(_ record: inout OperationRecord) throws(StoreError) {
         let id = record.id.rawValue

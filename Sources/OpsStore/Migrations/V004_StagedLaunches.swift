@@ -1,4 +1,4 @@
-/// Starts that are in the runner's hand: they may happen at any moment, by the runner alone.
+/// Staged launches: the runner may start them at any moment, by itself.
 let v004 = Migration(
     version: 4,
     sql: """

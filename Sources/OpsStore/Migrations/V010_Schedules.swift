@@ -1,4 +1,4 @@
-/// Schedules, and the record of each nominal instant: what became of it.
+/// Schedules, and the record of each nominal instant, with its result.
 let v010 = Migration(
     version: 10,
     sql: """
