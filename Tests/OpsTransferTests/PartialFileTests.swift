@@ -206,6 +206,35 @@ import Testing
 
     @Test(arguments: Change.allCases)
     func `a partial file that was changed before its rename is not put in place`(_ change: Change) throws {
+        let file = try changedFile(change)
+        let failure = try #require(throws: Failure.self) { try finish(file) }
+        #expect(failure.kind == .retryable)
+        #expect(failure.message.contains("was changed or replaced"), "\(failure.message)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).contains("file") == false)
+        try file.close()
+        try expectFreshStart()
+    }
+
+    @Test(arguments: Change.allCases)
+    func `a partial file that was changed before its attempt ends is not resumed`(_ change: Change) throws {
+        let file = try changedFile(change)
+        try file.close()
+        #expect(!FileManager.default.fileExists(atPath: state), "the bytes have no record any more")
+        try expectFreshStart()
+    }
+
+    @Test func `a directory in place of a partial file is no reason to give up the fetch`() throws {
+        let file = try changedFile(.removed)
+        try FileManager.default.createDirectory(atPath: part, withIntermediateDirectories: false)
+        let failure = try #require(throws: Failure.self) { try finish(file) }
+        #expect(failure.kind == .retryable)
+        #expect(failure.message.contains("was changed or replaced"), "\(failure.message)")
+        #expect(throws: Never.self) { try file.close() }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [".file.part"])
+    }
+
+    /// Returns a partial file with a record, which was changed since.
+    private func changedFile(_ change: Change) throws -> PartialFile {
         let size = 300_000
         let file = try PartialFile(target: target)
         try file.startAgain(record(length: Int64(size)))
@@ -220,11 +249,11 @@ import Testing
         case .linked: try FileManager.default.createSymbolicLink(atPath: part, withDestinationPath: "other")
         case .appended, .truncated: #expect(truncate(part, change == .appended ? size + 4 : size - 4) == 0)
         }
-        let failure = try #require(throws: Failure.self) { try finish(file) }
-        #expect(failure.kind == .retryable)
-        #expect(failure.message.contains("was changed or replaced"), "\(failure.message)")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).contains("file") == false)
-        try file.close()
+        return file
+    }
+
+    /// Expects that the next attempt uses no earlier byte, and finishes.
+    private func expectFreshStart() throws {
         let again = try PartialFile(target: target)
         #expect(again.size == 0 && again.record == nil)
         try again.startAgain(nil)

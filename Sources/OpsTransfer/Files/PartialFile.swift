@@ -215,10 +215,11 @@ final class PartialFile {
         return true
     }
 
-    /// Syncs the bytes, then stores the record for them.
+    /// Syncs the bytes, then stores the record for them. A file that was changed or replaced is given up.
     func checkpoint() throws(SystemError) {
         guard var record, size > 0 else { return }
         try sync(fdatasync)
+        guard try isUnchanged() else { return try abandon() }
         record.synced = size
         record.boot = ResumeRecord.currentBoot()
         let fresh = freshRecordName
@@ -312,7 +313,7 @@ final class PartialFile {
             "\(directory.shown(partName)) was changed or replaced during the download; the next attempt starts again")
     }
 
-    /// Returns whether the name still belongs to this file, and the file has the bytes that were written here alone.
+    /// Returns whether the name still belongs to this file, and its size is that of the bytes written here.
     private func isUnchanged() throws(SystemError) -> Bool {
         let held = try directory.status(file, partName)
         guard let named = try directory.status(of: partName) else { return false }
@@ -327,8 +328,9 @@ final class PartialFile {
         let held = try directory.status(file, partName)
         guard let named = try directory.status(of: partName) else { return }
         let isOwn = named.st_dev == held.st_dev && named.st_ino == held.st_ino
-        // A regular file may belong to another download by now. Anything else would block the next attempt.
-        if isOwn || named.st_mode & S_IFMT != S_IFREG { try directory.remove(partName) }
+        // A regular file may belong to another download by now. Anything else would block the next attempt, which says
+        // so if it cannot be removed, as a directory.
+        if isOwn || named.st_mode & S_IFMT != S_IFREG { _ = try? directory.remove(partName) }
     }
 
     /// Makes the new name of the file survive a power cut.
