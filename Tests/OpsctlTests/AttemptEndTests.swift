@@ -11,9 +11,17 @@ import Testing
         #"{"attempt":1,"run":1,"outcome":"failed","cause":"exit status 3","exitCode":3,"#
         + #""startedAt":"2024-02-29T10:10:01.000Z","finishedAt":"2024-02-29T10:10:01.160Z"}"#
 
-    private func row(_ members: String, id: Int = 7) -> String {
-        #"{"id":\#(id),"name":"fetch","graph":"g1","queue":"default","attempt":1,"user":"ann",\#(members),"#
-            + #""submittedAt":"2024-02-29T10:10:00.000Z","readyAt":"2024-02-29T10:10:01.162Z"}"#
+    /// Attempts of an executor: the second one waits in its engine since 5 s.
+    private var attemptsInEngine: String {
+        failed + #",{"attempt":2,"run":1,"outcome":null,"cause":null,"exitCode":null,"#
+            + #""startedAt":"2024-02-29T10:10:05.000Z","finishedAt":null}"#
+    }
+
+    private func row(
+        _ members: String, id: Int = 7, attempt: Int = 1, readyAt: String = "2024-02-29T10:10:01.162Z"
+    ) -> String {
+        #"{"id":\#(id),"name":"fetch","graph":"g1","queue":"default","attempt":\#(attempt),"user":"ann",\#(members),"#
+            + #""submittedAt":"2024-02-29T10:10:00.000Z","readyAt":"\#(readyAt)"}"#
     }
 
     private var backingOff: String {
@@ -34,25 +42,29 @@ import Testing
     }
 
     /// Returns a daemon with these operations, the first of which has the attempt.
-    private func standIn(_ rows: [String], losing: Set<String> = []) throws -> StandIn {
+    private func standIn(_ rows: [String], attempts: String? = nil, losing: Set<String> = []) throws -> StandIn {
         try StandIn(
             [
                 "Graph": [#"{"graph":"g1","name":"nightly","suspended":false,"nodes":[],"edges":[]}"#],
                 "List": [#"{"operations":[\#(rows.joined(separator: ","))]}"#],
-                "Show": [#"{"operation":\#(rows[0]),"attempts":[\#(failed)]}"#],
+                "Show": [#"{"operation":\#(rows[0]),"attempts":[\#(attempts ?? failed)]}"#],
             ], losing: losing)
     }
 
-    private func export(_ format: String, _ rows: [String], losing: Set<String> = []) throws -> [String: Any] {
-        let export = try standIn(rows, losing: losing).opsctl(["export", "g1", format])
+    private func export(
+        _ format: String, _ rows: [String], attempts: String? = nil, losing: Set<String> = []
+    ) throws -> [String: Any] {
+        let export = try standIn(rows, attempts: attempts, losing: losing).opsctl(["export", "g1", format])
         try #require(export.status == 0, "\(export.err)")
         let trace = try JSONSerialization.jsonObject(with: Data(export.out.utf8))
         return try #require(trace as? [String: Any])
     }
 
     /// Returns the outcomes of the attempts and the names of the waits, with their lengths in microseconds.
-    private func spans(_ rows: String..., losing: Set<String> = []) throws -> (attempts: [String], waits: [String]) {
-        let trace = try export("--chrome", rows, losing: losing)
+    private func spans(
+        _ rows: String..., among attempts: String? = nil, losing: Set<String> = []
+    ) throws -> (attempts: [String], waits: [String]) {
+        let trace = try export("--chrome", rows, attempts: attempts, losing: losing)
         let events = try #require(trace["traceEvents"] as? [[String: Any]])
         func described(_ category: String, _ word: ([String: Any]) -> String?) -> [String] {
             events.filter { $0["cat"] as? String == category }.map { event in
@@ -86,15 +98,67 @@ import Testing
 
     @Test func `a trace has the end of an attempt whose children run on`() throws {
         let times = #""startedAt":"2024-02-29T10:10:01.000Z","finishedAt":null"#
-        let parent = row(#""state":"executing","outcome":null,"run":1,\#(times)"#)
+        let cancelled =
+            #""cause":"cancelled by ann","#
+            + #""startedAt":"2024-02-29T10:10:01.000Z","finishedAt":"2024-02-29T10:10:07.500Z""#
         let child = row(#""state":"executing","outcome":null,"run":1,"group":7,\#(times)"#, id: 8)
-        let found = try spans(parent, child)
-        #expect(found.attempts.first == "failed 160000", "\(found.attempts)")
-        #expect(!found.waits.contains { $0.hasPrefix("waiting to retry") }, "\(found.waits)")
+        for members in [
+            #""state":"executing","outcome":null,"run":1,\#(times)"#,
+            #""state":"finished","outcome":"cancelled","run":1,\#(cancelled)"#,
+        ] {
+            let found = try spans(row(members, readyAt: "2024-02-29T10:10:00.500Z"), child)
+            #expect(found.attempts.first == "failed 160000", "\(found.attempts)")
+            #expect(!found.waits.contains { $0.hasPrefix("waiting to retry") }, "\(found.waits)")
+        }
+    }
+
+    @Test func `the time between the end of an operation and its retry is no wait`() throws {
+        let cancelled = row(
+            #""state":"finished","outcome":"cancelled","cause":"cancelled by ann","run":2,"#
+                + #""startedAt":null,"finishedAt":"2024-03-04T08:00:03.000Z""#, readyAt: "2024-03-04T08:00:01.000Z")
+        #expect(try spans(cancelled).waits == ["blocked 1000000", "waiting to retry 2000000"])
+        let again =
+            #",{"attempt":2,"run":2,"outcome":"succeeded","cause":null,"exitCode":0,"#
+            + #""startedAt":"2024-03-04T08:00:02.000Z","finishedAt":"2024-03-04T08:00:03.000Z"}"#
+        let repeated = row(
+            #""state":"finished","outcome":"succeeded","run":2,"#
+                + #""startedAt":"2024-03-04T08:00:02.000Z","finishedAt":"2024-03-04T08:00:03.000Z""#,
+            attempt: 2, readyAt: "2024-03-04T08:00:01.000Z")
+        let found = try spans(repeated, among: failed + again)
+        #expect(found.attempts == ["failed 160000", "succeeded 1000000"])
+        #expect(found.waits == ["blocked 1000000", "waiting to retry 1000000"])
+    }
+
+    @Test func `a trace has no attempt that waits in the engine of its executor`() throws {
+        let times = #""startedAt":"2024-02-29T10:10:01.000Z","finishedAt":"2024-02-29T10:10:07.500Z""#
+        let cancelled = row(
+            #""state":"finished","outcome":"cancelled","cause":"cancelled by ann","run":1,\#(times)"#, attempt: 2)
+        let found = try spans(cancelled, among: attemptsInEngine)
+        #expect(found.attempts == ["failed 160000"])
+        #expect(found.waits == ["blocked 1000000", "waiting to retry 6340000"])
+    }
+
+    @Test func `show counts no wait in the engine of an executor as running time`() throws {
+        let executing = #""state":"executing","outcome":null,"run":1,"finishedAt":null"#
+        let waiting = row(#"\#(executing),"startedAt":"2024-02-29T10:10:01.000Z""#, attempt: 2)
+        let shown = try standIn([waiting], attempts: attemptsInEngine).opsctl(["show", "7"]).out
+        #expect(shown.contains("  ran  160ms\n") && !shown.contains("  runs  "), "\(shown)")
+        let started = row(
+            #"\#(executing),"startedAt":"2024-02-29T10:10:05.000Z""#, attempt: 2, readyAt: "2024-02-29T10:10:04.000Z")
+        let running = try standIn([started], attempts: attemptsInEngine).opsctl(["show", "7"]).out
+        #expect(running.contains("  runs  ") && !running.contains("  ran  "), "\(running)")
     }
 
     @Test func `an operation that has succeeded at once needs no call for its trace`() throws {
         #expect(try spans(succeeded, losing: ["Show"]).attempts == ["succeeded 6500000"])
+    }
+
+    @Test func `an operation that has failed with its only attempt needs no call for its trace`() throws {
+        let ended = row(
+            #""state":"finished","outcome":"failed","cause":"exit status 3","run":1,"#
+                + #""startedAt":"2024-02-29T10:10:01.000Z","finishedAt":"2024-02-29T10:10:01.160Z""#,
+            readyAt: "2024-02-29T10:10:00.500Z")
+        #expect(try spans(ended, losing: ["Show"]).attempts == ["failed 160000"])
     }
 
     @Test func `show counts no back-off as running time`() throws {

@@ -28,11 +28,20 @@ extension OperationRow {
     /// Time that its last attempt has run, or that it has waited for one.
     func age(now: Instant) -> Span? {
         guard let start = startedAt.instant ?? submittedAt.instant else { return nil }
-        // At the end of an attempt that another one follows, the operation becomes ready again.
+        // At the end of an attempt that another one follows, the operation becomes ready again. `readyAt` then is the
+        // end of that attempt.
         if startedAt != nil, !isGroup, outcome != .succeeded, let again = readyAt.instant, again > start {
             return state == .finished ? again - start : now - again
         }
         return (finishedAt.instant ?? now) - start
+    }
+
+    /// Returns whether an attempt has started. An attempt of an executor first waits in its engine: until it starts
+    /// there, the operation has the start of an earlier attempt, or none.
+    func hasStarted(_ attempt: AttemptRow) -> Bool {
+        guard attempt.attempt == self.attempt, attempt.run == run else { return true }
+        guard let start = startedAt.instant else { return false }
+        return attempt.startedAt.instant.map { $0 <= start } ?? true
     }
 
     /// Instant before which it does not start; nil for none.

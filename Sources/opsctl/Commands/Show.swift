@@ -144,24 +144,26 @@ enum ShowVerb {
     ) {
         fields.add("submitted", row.submittedAt.instant?.text(now: now))
         fields.add("ready", row.readyAt.instant?.text(now: now))
+        let isWaiting = attempts.last.map { !row.hasStarted($0) } ?? false
+        let begun = attempts.filter { row.hasStarted($0) }
         let started = row.startedAt.instant
         if let started {
-            let waited = waited(row, attempts, until: started).map { " (after \($0.text))" } ?? ""
+            let waited = waited(row, begun, until: started).map { " (after \($0.text))" } ?? ""
             fields.add("started", started.text(now: now) + waited)
         }
-        let ran = attemptEnd(row, attempts).flatMap { end in started.map { (end - $0).text } }
+        let ran = attemptEnd(row, begun).flatMap { end in started.map { (end - $0).text } }
         if let finished = row.finishedAt.instant {
             fields.add("finished", finished.text(now: now) + (ran.map { " (ran \($0))" } ?? ""))
-        } else if row.state == .executing, let started {
+        } else if row.state == .executing, !isWaiting, let started {
             fields.add("runs", "for \((now - started).text)")
         } else {
-            // Another attempt follows.
+            // Another attempt follows, or waits in the engine of its executor.
             fields.add("ran", ran)
         }
     }
 
-    /// Returns the end of the latest attempt. Its operation ends later if it is cancelled during a back-off, or if it has
-    /// children.
+    /// Returns the end of the latest attempt, among those that have started. Its operation ends later if it is
+    /// cancelled during a back-off, or if it has children.
     private static func attemptEnd(_ row: OperationRow, _ attempts: [AttemptRow]) -> Instant? {
         [attempts.last?.finishedAt.instant, row.finishedAt.instant].compactMap { $0 }.min()
     }
@@ -237,7 +239,7 @@ enum ShowVerb {
             [.init("", right: true), .init(""), .init("", right: true), .init(""), .init("", elastic: true)],
             style: session.style, columns: session.screen.columns, hasHeadings: false)
         for attempt in attempts {
-            let started = attempt.startedAt.instant
+            let started = row.hasStarted(attempt) ? attempt.startedAt.instant : nil
             let standing = Standing(state: .executing, outcome: attempt.outcome)
             let ran = started.map { ((attempt.finishedAt.instant ?? now) - $0).text } ?? ""
             try table.add(

@@ -4,6 +4,8 @@ internal import OpsWire
 struct TraceGraph {
     struct Attempt {
         var number: Int
+        /// Number of the run: one more after each retry of the finished operation.
+        var run: Int
         var start: Int64
         /// End of the attempt; nil while it runs.
         var end: Int64?
@@ -56,31 +58,32 @@ struct TraceGraph {
     }
 
     /// Returns the attempts of an operation. Most operations have one attempt, with the instants and the outcome of the
-    /// row, and need no call to the daemon.
+    /// row, and need no call to the daemon. An attempt that waits in the engine of its executor, or has ended there
+    /// without a start, is left out.
     private static func attempts(
         of row: OperationRow, hasChildren: Bool, _ session: Session
     ) throws(Failure) -> [Attempt] {
         guard row.attempt > 0 else { return [] }
         let finish = nanoseconds(row.finishedAt)
         if row.attempt == 1, row.run <= 1 {
-            // The first job of the operation waits in the engine of its executor, or has never started there.
             guard let start = nanoseconds(row.startedAt) else { return [] }
-            // With another outcome, or with children, the attempt can have ended before the operation.
-            if !hasChildren, row.outcome == .succeeded || row.state == .executing {
+            // With children, or if another attempt was to follow, the attempt can have ended before the operation.
+            let hasEndedAtOnce = nanoseconds(row.readyAt).map { $0 <= start } ?? false
+            if !hasChildren, row.outcome == .succeeded || row.state == .executing || hasEndedAtOnce {
                 return [
                     Attempt(
-                        number: 1, start: start, end: finish, outcome: row.outcome, cause: row.cause,
+                        number: 1, run: row.run, start: start, end: finish, outcome: row.outcome, cause: row.cause,
                         exitCode: row.exitCode)
                 ]
             }
         }
         return try session.call(ShowRequest.with { $0.ref = "\(row.id)" }).attempts.compactMap { attempt in
-            guard let start = nanoseconds(attempt.startedAt) else { return nil }
+            guard row.hasStarted(attempt), let start = nanoseconds(attempt.startedAt) else { return nil }
             // The report of an executor may arrive after the end that it reports.
             let end = nanoseconds(attempt.finishedAt).map { min($0, finish ?? $0) }
             return Attempt(
-                number: attempt.attempt, start: start, end: end, outcome: attempt.outcome, cause: attempt.cause,
-                exitCode: attempt.exitCode)
+                number: attempt.attempt, run: attempt.run, start: start, end: end, outcome: attempt.outcome,
+                cause: attempt.cause, exitCode: attempt.exitCode)
         }
     }
 
@@ -106,17 +109,25 @@ extension TraceGraph.Operation {
         add("blocked", submitted, ready)
         add("waiting", ready, begin)
         for (earlier, later) in zip(attempts, attempts.dropFirst()) {
-            if let end = earlier.end { add("waiting to retry", end, later.start) }
+            if let wait = waitStart(after: earlier, run: later.run) { add("waiting to retry", wait, later.start) }
         }
-        if let ended = attempts.last?.end, hasWaitedToRetry { add("waiting to retry", ended, end) }
+        if let last = attempts.last, hasWaitedToRetry(after: last), let wait = waitStart(after: last, run: row.run) {
+            add("waiting to retry", wait, end)
+        }
         return waits
     }
 
-    /// True if the operation waits for another attempt, or has ended while it waited for one.
-    private var hasWaitedToRetry: Bool {
-        guard let outcome = row.outcome else { return row.state != .executing }
-        guard let last = attempts.last, last.outcome != .succeeded else { return false }
-        return last.outcome != outcome || last.cause != row.cause
+    /// Returns the start of the wait for the attempt of a run that follows another attempt. If the operation finished
+    /// in between, it is the last instant at which the operation became ready, and nil if that is not known.
+    private func waitStart(after attempt: TraceGraph.Attempt, run: Int) -> Int64? {
+        guard let end = attempt.end else { return nil }
+        return attempt.run >= run ? end : ready.map { max(end, $0) }
+    }
+
+    /// Returns true if the operation waits for another attempt, or has ended while it waited for one: then it became
+    /// ready after the start of the last attempt.
+    private func hasWaitedToRetry(after last: TraceGraph.Attempt) -> Bool {
+        ready.map { $0 > last.start } ?? false
     }
 
     var title: String { row.title }
