@@ -46,6 +46,15 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
         #expect(said(#"[{"command": ["x"], \#(member)}]"#) == ["0 - \(reason)"])
     }
 
+    /// In YAML, the end of the list is not where it was written.
+    @Test(arguments: [#""retry": {"limit": 1, "exitCodes":  []}"#, #""successCodes":  []"#])
+    func `the position of an empty list is its beginning`(member: String) throws {
+        let text = #"[{"command": ["x"], \#(member)}]"#
+        let list = try #require(text.firstRange(of: "[]"))
+        let expected: [Int?] = [text.utf8.distance(from: text.startIndex, to: list.lowerBound)]
+        #expect(problems(text).map(\.offset) == expected)
+    }
+
     @Test func `a number or a truth value in place of a text is refused with the advice to use quotes`() {
         let operation = #"""
             {"name": 1, "command": ["sleep", 1], "environment": {"N": 4}, "labels": {"v": 1.10},

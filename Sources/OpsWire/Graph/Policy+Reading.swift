@@ -23,8 +23,12 @@ extension Policy {
         case .notBefore: notBefore = try scanner.time(atLeast: .zero, from: now)
         case .retry: retry = try RetryPolicy(from: &scanner)
         case .successCodes:
+            scanner.skipSpace()
+            let start = scanner.position
             successCodes = try scanner.exitCodes()
-            if successCodes.isEmpty { throw scanner.error(.refused("at least one exit code must count as success")) }
+            if successCodes.isEmpty {
+                throw scanner.error(.refused("at least one exit code must count as success"), at: start)
+            }
         case .completion: completion = try scanner.choice()
         case .leftovers: leftovers = try scanner.choice()
         case .executor: executor = try scanner.nameOfSomething()
@@ -53,9 +57,12 @@ extension RetryPolicy {
             case "on": try readOutcomes(&scanner)
             case "scale": scale = try RetryScale(from: &scanner)
             default:
+                scanner.skipSpace()
+                let start = scanner.position
                 exitCodes = try scanner.exitCodes()
                 if exitCodes.isEmpty {
-                    throw scanner.error(.refused("must not be empty; leave it out to retry after every exit code"))
+                    throw scanner.error(
+                        .refused("must not be empty; leave it out to retry after every exit code"), at: start)
                 }
             }
         }
