@@ -158,6 +158,10 @@ public final class WebServer {
             var refusal = HTTPResponse.problem(405, "\(head.path) takes a request in JSON: use POST")
             refusal.headers = [("Allow", "POST")]
             exchange.respond(refusal)
+        case ("POST", "/events"), ("POST", "/about"), ("POST", "/metrics"):
+            var refusal = HTTPResponse.problem(405, "\(head.path) takes no request: use GET")
+            refusal.headers = [("Allow", "GET, HEAD")]
+            exchange.respond(refusal)
         case ("POST", _): exchange.respond(.problem(404, "there is nothing at \(head.path)"))
         default:
             let name = Self.isView(head.path) ? "index.html" : String(head.path.dropFirst())

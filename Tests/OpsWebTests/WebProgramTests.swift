@@ -75,6 +75,10 @@ import Testing
             let answer = try web.ask(path, web.authorized)
             #expect(answer.status == 405 && answer.has("Allow: POST\r\n"), "\(path): \(answer.text)")
         }
+        for path in ["/events", "/about", "/metrics"] {
+            let answer = try web.ask(path, web.authorized, body: "{}")
+            #expect(answer.status == 405 && answer.has("Allow: GET, HEAD\r\n"), "\(path): \(answer.text)")
+        }
     }
 
     @Test(arguments: [
