@@ -89,6 +89,19 @@ import Testing
         #expect(try daemon.history.record(of: OperationID(1))?.statusText == "half way")
     }
 
+    @Test func `an empty status text is absent in the row of its operation`() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        _ = try client.submit(#"[{"command":["true"]}]"#)
+        let daemon = fixture.daemon
+        daemon.turns.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
+        try fixture.turn { daemon.turns.core?.state(of: OperationID(1)) == .executing }
+        daemon.turns.record(.updated(AttemptID(OperationID(1), 1), OperationUpdate(status: "")))
+        try fixture.turn { try daemon.history.record(of: OperationID(1))?.statusText == "" }
+        let show = try client.call(.with { $0.ref = "1" } as ShowRequest)
+        #expect(show.operation.state == .executing && show.operation.statusText == nil)
+    }
+
     /// A signal is not repeated, so its request must not be lost.
     @Test(arguments: [true, false]) func `a request made by a signal is carried out after an outage`(comesFirst: Bool)
         throws

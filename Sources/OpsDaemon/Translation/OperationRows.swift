@@ -3,7 +3,8 @@ internal import OpsStore
 internal import OpsSystem
 internal import OpsWire
 
-/// Translates stored records to rows of the interface. `Turns.update` adds the values that only the scheduler knows.
+/// Translates stored records to rows of the interface. `Turns.addLiveValues` adds the values that only the scheduler
+/// knows.
 struct OperationRows: Sendable {
     let authorization: Authorization
     /// The client that reads the rows: results of others are left out.
@@ -65,7 +66,8 @@ struct OperationRows: Sendable {
         row.cancelling = record.state == .executing && record.isCancelling
         row.frozen = record.isFrozen
         row.held = record.isHeld && record.state != .finished
-        row.statusText = record.statusText
+        // An empty text removes an earlier one.
+        row.statusText = record.statusText == "" ? nil : record.statusText
         row.result = authorization.mayRead(reader, ownedBy: record.uid) ? record.result : nil
         row.progress = record.progressDone.map { done in
             .with {
@@ -161,7 +163,7 @@ struct OperationRows: Sendable {
 
 extension Turns {
     /// Adds the present values that only the scheduler knows.
-    func update(_ row: inout OperationRow) {
+    func addLiveValues(to row: inout OperationRow) {
         guard row.state != .finished else { return }
         let id = OperationID(row.id)
         if let priority = core?.effectivePriority(of: id) { row.effectivePriority = priority }
