@@ -57,6 +57,16 @@ import Testing
         #expect(queue.running.counts[3] == 1)
     }
 
+    @Test func `the sum of times is right although the longest is above every bound`() throws {
+        let world = try World()
+        run(world, waiting: second, running: 3_000_000 * second)
+        run(world, waiting: second, running: second)
+        try world.commit()
+        let running = try counters(world).of(queue: 1).running
+        #expect(running.sum == 3_000_001 * second)
+        #expect(running.counts.last == 1 && running.counts.reduce(0, +) == 2)
+    }
+
     @Test func `an operation with a start time waits from that time on`() throws {
         let world = try World()
         run(world, waiting: 62 * second, running: second, notBefore: world.now + .seconds(60))
