@@ -43,8 +43,8 @@ extension GraphDecoder {
         defaults.policyIndex = policyIndex(defaults.policy)
     }
 
-    /// Adds the dependencies of the defaults to the operations without own ones. All names must be known, because the
-    /// name of a group may come after its children.
+    /// Adds the dependencies of the defaults to the operations without own ones. `finish` calls this, when all names
+    /// are known: the name of a group may come after its children.
     mutating func applyDefaultEdges() {
         for index in withDefaultEdges {
             for edge in defaults.after where !isNeeded(index, by: edge.on) {
@@ -54,8 +54,8 @@ extension GraphDecoder {
         }
     }
 
-    /// Returns true if the operation with a name needs this one, because it is the same, or a group around this one, or
-    /// because a condition of it provides this one or such a group. A dependency on it would be a cycle.
+    /// Returns true if the named operation cannot succeed before this one has finished: it is this operation, a group
+    /// around it, or an operation whose condition provides it or such a group.
     private func isNeeded(_ operation: Int32, by name: Int32) -> Bool {
         let named = operationOfName[Int(name)]
         guard named >= 0 else { return false }

@@ -110,8 +110,8 @@ struct GraphReference {
         .paragraph(
             "`defaults` may contain every key that several operations can share. If an operation sets a key itself, the "
                 + "default is ignored. Only `environment` and `labels` are merged, entry by entry. A default "
-                + "dependency in `after` does not apply to the operation that it names, to the operations inside "
-                + "it, and to those that its conditions provide."),
+                + "dependency in `after` is left out for the operation that it names, for the operations inside that "
+                + "one, and for those that its conditions provide."),
         .paragraph(
             "Groups use only `queue`, `priority` and `labels` from `defaults`, and pass them to their children. "
                 + "The other keys apply to operations with a command."),

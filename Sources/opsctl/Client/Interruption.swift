@@ -12,8 +12,9 @@ struct Interruption {
 
     /// Watches these signals; `nextSignal` returns them. Only one instance can watch at a time.
     ///
-    /// If a second signal arrives before the first was returned (because the daemon does not answer), it ends the
-    /// program as if nothing watched.
+    /// If a second signal arrives before the first was returned (because the submission is not answered yet), it ends
+    /// the program as if nothing watched. A signal that arrives while a cancel is unanswered waits for the answer; one
+    /// more ends the program.
     init(_ signals: [Int32]) throws(Failure) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else {

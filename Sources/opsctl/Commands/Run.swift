@@ -8,8 +8,8 @@ enum RunVerb {
         "run", .submitting, "submit, show the output, exit as the operation does",
         forms: ["[OPTION...] [--] COMMAND [ARG...]", "-f FILE|- [--set K=V]..."],
         about: [
-            "Ctrl-C cancels the operation; a second one ends opsctl without waiting for the end. If opsctl dies, the "
-                + "operation keeps running.",
+            "Ctrl-C cancels the operation, and opsctl waits for its end. Once the daemon has accepted the cancel, a "
+                + "second Ctrl-C ends opsctl at once. If opsctl dies, the operation keeps running.",
             "The exit status is that of the operation; 128+n for a signal, 124 if it timed out, 127 if the program was not "
                 + "found, 126 if it could not be executed, 125 for other errors.",
             "Standard input is passed on to the first attempt if it is a file or a pipe and no --stdin is given.",
