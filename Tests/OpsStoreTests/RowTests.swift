@@ -112,10 +112,12 @@ import Testing
         try world.commit()
         let history = try world.history()
         let all = (1...300).map { OperationID($0) }
-        let rows = try history.reading(until: { false }) { try history.select(Selection(), limit: 1000).count }
-        #expect(rows == 300)
+        func bounded(_ isOver: Bool, _ body: () throws -> Int) throws -> Int {
+            try history.reading(until: { isOver }, body)
+        }
+        #expect(try bounded(false) { try history.select(Selection(), limit: 1000).count } == 300)
         #expect {
-            try history.reading(until: { true }) { _ = try history.records(of: all) }
+            try bounded(true) { try history.records(of: all).count }
         } throws: { ($0 as? StoreError)?.kind == .interrupted }
         #expect(try history.records(of: all).count == 300, "the bound is gone with its body")
     }
