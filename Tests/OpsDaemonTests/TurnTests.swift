@@ -70,13 +70,19 @@ import Testing
         #expect(try client.call(StatusRequest()).state == .running)
     }
 
-    @Test func `facts that are reported once survive an outage`() throws {
+    /// Returns a fixture in which the operation 1 executes, and its client.
+    private func executing() throws -> (Fixture, Client) {
         let fixture = try Fixture()
         let client = try fixture.connect()
         _ = try client.submit(#"[{"command":["true"]}]"#)
+        fixture.daemon.turns.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
+        try fixture.turn { fixture.daemon.turns.core?.state(of: OperationID(1)) == .executing }
+        return (fixture, client)
+    }
+
+    @Test func `facts that are reported once survive an outage`() throws {
+        let (fixture, _) = try executing()
         let daemon = fixture.daemon
-        daemon.turns.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
-        try fixture.turn { daemon.turns.core?.state(of: OperationID(1)) == .executing }
 
         try daemon.store.database.execute("PRAGMA query_only = 1")
         let attempt = AttemptID(OperationID(1), 1)
@@ -90,12 +96,8 @@ import Testing
     }
 
     @Test func `an empty status text is absent in the row of its operation`() throws {
-        let fixture = try Fixture()
-        let client = try fixture.connect()
-        _ = try client.submit(#"[{"command":["true"]}]"#)
+        let (fixture, client) = try executing()
         let daemon = fixture.daemon
-        daemon.turns.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
-        try fixture.turn { daemon.turns.core?.state(of: OperationID(1)) == .executing }
         daemon.turns.record(.updated(AttemptID(OperationID(1), 1), OperationUpdate(status: "")))
         try fixture.turn { try daemon.history.record(of: OperationID(1))?.statusText == "" }
         let show = try client.call(.with { $0.ref = "1" } as ShowRequest)
