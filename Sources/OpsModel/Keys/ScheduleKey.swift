@@ -42,7 +42,8 @@ public enum ScheduleKey: String, CaseIterable, Sendable {
                 "none"
             )
         case .settle: ("duration", "Time for which a file must be unchanged.", "`\"5s\"`")
-        case .batch: ("`true` or `false`", "One run for all files that are new at once.", "`false`")
+        case .batch:
+            ("`true` or `false`", "One run for files that are new at once, or a few if they are very many.", "`false`")
         case .poll: ("duration", "Longest time between two scans of all files.", "`\"10m\"`")
         case .onExec:
             (

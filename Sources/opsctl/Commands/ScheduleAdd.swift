@@ -24,7 +24,8 @@ enum ScheduleAdd {
         "instead of --at: a run for each new or changed file, with its path in $OPS_TRIGGER_FILE and ${file}")
     private static let settle = Option.value(
         "settle", "D", .duration, "time for which a file must be unchanged (default: 5s)")
-    private static let batch = Option.flag("batch", "one run for all files that are new at once")
+    private static let batch = Option.flag(
+        "batch", "one run for files that are new at once, or a few if they are very many")
     private static let poll = Option.value(
         "poll", "D", .duration, "longest time between two scans of all files (default: 10m)")
     private static let onExec = Option.value(
