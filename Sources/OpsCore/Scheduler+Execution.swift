@@ -17,6 +17,7 @@ extension Scheduler {
         repeatFreeze(index)
     }
 
+    /// Stores the process of an attempt, which confirms its start, unless the process is known.
     mutating func setProcess(of index: ExecutionIndex, _ process: LaunchedProcess) {
         confirmStart(index, nil)
         guard executions[index].process == nil else { return }

@@ -94,7 +94,7 @@ final class EffectPerformer {
         do {
             try runner.send(launch: try compose(self))
         } catch let error as StoreError where error.kind == .interrupted {
-            launchAfterReading(attempt, slot)
+            readResults(of: attempt) { [unowned self] results in self.launch(attempt, slot, given: results) }
         } catch let error as StoreError {
             turns.enterOutage(error)
         } catch let error as SystemError {
@@ -103,10 +103,6 @@ final class EffectPerformer {
         } catch {
             cannotStart(attempt, SystemError("\(error)", errno: SystemError.invalid))
         }
-    }
-
-    private func launchAfterReading(_ attempt: AttemptID, _ slot: Int32) {
-        readResults(of: attempt) { [unowned self] results in self.launch(attempt, slot, given: results) }
     }
 
     private func launch(_ attempt: AttemptID, _ slot: Int32, given results: Result<ResultsOfDependencies, any Error>) {

@@ -88,7 +88,7 @@ enum ScheduleImport {
     }
 
     /// Returns true if jobs get a variable of the crontab. cron reads `CRON_TZ` itself and sets `LOGNAME` to the user;
-    /// opsd sets the others.
+    /// opsd sets or reserves the others.
     private static func isPassedOn(_ name: String) -> Bool {
         !["CRON_TZ", "LOGNAME", "NOTIFY_SOCKET", "TRACEPARENT"].contains(name) && !name.hasPrefix("OPS_")
     }
