@@ -162,6 +162,8 @@ public struct Judge {
             guard rules.precedes(other, record, effective), rules.takes(record, from: other) else { continue }
             perhapsOvertaken[other.id, default: 0] += 1
             guard rules.waitsForCategoriesAlone(other) else { continue }
+            // Operations for which the owner of a reservation waits may start before it.
+            if overtaken[other.id] == Int(Limits.overtakes), rules.isAwaited(id, by: rules.keepPlace()) { continue }
             overtaken[other.id, default: 0] += 1
             let count = overtaken[other.id, default: 0]
             try require(

@@ -53,6 +53,16 @@ extension Rules {
         }
     }
 
+    /// Returns true if it needs more of a category than there is, even when nothing is held: it waits for the capacity,
+    /// and not for the holders.
+    func exceedsCapacity(_ record: Record) -> Bool {
+        Set(record.categories.map(\.name)).contains { name in
+            guard let wanted = use(record, name) else { return false }
+            if isHeldShared(around: record, name) { return wanted.mode != .shared }
+            return !fits(wanted, among: [], capacity(for: record, name), 0)
+        }
+    }
+
     /// Returns true if a start of `candidate` leaves `waiting` without room in a category that both take.
     func takes(_ candidate: Record, from waiting: Record) -> Bool {
         Set(waiting.categories.map(\.name)).contains { name in

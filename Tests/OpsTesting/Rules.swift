@@ -125,17 +125,18 @@ struct Rules {
 
     /// Eligible, and nothing but categories keeps it from starting; a full pool is every one's business.
     func waitsForCategoriesAlone(_ record: Record) -> Bool {
-        isEligible(record) && hasRoomBesidePool(record) && !isKeptByRate(record) && !shortCategories(of: record).isEmpty
+        isEligible(record) && hasRoomBesidePool(record) && !isKeptByRate(record)
+            && !shortCategories(of: record).isEmpty && !exceedsCapacity(record)
     }
 
     /// As far as the core can know: conditions are asked last, and an instant that has passed has passed.
     func mayWaitForCategoriesAlone(_ record: Record) -> Bool {
         isInLine(record) && mayStart && !isSuspended(record) && hasRoomBesidePool(record)
-            && !isKeptByRate(record) && !shortCategories(of: record).isEmpty
+            && !isKeptByRate(record) && !shortCategories(of: record).isEmpty && !exceedsCapacity(record)
     }
 
     /// Returns the operations that were overtaken as often as allowed and still wait.
-    private func keepPlace() -> [Record] {
+    func keepPlace() -> [Record] {
         overtaken.filter { $0.value >= Int(Limits.overtakes) }.keys.sorted().map { store[$0] }
             .filter(waitsForCategoriesAlone)
     }
