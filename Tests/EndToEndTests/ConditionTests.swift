@@ -118,6 +118,23 @@ import Testing
         try waitUntil("process \(first) of the condition lives on") { kill(first, 0) != 0 }
     }
 
+    @Test func `opsd restarts while a child of a condition outlives its process`() throws {
+        let machine = try Machine()
+        let path = machine.state + "/pid"
+        _ = try machine.graph(
+            """
+            {"operations": [{"name": "asks", "command": ["true"], "conditions": [
+              {"exec": ["sh", "-c", "test -e \(path) || { trap '' TERM; sleep 600 & echo $$ > \(path).new; mv \(path).new \(path); }"]}]}]}
+            """)
+        func pid() throws -> Int32? { try? Int32(String(contentsOfFile: path, encoding: .utf8).dropLast()) }
+        try waitUntil("the condition does not start") { try pid() != nil }
+        let first = try #require(try pid())
+        try waitUntil("process \(first) of the condition does not end") { kill(first, 0) != 0 }
+        try machine.killDaemon()
+        _ = try machine.start()
+        #expect(try machine.ctl("wait", "asks", "--timeout", "20s").status == 0)
+    }
+
     @Test func `an operation whose outputs are up to date succeeds without an attempt`() throws {
         let machine = try Machine()
         let directory = machine.state + "/work"

@@ -105,6 +105,7 @@ final class HelperProcesses {
     }
 
     func exited(_ attempt: AttemptID, _ exit: ProcessExit, treeIsGone: Bool) {
+        // Read first: an assignment through `?` has exclusive access to `running` from its beginning.
         let result = result(of: attempt, exit)
         if treeIsGone { finish(attempt, result) } else { running[attempt]?.result = result }
     }
@@ -137,7 +138,7 @@ final class HelperProcesses {
             switch entry.state {
             case .running: if isEnding(attempt) { terminate(attempt) }
             case .exited(let exit):
-                running[attempt]?.result = result(of: attempt, exit)
+                exited(attempt, exit, treeIsGone: false)
                 if isEnding(attempt) { terminate(attempt) }
             case .gone(let exit): finish(attempt, result(of: attempt, exit))
             case .failed(let step, let errno): finish(attempt, .cannotStart(step: step, errno: errno))
