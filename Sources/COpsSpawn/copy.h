@@ -3,9 +3,9 @@
  * that this process writes to afterwards costs a fault; of that, such a copy needs next to nothing. So the rest of the
  * memory is left out of it (MADV_DONTFORK), for good: nothing but what is declared here may fork this process afterwards.
  *
- * A copy has the code of this program, constants that are declared with OPS_IN_COPY, a stack and a room. It must not use
- * what lies elsewhere, nor call the C library: its functions make system calls through raw_call.h. `make lint` checks
- * what they refer to.
+ * A copy has the code of this program, constants that are declared with OPS_IN_COPY, a stack, and a room: a block of
+ * memory with everything that its task needs. It must not use what lies elsewhere, nor call the C library: its functions
+ * make system calls through raw_call.h. `make lint` checks what they refer to.
  */
 #pragma once
 #include <stddef.h>

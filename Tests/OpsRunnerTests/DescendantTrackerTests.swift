@@ -36,6 +36,17 @@ import Testing
         }
     }
 
+    @Test func `a tree stays alive although a later main process has the number of its own`() {
+        let older = AttemptID(OperationID(1), 1)
+        let newer = AttemptID(OperationID(2), 1)
+        var tracker = DescendantTracker()
+        for attempt in [older, newer] { tracker.begin(attempt, main: 4711, socket: nil, uid: Identity.uid) }
+        tracker.end(newer, main: 4711)
+        #expect(!tracker.isEmpty)
+        tracker.end(older, main: 4711)
+        #expect(tracker.isEmpty)
+    }
+
     @Test func `a sender and its ancestors are looked up once in a turn`() throws {
         let attempt = AttemptID(OperationID(1), 1)
         let (main, middle, sender) = try startChain()

@@ -94,7 +94,8 @@ extension Runner {
         staged.acknowledge(attempt)
         startups[attempt] = nil
         guard let record = table.removeValue(forKey: attempt) else { return }
-        mains[record.process.pid] = mains[record.process.pid] == attempt ? nil : mains[record.process.pid]
+        // The number may belong to another main process by now.
+        if mains[record.process.pid] == attempt { mains[record.process.pid] = nil }
         if record.tree == .descendants { descendants.end(attempt, main: record.process.pid) }
         guard record.isAlive else { return }
         retireNotifySocket(of: record)

@@ -11,32 +11,36 @@ struct DescendantTracker {
     /// Adopted children and the attempts that they belong to; `nil`: not known.
     private(set) var orphans: [Int32: AttemptID?] = [:]
     private struct Tree {
-        var attempt: AttemptID
+        let attempt: AttemptID
         /// OPS_SOCKET of its processes; `nil`: no longer known.
-        var socket: String?
-        var uid: UInt32
+        let socket: String?
+        let uid: UInt32
 
         func matches(_ tag: AttemptTag) -> Bool {
             attempt == tag.attempt && (socket ?? tag.socket) == tag.socket
         }
     }
 
-    /// Living trees, by the session of their main process.
-    private var sessions: [Int32: Tree] = [:]
+    private var livingTrees: [AttemptID: Tree] = [:]
+    /// Living trees, by the session of their main process. A later main process may get the number of one that has
+    /// ended; then the older tree has no process in that session any more.
+    private var sessions: [Int32: AttemptID] = [:]
     /// Attempts of the senders, and of their ancestors, that were looked up in this turn of the loop; `nil`: none. A user
     /// can make the chain of ancestors as long as a look-up follows it.
     private var senders: [Int32: AttemptID?] = [:]
 
     mutating func begin(_ attempt: AttemptID, main: Int32, socket: String?, uid: UInt32) {
-        sessions[main] = Tree(attempt: attempt, socket: socket, uid: uid)
+        livingTrees[attempt] = Tree(attempt: attempt, socket: socket, uid: uid)
+        sessions[main] = attempt
     }
 
     mutating func end(_ attempt: AttemptID, main: Int32) {
-        // The number may belong to another main process by now.
-        if sessions[main]?.attempt == attempt { sessions[main] = nil }
+        livingTrees[attempt] = nil
+        if sessions[main] == attempt { sessions[main] = nil }
     }
 
-    var isEmpty: Bool { sessions.isEmpty }
+    /// True if no tree is alive.
+    var isEmpty: Bool { livingTrees.isEmpty }
 
     /// Forgets a child that has ended and was waited for.
     mutating func removeOrphan(_ pid: Int32) { orphans[pid] = nil }
@@ -57,14 +61,14 @@ struct DescendantTracker {
 
     /// Returns the attempt of an orphan, by its session, its environment, or its user.
     private func attempt(ofOrphan pid: Int32) throws(SystemError) -> AttemptID? {
-        if let session = try ProcessRecord.read(pid)?.session, let tree = sessions[session] { return tree.attempt }
+        if let session = try ProcessRecord.read(pid)?.session, let attempt = sessions[session] { return attempt }
         let trees = try self.trees(ofUserOf: pid)
         if trees.isEmpty { return nil }
         if let tag = AttemptTag(environment: ProcessRecord.environment(of: pid)), isOurs(tag) {
             let named = trees.first { $0.matches(tag) }?.attempt
             // A process with a tag of ours belongs to that attempt alone, also when that attempt is over. The tag of
             // another user's attempt proves nothing.
-            if named != nil || !sessions.values.contains(where: { $0.matches(tag) }) { return named }
+            if named != nil || !livingTrees.values.contains(where: { $0.matches(tag) }) { return named }
         }
         return trees.count == 1 ? trees.first?.attempt : nil
     }
@@ -72,12 +76,12 @@ struct DescendantTracker {
     /// Returns the living trees of the user who gave a process its environment.
     private func trees(ofUserOf pid: Int32) throws(SystemError) -> [Tree] {
         guard let users = try ProcessRecord.users(of: pid) else { return [] }
-        return sessions.values.filter { users.environmentIsFrom($0.uid) }
+        return livingTrees.values.filter { users.environmentIsFrom($0.uid) }
     }
 
     /// Returns whether a tag names a daemon that this runner starts processes for.
     private func isOurs(_ tag: AttemptTag) -> Bool {
-        sessions.values.contains { ($0.socket ?? tag.socket) == tag.socket }
+        livingTrees.values.contains { ($0.socket ?? tag.socket) == tag.socket }
     }
 
     /// Returns the attempt of any process, by its ancestors.
@@ -90,7 +94,7 @@ struct DescendantTracker {
             if let attempt = known(next, mains) { return remember(attempt, of: visited) }
             guard let record = try ProcessRecord.read(next) else { break }
             visited.append(next)
-            if let tree = sessions[record.session] { return remember(tree.attempt, of: visited) }
+            if let attempt = sessions[record.session] { return remember(attempt, of: visited) }
             if record.parent <= 1 || record.parent == Identity.pid { break }
             next = record.parent
         }
@@ -132,7 +136,7 @@ struct DescendantTracker {
         var members: [ProcessRecord] = []
         for (attempt, main) in attempts {
             var tops = adopted[attempt] ?? []
-            if sessions[main]?.attempt == attempt {
+            if sessions[main] == attempt {
                 let own = inSession[main] ?? []
                 // The main process first, so that it does not see its children killed and end as if nothing were wrong.
                 tops += own.filter { $0.pid != main } + own.filter { $0.pid == main }
