@@ -166,6 +166,31 @@ let treeKinds: [Bool] = [true, false]
         #expect(size.stored <= 2 << 20)
     }
 
+    @Test func `an output directory is made although the one above it was removed`() throws {
+        let runner = try RunnerProcess()
+        for operation in 1...2 as ClosedRange<Int64> {
+            var request = runner.request(operation, "test -d $OPS_OUTPUT_DIR")
+            request.outputDirectory = runner.path("outputs/0/\(operation)")
+            try runner.send([.launch(request)])
+            #expect(try runner.awaitExit(request.attempt).exit.status == .code(0))
+            removeTree(runner.path("outputs"))
+        }
+    }
+
+    @Test func `an output directory is made after the one above it could not be made`() throws {
+        let runner = try RunnerProcess()
+        try Files.replace(runner.path("outputs"), with: [], mode: 0o600)
+        var first = runner.request(1, "true")
+        first.outputDirectory = runner.path("outputs/0/1")
+        try runner.send([.launch(first)])
+        try runner.await { if case .failed(first.attempt, _, ENOTDIR) = $0 { () } else { nil } }
+        try Files.remove(runner.path("outputs"))
+        var second = runner.request(2, "test -d $OPS_OUTPUT_DIR")
+        second.outputDirectory = runner.path("outputs/0/2")
+        try runner.send([.launch(second)])
+        #expect(try runner.awaitExit(second.attempt).exit.status == .code(0))
+    }
+
     @Test(arguments: treeKinds)
     func `an output directory that a leftover process may use is not that of a later attempt`(
         usesControlGroups: Bool

@@ -44,6 +44,20 @@ import Testing
         #expect(try runner.survivors() == [])
     }
 
+    @Test(arguments: treeKinds)
+    func `files in an output directory are reported although no descriptor is free`(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        var request = runner.request(
+            1, "while ! [ -e $DIR/go ]; do sleep 0.01; done; echo 42 > $OPS_OUTPUT_DIR/answer")
+        request.outputDirectory = runner.path("outputs/1")
+        try endWithoutDescriptors(request, runner)
+        if try !runner.awaitExit(request.attempt).treeIsGone { try runner.awaitGone(request.attempt) }
+        let hasOutputs = runner.reports.contains {
+            if case .updated(request.attempt, let update) = $0 { update.hasOutputs } else { false }
+        }
+        #expect(hasOutputs)
+    }
+
     @Test func `a waiting connection does not keep a runner without descriptors busy`() throws {
         let runner = try RunnerProcess()
         try runner.limitOpenFiles(to: 3)

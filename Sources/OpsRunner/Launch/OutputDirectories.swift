@@ -40,14 +40,25 @@ struct OutputDirectories {
     mutating func make(
         _ path: String, for attempt: AttemptID, owner: (uid: UInt32, gid: UInt32)?
     ) throws(SystemError) {
-        let parent = Self.parent(of: path)
-        if parent != made {
-            made = parent
-            try Files.makeTraversableDirectories(parent)
-        }
         let directory = Directory(path: path, uid: owner?.uid ?? Identity.uid)
-        if try !reuseEmpty(as: directory) { try UnusedDirectory.make(path, owner: owner) }
+        try makeParent(of: path)
+        do throws(SystemError) {
+            if try !reuseEmpty(as: directory) { try UnusedDirectory.make(path, owner: owner) }
+        } catch {
+            guard error.errno == SystemError.noSuchFile else { throw error }
+            // The directory above was removed.
+            made = ""
+            try makeParent(of: path)
+            try UnusedDirectory.make(path, owner: owner)
+        }
         try begin(attempt, directory)
+    }
+
+    private mutating func makeParent(of path: String) throws(SystemError) {
+        let parent = Self.parent(of: path)
+        if parent == made { return }
+        try Files.makeTraversableDirectories(parent)
+        made = parent
     }
 
     private static func parent(of path: String) -> String {
