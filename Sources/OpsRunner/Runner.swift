@@ -132,7 +132,7 @@ public final class Runner {
         try notify.descriptor.setInherited(false)
         try logs.setInherited(false)
         for (attempt, directory) in saved.outputDirectories { outputDirectories.restore(attempt, directory) }
-        logErrors { logSampler = try LogSampler(resuming: logs.openLogs) }
+        logSampler = LogSampler(resuming: logs.openLogs)
         for record in saved.records { restore(record) }
         for startup in saved.startups {
             try startup.process.report.setInherited(false)

@@ -71,11 +71,24 @@ import Testing
         sampler.add(attempt, [log], now: .zero)
         try write("one\n", to: log)
         try sampler.sample(now: second)
-        var next = try LogSampler(resuming: [(attempt: attempt, files: [log])])
+        var next = LogSampler(resuming: [(attempt: attempt, files: [log])])
         try next.sample(now: second)
         try write("two\n", to: log)
         try next.sample(now: .zero + .seconds(2))
         #expect(try lengths(log) == [4, 8])
+    }
+
+    @Test func `the next program goes on with other logs if the notes of one cannot be read`() throws {
+        let damaged = try LogFile.create(directory + "/2.1.log", owner: nil)
+        #expect(mkdir(LogTimes.path(of: damaged.path), 0o700) == 0)
+        // The size of an empty directory is 0 on some file systems.
+        for number in 1...40 { #expect(mkdir("\(LogTimes.path(of: damaged.path))/\(number)", 0o700) == 0) }
+        let log = try log()
+        let open = [AttemptID(OperationID(2), 1): damaged, attempt: log]
+        var next = LogSampler(resuming: open.map { (attempt: $0.key, files: [$0.value]) })
+        try write("one\n", to: log)
+        try next.sample(now: second)
+        #expect(try lengths(log) == [4])
     }
 
     @Test func `a log is looked at again after its time could not be noted`() throws {

@@ -51,7 +51,7 @@ extension LogJournal.Entry {
     fileprivate init?(_ line: String) {
         let words = line.split(separator: " ", maxSplits: 6, omittingEmptySubsequences: false)
         guard words.count == 7, let operation = Int64(words[0]), let number = Int32(words[1]),
-            let cap = Int64(words[2]),
+            let cap = Int64(words[2]), cap > 0,
             let uid = UInt32(words[3]), let leftovers = Int(words[4]), let inode = UInt64(words[5])
         else { return nil }
         self.init(

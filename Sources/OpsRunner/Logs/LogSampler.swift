@@ -28,19 +28,28 @@ struct LogSampler {
 
     init() {}
 
-    /// Continues with the logs that the previous program had open.
-    init(resuming open: [(attempt: AttemptID, files: [LogFile])]) throws(SystemError) {
+    /// Continues with the logs that the previous program had open, except those with notes that cannot be read.
+    init(resuming open: [(attempt: AttemptID, files: [LogFile])]) {
         for (attempt, files) in open {
-            logs[attempt] = try files.map { (file) throws(SystemError) in
-                var log = Log(file: file, lookAt: .zero)
-                if let times = try LogTimeReader.open(log: file.path), times.count > 0 {
-                    log.count = times.count
-                    log.length = try times.times(from: times.count - 1, count: 1).first?.length ?? 0
+            logs[attempt] = files.compactMap { file in
+                do throws(SystemError) {
+                    return try LogSampler.resume(file)
+                } catch {
+                    Program.writeError("opsd-runner: \(error)")
+                    return nil
                 }
-                return log
             }
         }
         dueAt = logs.isEmpty ? nil : .zero
+    }
+
+    private static func resume(_ file: LogFile) throws(SystemError) -> Log {
+        var log = Log(file: file, lookAt: .zero)
+        if let times = try LogTimeReader.open(log: file.path), times.count > 0 {
+            log.count = times.count
+            log.length = try times.times(from: times.count - 1, count: 1).first?.length ?? 0
+        }
+        return log
     }
 
     mutating func add(_ attempt: AttemptID, _ files: [LogFile], now: MonotonicInstant) {

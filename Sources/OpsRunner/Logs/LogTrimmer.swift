@@ -22,6 +22,8 @@ struct LogTrimmer {
     private static let fastest = TimeSpan.milliseconds(125)
     /// Cap of a log without one.
     private static let none = Int64.max
+    /// Errors with which every trim of a file fails.
+    private static let lastingErrors = [SpawnError.notSupported, SystemError.notPermitted, SystemError.invalid]
     /// Most logs checked in one turn.
     private static let checksPerTurn = 512
 
@@ -184,13 +186,15 @@ struct LogTrimmer {
     /// Returns whether a child of ours trims a log.
     func isTrimming(_ pid: Int32) -> Bool { trims[pid] != nil }
 
-    /// Notes the end of a child; returns `false` if it trimmed no log. A log that cannot be trimmed (its file system cannot
-    /// punch holes) is given up: trimming would fail every time.
+    /// Records the end of a child; returns `false` if it trimmed no log. A log whose file system cannot punch holes is
+    /// given up. After another error, as on a full disk, its next check tries again.
     mutating func finishTrim(_ child: EndedChild) throws(SystemError) -> Bool {
         guard let trimmed = trims.removeValue(forKey: child.pid) else { return false }
         guard let file = trimmed, case .code(let errno) = child.status, errno != 0 else { return true }
-        for attempt in running.keys { running[attempt]?.files.removeAll { $0 === file } }
-        for number in ended.keys { ended[number]?.files.removeAll { $0 === file } }
+        if LogTrimmer.lastingErrors.contains(errno) {
+            for attempt in running.keys { running[attempt]?.files.removeAll { $0 === file } }
+            for number in ended.keys { ended[number]?.files.removeAll { $0 === file } }
+        }
         throw SystemError("trim \(file.path)", errno: errno)
     }
 
