@@ -9,20 +9,20 @@ import Testing
     static let sender = "/usr/bin/systemd-notify"
     static let hasSender = Files.exists(sender)
 
-    func awaitTold(_ runner: RunnerProcess, _ attempt: AttemptID, until isDone: (OperationUpdate) -> Bool) throws
+    func awaitUpdate(_ runner: RunnerProcess, _ attempt: AttemptID, until isDone: (OperationUpdate) -> Bool) throws
         -> OperationUpdate
     {
         var all = OperationUpdate()
         while !isDone(all) {
-            let told: OperationUpdate = try runner.await {
-                if case .updated(attempt, let told) = $0 { told } else { nil }
+            let update: OperationUpdate = try runner.await {
+                if case .updated(attempt, let update) = $0 { update } else { nil }
             }
-            all.status = told.status ?? all.status
-            all.progressDone = told.progressDone ?? all.progressDone
-            all.progressTotal = told.progressTotal ?? all.progressTotal
-            all.result = told.result ?? all.result
-            all.finished = told.finished ?? all.finished
-            all.extendTimeout = told.extendTimeout ?? all.extendTimeout
+            all.status = update.status ?? all.status
+            all.progressDone = update.progressDone ?? all.progressDone
+            all.progressTotal = update.progressTotal ?? all.progressTotal
+            all.result = update.result ?? all.result
+            all.finished = update.finished ?? all.finished
+            all.extendTimeout = update.extendTimeout ?? all.extendTimeout
         }
         return all
     }
@@ -38,9 +38,9 @@ import Testing
             systemd-notify EXTEND_TIMEOUT_USEC=5 X_OPS_FINISHED=3 || exit 13
             """)
         try runner.send([.launch(request)])
-        let told = try awaitTold(runner, request.attempt) { $0.finished != nil }
+        let update = try awaitUpdate(runner, request.attempt) { $0.finished != nil }
         #expect(
-            told
+            update
                 == OperationUpdate(
                     status: "half way", progressDone: 42, progressTotal: 100, result: "ok", finished: 3,
                     extendTimeout: .nanoseconds(5000)))
@@ -61,8 +61,8 @@ import Testing
         let fifo = open(runner.path("fifo"), O_WRONLY)
         #expect(write(fifo, "go\n", 3) == 3)
         close(fifo)
-        let told = try awaitTold(runner, request.attempt) { $0.finished != nil }
-        #expect(told == OperationUpdate(status: "late", finished: 3))
+        let update = try awaitUpdate(runner, request.attempt) { $0.finished != nil }
+        #expect(update == OperationUpdate(status: "late", finished: 3))
     }
 
     /// The state directory of a test is closed to other users, like that of root.
@@ -90,7 +90,7 @@ import Testing
         let fifo = open(runner.path("fifo"), O_WRONLY)
         #expect(write(fifo, "go\n", 3) == 3)
         close(fifo)
-        #expect(try awaitTold(runner, request.attempt) { $0.status != nil } == OperationUpdate(status: "own"))
+        #expect(try awaitUpdate(runner, request.attempt) { $0.status != nil } == OperationUpdate(status: "own"))
     }
 
     /// Shell command that sends a message and does not wait until it is read.
@@ -173,8 +173,8 @@ import Testing
         try stopRunnerAndWakeSender(runner)
         _ = try runner.awaitFile("said")
         kill(runner.pid, SIGCONT)
-        let told = try awaitTold(runner, request.attempt) { $0.status != nil }
-        #expect(told == OperationUpdate(status: "second", progressDone: 1))
+        let update = try awaitUpdate(runner, request.attempt) { $0.status != nil }
+        #expect(update == OperationUpdate(status: "second", progressDone: 1))
     }
 
     /// Shell command that fills the socket, and says how many messages it takes.
@@ -207,6 +207,43 @@ import Testing
             if case .exited = report { hasEnded = true }
         }
         #expect(sent > 0 && last == sent)
+    }
+
+    /// Shell script that becomes the runner, whose sockets hold more messages than it reads at the end of an operation.
+    /// Where that is not possible they hold as many as elsewhere.
+    private static let withLongQueues = """
+        unshare -n true || exec "$@"
+        exec unshare -n sh -c 'echo 4000 > /proc/sys/net/unix/max_dgram_qlen; exec "$@"' sh "$@"
+        """
+
+    /// Shell command that fills the socket. Each sender may have only some hundreds of messages in it.
+    private static let fillFromManySenders = """
+        read line < $DIR/fifo
+        perl -MSocket -e 'my @senders; my $to = $ENV{NOTIFY_SOCKET}; $to =~ s/^@/\\0/;
+        for (1..30) { socket(my $sender, AF_UNIX, SOCK_DGRAM, 0) or exit 1; push @senders, $sender;
+        while (send($sender, "STATUS=old", MSG_DONTWAIT, pack_sockaddr_un($to))) {} }
+        open(F, ">", "$ENV{DIR}/sent"); print F "all\\n"; close(F)'
+        """
+
+    @Test(.enabled(if: geteuid() == 0, "SKIPPED: only root can make queues longer"), arguments: treeKinds)
+    func `messages that are left at the end of an operation do not count for the next one of its slot`(
+        usesControlGroups: Bool
+    ) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups, script: Self.withLongQueues)
+        let tokens = try runner.shareTokens()
+        try tokens.add()
+        var first = runner.request(1, Self.fillFromManySenders)
+        first.slot = 3
+        let next = runner.request(2, "true")
+        #expect(mkfifo(runner.path("fifo"), 0o600) == 0)
+        try runner.send([.launch(first), .stage(next, after: [])])
+        _ = try runner.awaitLaunched(first.attempt)
+        try stopRunnerAndWakeSender(runner)
+        _ = try runner.awaitFile("sent")
+        try runner.until("it is still alive") { try runner.survivors().isEmpty }
+        kill(runner.pid, SIGCONT)
+        #expect(try runner.awaitExit(next.attempt).exit.status == .code(0))
+        #expect(!runner.reports.contains { if case .updated(next.attempt, _) = $0 { true } else { false } })
     }
 
     /// Shell command that floods the socket from the end of a long chain of processes, in a session of their own.
@@ -272,13 +309,13 @@ import Testing
             close(fifo)
         }
         go()
-        #expect(try awaitTold(runner, request.attempt) { $0.status != nil } == OperationUpdate(status: "first"))
+        #expect(try awaitUpdate(runner, request.attempt) { $0.status != nil } == OperationUpdate(status: "first"))
         try runner.send([.reexecute])
         try runner.awaitHangUp()
         try runner.connect()
         #expect(runner.greeting?.entries == [.init(request.attempt, .running(process))])
         go()
-        #expect(try awaitTold(runner, request.attempt) { $0.finished != nil }.finished == 0)
+        #expect(try awaitUpdate(runner, request.attempt) { $0.finished != nil }.finished == 0)
     }
 
     @Test(.enabled(if: hasSender, "SKIPPED: systemd-notify is not installed"))
@@ -297,7 +334,7 @@ import Testing
         // The update is repeated to each new daemon, because the previous one may have lost it.
         for _ in 0..<2 {
             try runner.connect()
-            #expect(try awaitTold(runner, request.attempt) { $0.result != nil } == OperationUpdate(result: "kept"))
+            #expect(try awaitUpdate(runner, request.attempt) { $0.result != nil } == OperationUpdate(result: "kept"))
         }
     }
 

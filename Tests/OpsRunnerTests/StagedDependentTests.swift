@@ -152,7 +152,7 @@ import Testing
         _ = try scene.runner.awaitExit(scene.first.attempt)
         #expect(
             scene.runner.reports.contains { report in
-                if case .updated(scene.first.attempt, let told) = report { told.result == "7" } else { false }
+                if case .updated(scene.first.attempt, let update) = report { update.result == "7" } else { false }
             })
         #expect(try !scene.isKnown(scene.next))
         #expect(try tokens.acquire())

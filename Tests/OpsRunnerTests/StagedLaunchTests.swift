@@ -40,14 +40,14 @@ import Testing
         _ = try scene.runner.awaitExit(scene.next.attempt)
         #expect(try scene.runner.text("slot") == "3\n")
         #expect(try !tokens.acquire())
-        let places = scene.runner.reports.map { report in
+        let steps = scene.runner.reports.map { report in
             switch report {
             case .exited(scene.first.attempt, _, _): "end of the first"
-            case .stagedStarted(scene.next.attempt, let start) where start.slot == 3: "the next is taken"
+            case .stagedStarted(scene.next.attempt, let start) where start.slot == 3: "start of the next"
             default: ""
             }
         }
-        #expect(places.filter { !$0.isEmpty } == ["end of the first", "the next is taken"])
+        #expect(steps.filter { !$0.isEmpty } == ["end of the first", "start of the next"])
     }
 
     @Test func `a staged launch does not start without its token`() throws {

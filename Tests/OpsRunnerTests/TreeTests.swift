@@ -137,6 +137,26 @@ import Testing
         kill(left, SIGKILL)
     }
 
+    @Test(arguments: treeKinds)
+    func `a terminated attempt leaves no process alive, also with leftovers: leave`(usesControlGroups: Bool) throws {
+        let runner = try RunnerProcess(usesControlGroups: usesControlGroups)
+        var request = runner.request(
+            1,
+            """
+            setsid sh -c 'trap "" TERM; echo ready > $DIR/ready; while :; do sleep 0.01; done' &
+            exec sleep 1000
+            """)
+        request.leftovers = .leave
+        try runner.send([.launch(request)])
+        _ = try runner.awaitFile("ready")
+        defer { for pid in (try? runner.survivors()) ?? [] { kill(pid, SIGKILL) } }
+        try runner.send([.terminate(request.attempt, grace: .milliseconds(100))])
+        let (exit, treeIsGone) = try runner.awaitExit(request.attempt)
+        #expect(exit.status == .signal(SIGTERM))
+        if !treeIsGone { try runner.awaitGone(request.attempt) }
+        #expect(try runner.survivors() == [])
+    }
+
     /// A group without controllers is used by one attempt after another, unless a process is left in it.
     @Test(.enabled(if: geteuid() == 0, "SKIPPED: an ordinary user has no control groups here"))
     func `a pooled group is reused unless a process is left in it`() throws {

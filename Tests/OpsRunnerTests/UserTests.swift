@@ -94,8 +94,8 @@ import Testing
         let address = try runner.awaitFile("log.1.1").dropLast()
         try speak(as: Self.daemon, at: address, of: runner, "STATUS=forged\nX_OPS_FINISHED=0\nX_OPS_RESULT=forged")
         try go(runner)
-        #expect(
-            try NotifyTests().awaitTold(runner, request.attempt) { $0.status != nil } == OperationUpdate(status: "own"))
+        let update = try NotifyTests().awaitUpdate(runner, request.attempt) { $0.status != nil }
+        #expect(update == OperationUpdate(status: "own"))
     }
 
     @Test(.enabled(if: NotifyTests.hasSender, "SKIPPED: systemd-notify is not installed"), arguments: treeKinds)
@@ -114,8 +114,8 @@ import Testing
         try runner.awaitHangUp()
         try runner.connect()
         try go(runner)
-        #expect(
-            try NotifyTests().awaitTold(runner, request.attempt) { $0.status != nil } == OperationUpdate(status: "own"))
+        let update = try NotifyTests().awaitUpdate(runner, request.attempt) { $0.status != nil }
+        #expect(update == OperationUpdate(status: "own"))
     }
 
     /// A program that changes its user stays in the tree and in the group, and sends messages as another user.
@@ -132,8 +132,8 @@ import Testing
             systemd-notify X_OPS_PROGRESS=1
             """)
         try runner.send([.launch(request)])
-        let told = try NotifyTests().awaitTold(runner, request.attempt) { $0.progressDone != nil }
-        #expect(told == OperationUpdate(progressDone: 1))
+        let update = try NotifyTests().awaitUpdate(runner, request.attempt) { $0.progressDone != nil }
+        #expect(update == OperationUpdate(progressDone: 1))
     }
 
     /// The orphan belongs to the operation of its own user, whatever its environment contains.

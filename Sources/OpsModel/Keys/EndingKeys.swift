@@ -44,7 +44,8 @@ extension KeyEntry {
             .init(
                 default: "`kill`",
                 "How to treat processes that outlive the main process: kill them, wait for them, or leave them "
-                    + "running.", example: #""leftovers": "wait""#),
+                    + "running. Of an operation that is cancelled or times out, all are killed.",
+                example: #""leftovers": "wait""#),
             options: [
                 .value(
                     "leftovers", "HOW", .choice(["kill", "wait", "leave"]),

@@ -105,6 +105,8 @@ extension Runner {
         if !removeTreeIfEmpty(of: record), case .group(let group) = record.tree { watchLeftovers(in: group) }
         if request.slot >= 0 { staged.block(for: request.attempt) }
         let failed = AttemptRecord(failed: request, error)
+        // Another attempt may have its control group by now: no termination of this turn may reach that.
+        record.phase = failed.phase
         table[request.attempt] = failed
         for first in failed.reports { report(first) }
     }

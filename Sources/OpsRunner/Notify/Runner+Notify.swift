@@ -64,15 +64,22 @@ extension Runner {
 
     // MARK: Receiving
 
-    /// Reads all messages that an attempt has sent until now, for a report that follows them.
-    func receiveNotifications(of record: AttemptRecord) {
-        guard let socket = record.notifySocket else { return }
+    /// Reads the messages that an attempt has sent until now, for a report that follows them. Returns `false` if some
+    /// may be left: the queue is longer than usual, or reading has failed.
+    @discardableResult
+    func receiveNotifications(of record: AttemptRecord) -> Bool {
+        guard let socket = record.notifySocket else { return true }
         notifyBacklog.beginReading()
+        var isEmpty = false
         logErrors {
             for _ in 0..<Runner.longestQueue {
-                guard try receiveNotification(from: socket, canWait: false) else { return }
+                guard try receiveNotification(from: socket, canWait: false) else {
+                    isEmpty = true
+                    return
+                }
             }
         }
+        return isEmpty
     }
 
     /// Reads messages of a socket that is readable, unless other sockets wait for their shares.

@@ -71,7 +71,8 @@ extension Runner {
         // The signal may have been a kill of the whole group.
         if exit.status == .signal(Signals.kill) { withdrawGroup(of: record) }
         if removeTreeIfEmpty(of: record) { return finish(record, exit, isNews: true) }
-        if record.leftovers == .leave {
+        // `leave` is for processes that outlive an end of their own. A terminated tree is killed whole after its grace.
+        if record.leftovers == .leave, record.killAt == nil {
             // Nothing thaws the processes that are left after the attempt is gone.
             setFrozen(record.attempt, false)
             if case .group(let group) = record.tree { watchLeftovers(in: group) }
@@ -137,7 +138,8 @@ extension Runner {
 
     /// Ends an attempt. `isNews`: its exit has not been reported yet. `hasLeftovers`: processes of it live on.
     func finish(_ record: AttemptRecord, _ exit: ProcessExit, isNews: Bool, hasLeftovers: Bool = false) {
-        receiveNotifications(of: record)
+        // Messages that are left in the socket must not count for the next operation of the slot.
+        if !receiveNotifications(of: record) { retireNotifySocket(of: record) }
         closeLogs(of: record.attempt, hasLeftovers: hasLeftovers)
         noteOutputs(of: record, hasLeftovers: hasLeftovers)
         releaseNotifySocket(record.notifySocket, slot: record.slot)
@@ -154,12 +156,13 @@ extension Runner {
 
     /// Tells opsd if the attempt has left something in its output directory.
     private func noteOutputs(of record: AttemptRecord, hasLeftovers: Bool) {
-        logErrors {
-            guard try outputDirectories.release(record.attempt, hasLeftovers: hasLeftovers) else { return }
-            record.update.hasOutputs = true
-            record.unreportedUpdate.hasOutputs = true
-            updatedAttempts.insert(record.attempt)
-        }
+        // A directory that cannot be examined now may have files in it.
+        var isUsed = true
+        logErrors { isUsed = try outputDirectories.release(record.attempt, hasLeftovers: hasLeftovers) }
+        guard isUsed else { return }
+        record.update.hasOutputs = true
+        record.unreportedUpdate.hasOutputs = true
+        updatedAttempts.insert(record.attempt)
     }
 
     /// Ends what is done for the logs of an attempt while it runs.
