@@ -99,11 +99,17 @@ struct Step {
             endedAt = Clock.read().wall
             if request.leftovers == .kill {
                 try Self.signal(Signals.terminate)
-                killAt = Clock.read().monotonic.clampedSum(request.grace)
+                killRest(after: request.grace)
             }
         }
         guard end != nil else { return false }
         return try Children.all().isEmpty
+    }
+
+    /// Sets the instant at which the processes that are left are killed. A later call may shorten their time, but not
+    /// lengthen it.
+    private mutating func killRest(after grace: TimeSpan) {
+        killAt = min(killAt ?? .distantFuture, Clock.read().monotonic.clampedSum(grace))
     }
 
     /// Waits for the next signal, and passes it on.
@@ -121,7 +127,9 @@ struct Step {
                 isTerminated = true
                 try Self.signal(Signals.resume)
             }
-        } else if number < 0, let killAt, killAt <= Clock.read().monotonic {
+        }
+        // Also after a signal: each orphan that ends causes one, so that there may be no wait without.
+        if let killAt, killAt <= Clock.read().monotonic {
             try Self.signal(Signals.kill)
             // Processes that fork meanwhile are found by the next round.
             self.killAt = Clock.read().monotonic + .milliseconds(100)
@@ -130,7 +138,8 @@ struct Step {
 
     /// Obeys what is new in the request of the executor about this attempt.
     private mutating func obeyRequest() throws(SystemError) {
-        guard let bytes = try Files.readIfPresent(paths.request, limit: 4096) else { return }
+        // A spool that cannot be read for a while is no reason to give up the command. The next poll reads it again.
+        guard let bytes = try? Files.readIfPresent(paths.request, limit: 4096) else { return }
         let new = StepRequest(bytes)
         guard new != obeyed else { return }
         let old = obeyed
@@ -140,7 +149,7 @@ struct Step {
         guard let grace = new.grace, grace != old.grace else { return }
         try Self.signal(Signals.terminate)
         try Self.signal(Signals.resume)
-        killAt = Clock.read().monotonic.clampedSum(grace)
+        killRest(after: grace)
     }
 
     /// Sends a signal to all descendants: orphans among them are children of this process.

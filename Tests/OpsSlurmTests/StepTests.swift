@@ -164,4 +164,33 @@ import Testing
             #expect(!FileManager.default.fileExists(atPath: first.paths.started(0)), "it can run in another job")
         }
     }
+
+    @Test func `a request that cannot be read does not give up the command`() throws {
+        let spool = Self.newDirectory()
+        defer { rmdir(spool) }
+        do {
+            let first = try Attempt(["sh", "-c", "exit 3"], directory: spool + "/12.1")
+            let second = try Attempt(["true"], directory: spool + "/13.1")
+            try FileManager.default.createDirectory(atPath: first.paths.request, withIntermediateDirectories: false)
+            let process = try Self.start([spool, "12-13.1:p2"])
+            process.waitUntilExit()
+            #expect(try first.exit() == .code(3))
+            #expect(try second.exit() == .code(0))
+        }
+    }
+
+    /// Each orphan that ends sends a signal to opsd-step, mostly before it waits again.
+    @Test(.timeLimit(.minutes(1)))
+    func `leftover processes are killed although orphans end all the time`() throws {
+        let attempt = try Attempt(
+            [
+                "sh", "-c",
+                "for i in 1 2 3 4 5 6 7 8; do (trap '' TERM; while :; do (true &); done) & done; echo > ready; exit 4",
+            ], grace: .milliseconds(100))
+        attempt.makePipe("ready")
+        let process = try attempt.start()
+        #expect(try attempt.waitForLine("ready") == "\n")
+        process.waitUntilExit()
+        #expect(try attempt.exit() == .code(4))
+    }
 }
