@@ -109,4 +109,12 @@ import Testing
         for _ in 0..<700 { head.add("X-Padding: " + String(repeating: "x", count: 100)) }
         #expect(head.isTooLarge)
     }
+
+    @Test func `trailers count for the limit of the headers`() {
+        var head = ResponseHead(lines: ["HTTP/1.1 200 OK", ""])
+        head.addTrailer(byteCount: ResponseHead.limit - 100)
+        #expect(!head.isTooLarge)
+        head.addTrailer(byteCount: 100)
+        #expect(head.isTooLarge)
+    }
 }

@@ -179,7 +179,7 @@ import Testing
 
     @Test(arguments: [
         "unasked-part", "gzip", "transfer-gzip", "two-lengths", "negative-length", "until-close", "huge-headers", "old",
-        "garbage", "overflowing-length", "nothing", "long-header", "flood",
+        "garbage", "overflowing-length", "nothing", "long-header", "flood", "endless-trailers",
     ])
     func `responses that violate HTTP fail as wrong content`(scenario: String) throws {
         let fetch = try Fetch()

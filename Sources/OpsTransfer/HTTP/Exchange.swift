@@ -66,11 +66,11 @@ enum ExchangeEnd: Hashable, Sendable {
 
     /// Takes a header line; false where the exchange must end.
     func receive(header line: UnsafeRawBufferPointer) -> Bool {
-        // After the head these are the trailers of a chunked body.
-        if head.isComplete { return true }
-        unsafe head.add(line)
+        // After the head these are the trailers of a chunked body, which a server can send without end.
+        let isTrailer = head.isComplete
+        if isTrailer { head.addTrailer(byteCount: line.count) } else { unsafe head.add(line) }
         if head.isTooLarge { return false }
-        guard head.isComplete else { return true }
+        guard head.isComplete, !isTrailer else { return true }
         isStopped = !receiver.receive(head)
         return !isStopped
     }
@@ -95,7 +95,7 @@ enum ExchangeEnd: Hashable, Sendable {
         if isStopped { return .stopped }
         // libcurl says "out of memory" of a header of more than 100,000 bytes.
         if head.isTooLarge || code == CURLE_OUT_OF_MEMORY && !head.isComplete {
-            return .failed(Failure(.wrongContent, "\(address): the headers of the response are too long"))
+            return .failed(Failure(.wrongContent, "\(address): the headers or trailers of the response are too long"))
         }
         if hasBodyWithoutHead {
             return .failed(Failure(.wrongContent, "\(address): the response has a body and no valid status"))

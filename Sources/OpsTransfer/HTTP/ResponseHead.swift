@@ -12,13 +12,13 @@ struct ResponseHead: Hashable, Sendable {
         case retryAfter = "retry-after"
     }
 
-    /// Maximum size of all headers of a response together.
+    /// Maximum size of all headers and trailers of a response together.
     static let limit = 65_536
 
     var status = 0
     private var fields: [(name: Name, value: String)] = []
     private var size = 0
-    /// True if the headers are larger than `limit`.
+    /// True if the headers and trailers are larger than `limit`.
     private(set) var isTooLarge = false
     /// True after the empty line that ends the headers.
     private(set) var isComplete = false
@@ -71,6 +71,12 @@ struct ResponseHead: Hashable, Sendable {
             let value = unsafe UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]).trimmed
             fields.append((name, unsafe String(decoding: value, as: UTF8.self)))
         }
+    }
+
+    /// Counts the bytes of a trailer, which has no other effect.
+    mutating func addTrailer(byteCount: Int) {
+        size += byteCount
+        if size > ResponseHead.limit { isTooLarge = true }
     }
 }
 

@@ -346,6 +346,11 @@ class Lies(BaseHTTPRequestHandler):
         self.head(200, Transfer_Encoding="chunked", ETag='"v1"', Trailer="ETag")
         self.chunks(self.body, b'0\r\nETag: "v9"\r\nContent-Length: 5\r\n\r\n')
 
+    def endless_trailers(self):
+        self.head(200, Transfer_Encoding="chunked", ETag='"v1"')
+        self.chunks(self.body, b"0\r\n")
+        while True: self.wfile.write(b"X-More: trailer\r\n" * 1000)
+
     def chunked_without_end(self):
         """Omits the last chunk of the first response, then sends correct responses."""
         if self.count > 1: return self.honest()
