@@ -120,3 +120,33 @@ public struct Batch: Hashable, Sendable {
         return batches
     }
 }
+
+/// Attempts of each job that several share, as the last listings show them.
+public struct SharedJobs {
+    /// Job of a user. Other users can make up rows with its number.
+    private struct Job: Hashable {
+        var number: String
+        var user: UInt32
+    }
+
+    private var attempts: [Job: [AttemptID]] = [:]
+
+    public init() {}
+
+    /// Notes the jobs of a listing that was taken with the rights of a user.
+    public mutating func note(_ listing: JobListing, of user: UInt32) {
+        for row in listing.rows where row.isShared && row.user == user {
+            attempts[Job(number: row.job, user: user)] = row.batch.attempts
+        }
+    }
+
+    /// Returns the attempts that share a job of a user; none: no listing shows several.
+    public func attempts(of number: String, user: UInt32) -> [AttemptID] {
+        attempts[Job(number: number, user: user)] ?? []
+    }
+
+    /// Forgets the jobs of which no attempt is known.
+    public mutating func keep(where isKnown: (AttemptID) -> Bool) {
+        attempts = attempts.filter { $0.value.contains(where: isKnown) }
+    }
+}

@@ -66,6 +66,8 @@ public struct JobListing: Hashable, Sendable {
     /// comments about any attempts, which must not fill the memory.
     private static let mostAttempts = 4_000_000
     private static let mostAddedTasks = 200_000
+    /// Most characters of a text for people. A user can print anything in place of squeue.
+    private static let longestText = 500
     /// Environment of the command: instants are seconds since 1970.
     public static let environment = ["SLURM_TIME_FORMAT=%s"]
 
@@ -110,10 +112,11 @@ public struct JobListing: Hashable, Sendable {
             }
             guard let user = UInt32(parts[1]), let status = Int(parts[4]), let job = JobNumber(parts[0])
             else { return nil }
-            let state = JobState(parts[2])
+            let state = JobState(parts[2].prefix(Self.longestText))
             var row = JobRow(
-                job: String(parts[0]), batch: comment.batch, user: user, state: state, reason: String(parts[3]),
-                waitStatus: status, nodes: String(parts[5]),
+                job: String(parts[0]), batch: comment.batch, user: user, state: state,
+                reason: String(parts[3].prefix(Self.longestText)), waitStatus: status,
+                nodes: String(parts[5].prefix(Self.longestText)),
                 expectedStart: state.meaning == .pending ? Self.instant(parts[6]) : nil)
             guard comment.batch.isArray else {
                 if job.task == nil { rows.append(row) }
@@ -168,8 +171,12 @@ public struct JobNumber: Hashable, Sendable {
     public let job: String
     public let task: Int?
 
+    /// Most bytes of its text. Slurm's numbers have at most ten digits.
+    private static let longestText = 40
+
     /// Returns nil for any other text.
     public init?(_ text: some StringProtocol) {
+        guard text.utf8.count <= Self.longestText else { return nil }
         let parts = text.split(separator: "_", omittingEmptySubsequences: false)
         guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy { (48...57).contains($0) } })
         else {

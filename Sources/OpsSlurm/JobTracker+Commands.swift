@@ -17,10 +17,35 @@ extension JobTracker {
         return [.list]
     }
 
-    /// Records that its processes are to be stopped, or to go on.
+    /// Stops the processes of the attempt, or lets them go on; before the start, only records that.
     public mutating func setFrozen(_ isFrozen: Bool) -> [Effect] {
+        // opsd repeats it after each connection.
+        guard !hasEnded, record.isFrozen != isFrozen else { return [] }
         record.isFrozen = isFrozen
-        return record.isShared ? [.store(record), .request] : [.store(record)]
+        if record.isShared { return [.store(record), .request] }
+        record.isResumeDue = !isFrozen && mayHaveStarted
+        isSignalLost = false
+        // SIGTERM lets stopped processes go on, too.
+        guard !record.isTerminated, let signal = wantedSignal else { return [.store(record)] }
+        return [.store(record), signal]
+    }
+
+    /// Signal to the running job that the record asks for; nil: there is none.
+    var wantedSignal: Effect? {
+        guard !hasEnded, mayHaveStarted, !record.isShared, let job = record.job else { return nil }
+        if record.isTerminated { return .terminate(job: job) }
+        if record.isFrozen { return .stop(job: job) }
+        return record.isResumeDue ? .resume(job: job) : nil
+    }
+
+    /// Handles the end of the command for a signal. A signal that Slurm has not taken, for example because its controller
+    /// was away, is repeated once a listing shows that the job runs.
+    public mutating func signalEnded(_ signal: Effect, isTaken: Bool) -> [Effect] {
+        guard signal == wantedSignal else { return [] }
+        isSignalLost = !isTaken
+        guard isTaken, record.isResumeDue else { return [] }
+        record.isResumeDue = false
+        return [.store(record)]
     }
 
     /// Ends the attempt. A job that runs gets SIGTERM, and SIGKILL after `grace`. Another call can only shorten
@@ -31,12 +56,13 @@ extension JobTracker {
         guard !record.isTerminated || grace < record.grace else { return [] }
         record.isTerminated = true
         record.grace = grace
-        let deadline = now.monotonic.clampedSum(start == nil ? .zero : grace)
+        isSignalLost = false
+        let deadline = now.monotonic.clampedSum(mayHaveStarted ? grace : .zero)
         killDeadline = min(killDeadline ?? deadline, deadline)
         guard let job = record.job else { return [.store(record), .list] }
         // Others go on in a job that is shared.
-        if record.isShared { return [.store(record)] + (start == nil ? concludeBeforeStart(now: now) : [.request]) }
-        return [.store(record), start == nil ? .cancel(jobs: [job]) : .terminate(job: job), .list]
+        if record.isShared { return [.store(record)] + (mayHaveStarted ? [.request] : concludeBeforeStart(now: now)) }
+        return [.store(record), mayHaveStarted ? .terminate(job: job) : .cancel(jobs: [job]), .list]
     }
 
     /// Handles the end of sbatch. `isShared`: other attempts run in the same job.
@@ -108,7 +134,7 @@ extension JobTracker {
     /// Ends the attempt with an outcome that Slurm has decided, unless opsd has ended the attempt.
     mutating func conclude(_ outcome: ExternalEnd.Outcome, _ cause: String, now: Moment) -> [Effect] {
         if record.isTerminated {
-            return start == nil ? concludeBeforeStart(now: now) : conclude(.signal(9), now: now)
+            return mayHaveStarted ? conclude(.signal(9), now: now) : concludeBeforeStart(now: now)
         }
         let exit = exit.map { ProcessExit(status: $0.status, at: now.past(wall: $0.at)) }
         return finish(.ended(attempt, ExternalEnd(outcome: outcome, cause: cause, exit: exit, at: now)))
@@ -116,7 +142,7 @@ extension JobTracker {
 
     /// Ends the attempt. If it has not started, its fence is closed first: Slurm may have a job of it after all.
     private mutating func finish(_ report: ExecutorReport) -> [Effect] {
-        guard start == nil, record.mayBeSubmitted else { return end(report) }
+        guard !mayHaveStarted, record.mayBeSubmitted else { return end(report) }
         phase = .closing(report)
         return [.close(fence: record.fence)]
     }
@@ -142,6 +168,9 @@ extension JobTracker {
     public mutating func fenceClosed(_ isClosed: Bool, now: Moment) -> [Effect] {
         guard case .closing(let report) = phase else { return [] }
         guard isClosed else {
+            hasPassedFence = true
+            // The records get time to become visible.
+            endedSince = nil
             record.isReleased = true
             phase = .released(since: now.monotonic)
             return [.store(record)] + (record.isShared && record.isTerminated ? [.request, .list] : [.list])

@@ -22,18 +22,14 @@ extension JobTracker {
             isHandedDown = false
             phase = .released(since: now.monotonic)
             effects.append(.report(launched(start, now)))
-            if record.isShared, record.isTerminated || record.isFrozen {
-                effects.append(.request)
-            } else if record.isTerminated, let job = record.job {
-                effects.append(.terminate(job: job))
-            }
+            effects += requestsAtStart(now: now)
         }
         if isCopied || exit == nil {
             uncopiedSince = nil
         } else if uncopiedSince == nil {
             uncopiedSince = now.monotonic
         }
-        guard let exit, self.start != nil else { return effects }
+        guard let exit, mayHaveStarted else { return effects }
         self.exit = exit
         if waitsForLog(now: now) { return effects }
         if case .signal = exit.status, !record.isTerminated {
@@ -45,6 +41,14 @@ extension JobTracker {
             if now.monotonic - (signalSince ?? .zero) < grace { return effects }
         }
         return effects + conclude(exit.status, now: now)
+    }
+
+    /// Returns the effects of requests that came before the start, or before a restart of the executor.
+    private mutating func requestsAtStart(now: Moment) -> [Effect] {
+        if record.isShared { return record.isTerminated || record.isFrozen ? [.request] : [] }
+        // The grace period begins with this SIGTERM.
+        if record.isTerminated { killDeadline = now.monotonic.clampedSum(record.grace) }
+        return wantedSignal.map { [$0] } ?? []
     }
 
     /// Returns whether the end waits for the log. The wait of an attempt that opsd ends is limited: its user can prevent the
@@ -153,16 +157,24 @@ extension JobTracker {
     private mutating func listedAfterRelease(_ row: JobRow, askedAt: MonotonicInstant, now: Moment) -> [Effect] {
         if row.state.hasEnded { return concludeIfSettled(row, askedAt: askedAt, now: now) }
         endedSince = nil
-        if row.isImpossible, start == nil {
+        if row.isImpossible, !mayHaveStarted {
             return [.cancel(jobs: [row.job])]
                 + refuse("\(row.reason): Slurm cannot run job \(row.job) with these resources")
         }
         // The controller has forgotten the release. Once the command has started, another release could only do harm.
-        if row.isHeld { return start == nil && !record.isTerminated ? [.release(job: row.job)] : [] }
+        if row.isHeld { return !mayHaveStarted && !record.isTerminated ? [.release(job: row.job)] : [] }
+        let signals = lostSignal(row)
         let update = OperationUpdate(status: row.text, expectedStart: row.expectedStart)
-        guard update != self.update else { return [] }
+        guard update != self.update else { return signals }
         self.update = update
-        return [.report(.updated(attempt, update))]
+        return signals + [.report(.updated(attempt, update))]
+    }
+
+    /// Returns the signal that Slurm has not taken, once the job runs.
+    private mutating func lostSignal(_ row: JobRow) -> [Effect] {
+        guard isSignalLost, row.state.meaning == .active, let signal = wantedSignal else { return [] }
+        isSignalLost = false
+        return [signal]
     }
 
     /// Handles a job that has ended according to Slurm: waits for the record of the exit to become visible.
@@ -174,7 +186,7 @@ extension JobTracker {
             default: return conclude(row, now: now)
             }
         }
-        let mayRun = start != nil && !row.provesEnd
+        let mayRun = mayHaveStarted && !row.provesEnd
         guard noteEnd(now: now) >= (mayRun ? settings.lostAfter : settings.recordGrace) else { return [] }
         return conclude(row, now: now)
     }
@@ -182,7 +194,7 @@ extension JobTracker {
     /// Handles a listing that lacks a released job.
     private mutating func handleMissingJob(arrayIsListed: Bool, now: Moment) -> [Effect] {
         if let exit { return waitsForLog(now: now) ? [] : conclude(exit.status, now: now) }
-        let mayRun = start != nil
+        let mayRun = mayHaveStarted
         guard noteEnd(now: now) >= (mayRun ? settings.lostAfter : settings.recordGrace) else { return [] }
         if !mayRun, arrayIsListed { return concludeRemovedTask(now: now) }
         if canSubmitAgain { return submitAgain() }
@@ -200,7 +212,7 @@ extension JobTracker {
 
     /// True if the attempt shares a job that can be replaced: the start of another attempt has ended it, not this one.
     private var canSubmitAgain: Bool {
-        record.isShared && start == nil && !record.isTerminated && hasSubmissionsLeft
+        record.isShared && !mayHaveStarted && !record.isTerminated && hasSubmissionsLeft
     }
 
     /// Ends the attempt as Slurm's state of the job says.

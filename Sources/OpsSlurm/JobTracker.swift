@@ -29,8 +29,12 @@ public struct JobTracker {
         case cancel(jobs: [String])
         /// Cancels a job that Slurm has accepted and does not list, if it is held.
         case cancelUnlisted(job: String)
-        /// Sends SIGTERM to a running job.
+        /// Sends SIGTERM to a running job. The end of this command and of the next two is passed to `signalEnded`.
         case terminate(job: String)
+        /// Stops the processes of a running job.
+        case stop(job: String)
+        /// Lets the stopped processes of a running job go on.
+        case resume(job: String)
         case report(ExecutorReport)
         /// Takes a listing soon.
         case list
@@ -73,11 +77,16 @@ public struct JobTracker {
     /// True once opsd has stored the job.
     var isReleaseWanted = false
     var start: StartRecord?
+    /// True if the fence could not be closed, because the attempt has passed it. The user of the attempt can make the
+    /// record of the start unreadable.
+    var hasPassedFence = false
     var exit: ExitRecord?
     /// Instant at which the record of the exit was first seen while the log was not copied; nil: nothing waits for the log.
     var uncopiedSince: MonotonicInstant?
     /// Instant at which the job is killed.
     var killDeadline: MonotonicInstant?
+    /// True if Slurm has not taken the signal that the record asks for.
+    var isSignalLost = false
     /// Instant at which Slurm first reported that the job had ended, or did not list it.
     var endedSince: MonotonicInstant?
     /// Instant at which a record with a signal was seen; Slurm's state may name another outcome.
@@ -118,6 +127,7 @@ public struct JobTracker {
 
     public var hasEnded: Bool { if case .ended = phase { true } else { false } }
     public var hasStarted: Bool { start != nil }
+    var mayHaveStarted: Bool { start != nil || hasPassedFence }
     /// True if the attempt has a job that was released and has not started.
     public var waitsInSlurm: Bool { if case .released = phase { start == nil } else { false } }
     /// True if no job of the attempt can exist unless the spool was lost.

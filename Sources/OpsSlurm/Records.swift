@@ -110,6 +110,8 @@ public struct JobRecord: Hashable, Sendable {
     public var fence = 0
     /// True while its processes are to be stopped, from their start on.
     public var isFrozen = false
+    /// True until Slurm has taken the signal with which stopped processes go on.
+    public var isResumeDue = false
     /// True since the first request to end the attempt.
     public var isTerminated = false
     /// Time between SIGTERM and SIGKILL.
@@ -135,6 +137,7 @@ public struct JobRecord: Hashable, Sendable {
         if isShared { lines.append(("shared", "")) }
         if fence > 0 { lines.append(("fence", "\(fence)")) }
         if isFrozen { lines.append(("frozen", "")) }
+        if isResumeDue { lines.append(("resuming", "")) }
         if isTerminated { lines.append(("terminated", "")) }
         if grace > .zero { lines.append(("grace", "\(grace.nanoseconds)")) }
         if let refusal { lines.append(("refused", refusal)) }
@@ -150,6 +153,7 @@ public struct JobRecord: Hashable, Sendable {
         job = text.values["job"]
         isReleased = text.values["released"] != nil
         isFrozen = text.values["frozen"] != nil
+        isResumeDue = text.values["resuming"] != nil
         isTerminated = text.values["terminated"] != nil
         isShared = text.values["shared"] != nil
         fence = text.number("fence") ?? 0

@@ -13,7 +13,13 @@ public enum Submission: Hashable, Sendable {
     ]
     /// Limits of how many jobs a user may have submitted: room comes with the end of a job.
     private static let limits = ["submitjob", "temporarily unable to accept"]
-    private static let losses = ["socket timed out", "unable to contact", "connection refused", "communication"]
+    private static let losses = [
+        "socket timed out", "unable to contact", "connection refused", "communication", "authentication",
+    ]
+    /// Exit statuses of a program that could not be executed, for example while Slurm is being upgraded.
+    private static let failedExecutions: Set<Int32> = [126, 127]
+    /// Most characters of a message. The user of the job can add any text to that of sbatch.
+    private static let longestMessage = 1000
 
     /// Interprets the end of sbatch. `status`: exit status; nil: a signal ended it, for example at its deadline.
     public init(status: Int32?, output: String, errors: String) {
@@ -27,7 +33,8 @@ public enum Submission: Hashable, Sendable {
             // The name of the limit stands on a line before the last.
             let isLimit = Self.limits.contains { errors.lowercased().contains($0) }
             let isRefusal = status == 255 || Self.refusals.contains { lower.contains($0) }
-            self = isRefusal && !isLost && !isLimit ? .refused(text) : .ambiguous(text)
+            let isExecuted = !Self.failedExecutions.contains(status)
+            self = isRefusal && isExecuted && !isLost && !isLimit ? .refused(text) : .ambiguous(text)
         } else {
             self = .ambiguous(text.isEmpty ? "sbatch did not answer" : text)
         }
@@ -46,6 +53,6 @@ public enum Submission: Hashable, Sendable {
         where line.hasPrefix(prefix) {
             line = line.dropFirst(prefix.count)
         }
-        return String(line)
+        return String(line.prefix(longestMessage))
     }
 }

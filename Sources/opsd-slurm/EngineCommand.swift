@@ -13,6 +13,8 @@ struct EngineCommand: Sendable {
     /// Deadline of a command. Slurm's commands wait up to 20 s for a controller that does not answer.
     private static let longestRun = TimeSpan.seconds(60)
     private static let outputLimit = 64 << 20
+    /// Bytes that are kept of its messages, the last ones. The user can add any text to these.
+    private static let longestErrors = 4096
 
     var arguments: [String]
     var user: Spawn.User?
@@ -59,7 +61,7 @@ struct EngineCommand: Sendable {
         var end = End()
         if case .code(let code)? = status, isOver { end.status = code }
         end.output = String(decoding: texts[0], as: UTF8.self)
-        end.errors = String(decoding: texts[1], as: UTF8.self)
+        end.errors = String(decoding: texts[1].suffix(Self.longestErrors), as: UTF8.self)
         return end
     }
 

@@ -22,7 +22,9 @@ struct JobCommand: Hashable, Sendable {
             switch self {
             case .release: row.isHeld
             case .rank: row.state.meaning == .pending && !row.isHeld
-            case .cancel, .signal, .wake: !row.state.hasEnded
+            case .cancel: !row.state.hasEnded
+            // A controller that has forgotten the start shows the job as waiting, and signals nothing.
+            case .signal, .wake: row.state.meaning == .active
             }
         }
     }
@@ -39,6 +41,16 @@ struct JobCommand: Hashable, Sendable {
 
     private var target: Target { Target(job: job, attempt: attempt) }
 
+    /// Effect that the command performs, if it is a signal that the tracker repeats when it is lost.
+    var signal: JobTracker.Effect? {
+        switch kind {
+        case .signal(SIGTERM): .terminate(job: job)
+        case .signal(SIGTSTP): .stop(job: job)
+        case .signal(SIGCONT): .resume(job: job)
+        default: nil
+        }
+    }
+
     /// Returns the row of each target in a listing.
     private static func rows(of commands: [JobCommand], in listing: JobListing) -> [Target: JobRow] {
         let targets = Set(commands.map(\.target))
@@ -53,26 +65,27 @@ struct JobCommand: Hashable, Sendable {
         return found
     }
 
-    private func fits(_ rows: [Target: JobRow]) -> Bool { rows[target].map { kind.fits($0) } ?? false }
-
-    /// Returns whether all commands fit a listing.
-    static func allFit(_ commands: [JobCommand], _ listing: JobListing) -> Bool {
+    /// Returns the commands that fit a listing.
+    static func fitting(_ commands: [JobCommand], _ listing: JobListing) -> [JobCommand] {
         let found = rows(of: commands, in: listing)
-        return commands.allSatisfy { $0.fits(found) }
+        return commands.filter { command in found[command.target].map { command.kind.fits($0) } ?? false }
     }
 
-    /// Returns the command lines for all commands that fit a listing.
-    static func lines(_ commands: [JobCommand], _ listing: JobListing, instance: String) -> [[String]] {
-        let found = rows(of: commands, in: listing)
+    /// Returns the command lines for commands that fit a listing.
+    static func lines(
+        _ commands: [JobCommand], _ listing: JobListing, instance: String
+    ) -> [(kind: Kind, words: [String])] {
         var jobs: [Kind: [String]] = [:]
         var kinds: [Kind] = []
         var known: [Kind: Set<String>] = [:]
-        for command in commands where command.fits(found) {
+        for command in commands {
             if jobs[command.kind] == nil { kinds.append(command.kind) }
             guard known[command.kind, default: []].insert(command.job).inserted else { continue }
             jobs[command.kind, default: []].append(command.job)
         }
-        return kinds.flatMap { lines($0, jobs[$0] ?? [], listing, instance) }
+        return kinds.flatMap { kind in
+            lines(kind, jobs[kind] ?? [], listing, instance).map { (kind: kind, words: $0) }
+        }
     }
 
     private static func lines(

@@ -17,6 +17,12 @@ struct RecentListing: Sendable {
     func listing(now: MonotonicInstant) -> JobListing? { now - askedAt < Self.longestAge ? listing : nil }
 }
 
+/// Commands about jobs that Slurm has taken, and messages about the others.
+private struct SentCommands: Sendable {
+    var taken: Set<JobCommand> = []
+    var errors: [String] = []
+}
+
 /// Runs the commands of Slurm, those of each user in the order of the requests.
 final class SlurmEngine {
     private let threads: UserThreads
@@ -149,9 +155,20 @@ final class SlurmEngine {
     /// Adds a job that is to be cancelled if it is held.
     func add(_ job: UnlistedJob, of uid: UInt32) { unlisted[uid, default: []].append(job) }
 
-    /// Sends the collected commands. Later listings show whether they worked; the exit status of scontrol does not.
-    func sendCommands(_ instance: String) {
-        for (uid, commands) in commands { send(commands, recent[uid], instance, as: uid) }
+    /// Sends the collected commands. Calls `handle` for each, with whether Slurm has taken it. That matters for signals:
+    /// later listings show whether the others worked, and the exit status of scontrol does not.
+    func sendCommands(_ instance: String, then handle: @escaping (_ command: JobCommand, _ isTaken: Bool) -> Void) {
+        for (uid, commands) in commands {
+            let check = EngineCommand(
+                arguments: JobListing.command(instance: instance), user: users[uid], variables: JobListing.environment)
+            let listing = recent[uid]
+            threads.run(for: uid) {
+                Self.send(commands, listing, instance, check: check)
+            } then: { (sent: SentCommands) in
+                for error in sent.errors { Program.writeError("opsd-slurm: \(error)") }
+                for command in commands { handle(command, sent.taken.contains(command)) }
+            }
+        }
         for (uid, jobs) in unlisted { cancel(jobs, instance, as: uid) }
         commands = [:]
         unlisted = [:]
@@ -160,25 +177,34 @@ final class SlurmEngine {
 
     /// Checks number and comment of each job immediately before, with the listing that the commands follow from if it is
     /// recent and shows all of the jobs.
-    private func send(_ commands: [JobCommand], _ recent: RecentListing?, _ instance: String, as uid: UInt32) {
-        let user = users[uid]
-        let check = EngineCommand(
-            arguments: JobListing.command(instance: instance), user: user, variables: JobListing.environment)
-        threads.run(for: uid) {
-            var listing = recent?.listing(now: Clock.read().monotonic)
-            if listing.map({ JobCommand.allFit(commands, $0) }) != true {
-                let end = check.run()
-                listing = JobListing(end.output, instance: instance)
-                guard end.status == 0 else { return ["squeue: \(end.errors)"] }
+    private static func send(
+        _ commands: [JobCommand], _ recent: RecentListing?, _ instance: String, check: EngineCommand
+    ) -> SentCommands {
+        var sent = SentCommands()
+        var listing = recent?.listing(now: Clock.read().monotonic)
+        var fitting = listing.map { JobCommand.fitting(commands, $0) } ?? []
+        if fitting.count < commands.count {
+            let end = check.run()
+            guard end.status == 0 else {
+                sent.errors = ["squeue: \(end.errors)"]
+                return sent
             }
-            guard let listing else { return ["squeue: the output is incomplete"] }
-            return JobCommand.lines(commands, listing, instance: instance).compactMap { words -> String? in
-                let end = EngineCommand(arguments: words, user: user).run()
-                return end.status == 0 ? nil : "\(words.joined(separator: " ")): \(end.errors)"
-            }
-        } then: { (errors: [String]) in
-            for error in errors { Program.writeError("opsd-slurm: \(error)") }
+            listing = JobListing(end.output, instance: instance)
+            fitting = listing.map { JobCommand.fitting(commands, $0) } ?? []
         }
+        guard let listing else {
+            sent.errors = ["squeue: the output is incomplete"]
+            return sent
+        }
+        for (kind, words) in JobCommand.lines(fitting, listing, instance: instance) {
+            let end = EngineCommand(arguments: words, user: check.user).run()
+            if end.status == 0 {
+                sent.taken.formUnion(fitting.filter { $0.kind == kind })
+            } else {
+                sent.errors.append("\(words.joined(separator: " ")): \(end.errors)")
+            }
+        }
+        return sent
     }
 
     /// Looks for jobs by their numbers, and cancels those that are held.

@@ -222,9 +222,11 @@ extension SlurmExecutor {
             case .submit: waiting.append(attempt)
             case .release(let job): release(job, of: attempt)
             case .cancel(let jobs):
-                for job in jobs where !isNeeded(job) { command(.cancel, job, of: attempt) }
+                for job in jobs where !isNeeded(job, of: attempt.uid) { command(.cancel, job, of: attempt) }
             case .cancelUnlisted(let job): cancelUnlisted(job, of: attempt)
-            case .terminate(let job): command(.signal(Signals.terminate), job, of: attempt)
+            case .terminate(let job): command(.signal(SIGTERM), job, of: attempt)
+            case .stop(let job): command(.signal(SIGTSTP), job, of: attempt)
+            case .resume(let job): command(.signal(SIGCONT), job, of: attempt)
             case .list: listings.isWanted = true
             case .report(let report): send(report, of: attempt)
             }
@@ -235,11 +237,7 @@ extension SlurmExecutor {
     private func send(_ report: ExecutorReport, of attempt: SlurmAttempt) {
         switch report {
         case .exited, .ended, .refused, .failed: return sendEnd(report, of: attempt)
-        case .launched:
-            expectRecords()
-            if attempt.tracker.record.isFrozen, !attempt.tracker.record.isShared, let job = attempt.tracker.record.job {
-                command(.signal(SIGTSTP), job, of: attempt)
-            }
+        case .launched: expectRecords()
         default: break
         }
         self.report(report)

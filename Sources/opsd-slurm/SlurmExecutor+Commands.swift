@@ -1,4 +1,3 @@
-internal import Glibc
 internal import OpsExecutor
 internal import OpsExecutorServer
 internal import OpsSlurm
@@ -33,8 +32,8 @@ extension SlurmExecutor {
             }
             change(id) { $0.terminate(grace: grace, now: now) }
         case .signal(let id, let number): signal(number, id)
-        case .freeze(let id): setFrozen(id, true)
-        case .thaw(let id): setFrozen(id, false)
+        case .freeze(let id): change(id) { $0.setFrozen(true) }
+        case .thaw(let id): change(id) { $0.setFrozen(false) }
         case .acknowledge(let attempt): forget(attempt)
         case .stop: loop.stop()
         case .ping: report(.pong)
@@ -49,14 +48,6 @@ extension SlurmExecutor {
         guard let attempt = table[id], attempt.tracker.hasStarted, let job = attempt.tracker.record.job else { return }
         if attempt.tracker.record.isShared { return request(of: attempt, signal: number) }
         command(.signal(number), job, of: attempt)
-    }
-
-    private func setFrozen(_ id: AttemptID, _ isFrozen: Bool) {
-        // opsd repeats it after each connection.
-        guard let attempt = table[id], attempt.tracker.record.isFrozen != isFrozen else { return }
-        // Signalled before it is recorded: after a crash between the two it is signalled again.
-        if !attempt.tracker.record.isShared { signal(isFrozen ? SIGTSTP : SIGCONT, id) }
-        change(id) { $0.setFrozen(isFrozen) }
     }
 
     private func change(_ id: AttemptID, _ step: (inout JobTracker) -> [JobTracker.Effect]) {

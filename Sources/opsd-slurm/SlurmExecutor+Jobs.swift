@@ -105,19 +105,24 @@ extension SlurmExecutor {
         engine.add(JobCommand(kind: kind, job: job, attempt: attempt.attempt), of: attempt.uid)
     }
 
-    func sendCommands() { engine.sendCommands(instance) }
+    func sendCommands() {
+        engine.sendCommands(instance) { [unowned self] command, isTaken in
+            guard let signal = command.signal, let attempt = table[command.attempt] else { return }
+            perform(attempt.tracker.signalEnded(signal, isTaken: isTaken), for: attempt)
+        }
+    }
 
     /// Releases a job once opsd has stored it for all of its attempts.
     func release(_ job: String, of attempt: SlurmAttempt) {
-        let attempts = (attemptsByJob[job] ?? []).compactMap { table[$0] }
+        let attempts = sharedJobs.attempts(of: job, user: attempt.uid).compactMap { table[$0] }
         guard attempts.allSatisfy(\.tracker.permitsRelease) else { return }
         command(.release, job, of: attempt)
         expectRecords()
     }
 
     /// Returns whether another attempt has this job.
-    func isNeeded(_ job: String) -> Bool {
-        attemptsByJob[job]?.contains { table[$0]?.tracker.keeps(job) == true } ?? false
+    func isNeeded(_ job: String, of user: UInt32) -> Bool {
+        sharedJobs.attempts(of: job, user: user).contains { table[$0]?.tracker.keeps(job) == true }
     }
 
     /// Cancels a job that Slurm has accepted and does not list.

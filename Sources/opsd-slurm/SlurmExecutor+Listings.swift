@@ -49,7 +49,7 @@ extension SlurmExecutor {
         let listing = recent.listing
         engine.use(recent, of: uid)
         let rows = listing.byAttempt.mapValues { $0.filter { $0.user == uid } }
-        for row in listing.rows where row.isShared && row.user == uid { attemptsByJob[row.job] = row.batch.attempts }
+        sharedJobs.note(listing, of: uid)
         for attempt in attempts where table[attempt.attempt] === attempt && !listings.isCollected(attempt.attempt) {
             let showsArray = listing.showsArray(of: attempt.tracker.record.job, with: attempt.attempt)
             let effects = attempt.tracker.listed(
@@ -58,7 +58,7 @@ extension SlurmExecutor {
             rank(attempt, rows[attempt.attempt] ?? [])
         }
         for row in listing.rows where row.user == uid && !row.state.hasEnded { cancelIfUnneeded(row) }
-        attemptsByJob = attemptsByJob.filter { $0.value.contains { table[$0] != nil } }
+        sharedJobs.keep { table[$0] != nil }
     }
 
     /// Cancels a job of attempts that the table lacks or that have all ended: one that is held, or one that opsd wants to be
@@ -66,7 +66,7 @@ extension SlurmExecutor {
     private func cancelIfUnneeded(_ row: JobRow) {
         let others = row.batch.attempts.filter { table[$0] == nil }
         let isUnwanted = row.isHeld ? row.isShared || !others.isEmpty : others.contains { unknown.contains($0) }
-        guard isUnwanted, !isNeeded(row.job), let attempt = row.batch.attempts.first else { return }
+        guard isUnwanted, !isNeeded(row.job, of: row.user), let attempt = row.batch.attempts.first else { return }
         engine.add(JobCommand(kind: .cancel, job: row.job, attempt: attempt), of: row.user)
     }
 

@@ -38,8 +38,7 @@ internal import OpsSystemd
     var readingTime = TimeSpan.zero
     /// Attempts to submit at the end of the turn.
     var waiting: [SlurmAttempt] = []
-    /// Attempts of each job that several share, as the last listings show them.
-    var attemptsByJob: [String: [AttemptID]] = [:]
+    var sharedJobs = SharedJobs()
     private var exitStatus: Int32 = 0
 
     private var sources: [EventSource] = []

@@ -87,6 +87,24 @@ import Testing
         #expect(!listing.showsArray(of: "9", with: AttemptID(OperationID(30), 1)))
     }
 
+    @Test func `a row that a user makes up says nothing about the job of another user`() throws {
+        let header = "JOBID|UID|STATE|REASON|EXIT_CODE|NODELIST|START_TIME|COMMENT|\n"
+        func listing(_ user: UInt32, _ attempts: String) throws -> JobListing {
+            let row = "9|\(user)|PENDING|JobHeldUser|0||N/A|opsd:ab:\(attempts)|\n"
+            return try #require(JobListing(header + row, instance: "ab"))
+        }
+        var jobs = SharedJobs()
+        jobs.note(try listing(7, "30-31.1:p2"), of: 7)
+        jobs.note(try listing(8, "40-41.1:p2"), of: 8)
+        jobs.note(try listing(7, "50-51.1:p2"), of: 8)
+        jobs.note(try listing(7, "60.1"), of: 7)
+        #expect(jobs.attempts(of: "9", user: 7) == Self.attempts(30...31))
+        #expect(jobs.attempts(of: "9", user: 8) == Self.attempts(40...41))
+        jobs.keep { $0.operation.rawValue == 41 }
+        #expect(jobs.attempts(of: "9", user: 7).isEmpty)
+        #expect(jobs.attempts(of: "9", user: 8) == Self.attempts(40...41))
+    }
+
     @Test func `the time limit of an array's task covers all attempts of the task`() {
         var request = JobRequest()
         request.timeLimit = .seconds(60)

@@ -131,7 +131,9 @@ import Testing
     func `comments of other programs are refused`(text: String) { #expect(JobComment(text) == nil) }
 
     @Test func `a reply of sbatch is accepted, refused or ambiguous`() {
-        #expect(Submission(status: 0, output: "4711\n", errors: "") == .accepted(job: "4711"))
+        for output in ["4711\n", "Welcome to the cluster\n4711\n"] {
+            #expect(Submission(status: 0, output: output, errors: "") == .accepted(job: "4711"))
+        }
         for output in [";\n", "-5\n", "\u{664}\u{667}\n", "4711 4712\n"] {
             #expect(Submission(status: 0, output: output, errors: "") == .ambiguous("sbatch did not answer"))
         }
@@ -153,6 +155,32 @@ import Testing
         #expect(Submission(status: 1, output: "", errors: time) == .refused(policy))
         #expect(Submission(status: nil, output: "", errors: "") == .ambiguous("sbatch did not answer"))
         #expect(Submission(status: 0, output: "", errors: "") == .ambiguous("sbatch did not answer"))
+    }
+
+    @Test func `an sbatch that cannot be executed or that Slurm does not recognize refuses nothing`() {
+        let library = "libslurmfull.so: cannot open shared object file: No such file or directory"
+        let loader = "sbatch: error while loading shared libraries: \(library)\n"
+        for status in [126, 127] as [Int32] {
+            guard case .ambiguous = Submission(status: status, output: "", errors: loader) else {
+                Issue.record("the operation would fail while Slurm is being upgraded")
+                continue
+            }
+        }
+        let credential = "Invalid authentication credential"
+        let errors = "sbatch: error: Batch job submission failed: \(credential)\n"
+        #expect(Submission(status: 1, output: "", errors: errors) == .ambiguous(credential))
+    }
+
+    @Test func `texts that a user adds to those of Slurm are cut`() throws {
+        let long = String(repeating: "x", count: 5000)
+        let refusal = "invalid " + String(repeating: "x", count: 992)
+        #expect(Submission(status: 1, output: "", errors: "sbatch: error: invalid \(long)\n") == .refused(refusal))
+        let number = String(repeating: "7", count: 41)
+        #expect(Submission(status: 0, output: "\(number)\n", errors: "") == .ambiguous("sbatch did not answer"))
+        #expect(JobNumber(number) == nil && JobNumber("4294967295_4294967295") != nil)
+        let text = "\(Self.header)1|1000|\(long)|\(long)|0|\(long)|N/A|opsd:ab12:12.1|\n"
+        let row = try #require(JobListing(text, instance: "ab12")?.rows.first)
+        #expect([row.state.name, row.reason, row.nodes].allSatisfy { $0.count == 500 })
     }
 
     @Test func `a job request is written as options of sbatch`() {
@@ -246,6 +274,7 @@ import Testing
         record.isShared = true
         record.fence = 2
         record.isFrozen = true
+        record.isResumeDue = true
         record.isTerminated = true
         record.grace = .seconds(5)
         record.refusal = "no such partition"

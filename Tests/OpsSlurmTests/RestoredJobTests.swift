@@ -3,7 +3,8 @@ import OpsModel
 import OpsSlurm
 import Testing
 
-/// Attempts after a restart of the executor, as their stored records say, and several jobs of one attempt.
+/// Attempts after a restart of the executor, as their stored records say, several jobs of one attempt, and signals that
+/// Slurm has not taken.
 @Suite struct RestoredJobTests {
     private static let attempt = AttemptID(OperationID(12), 1)
     private static func at(_ seconds: Int64) -> Moment {
@@ -18,6 +19,8 @@ import Testing
         change(&record)
         return JobTracker(attempt, user: 7, record: record, jobOfOpsd: "", settings: .init(), now: at(0))
     }
+
+    private static let start = StartRecord(node: "n1", job: "4711", at: at(0).wall)
 
     private static func list(
         _ tracker: inout JobTracker, _ rows: [(job: String, state: String)]
@@ -65,5 +68,77 @@ import Testing
         #expect(Self.releases(Self.list(&other, [("4711", "PENDING")])), "without a cancel it is")
         _ = tracker.terminate(grace: .zero, now: Self.at(1))
         #expect(!Self.releases(Self.list(&tracker, [("4711", "PENDING")])))
+    }
+
+    @Test func `a cancelled command keeps its grace period after a restart`() {
+        var tracker = Self.tracker {
+            $0.isReleased = true
+            $0.isTerminated = true
+            $0.grace = .seconds(3600)
+        }
+        let effects = tracker.found(start: Self.start, exit: nil, now: Self.at(1))
+        #expect(effects.last == .terminate(job: "4711"))
+        #expect(tracker.timePassed(now: Self.at(3600)).isEmpty)
+        #expect(tracker.timePassed(now: Self.at(3601)) == [.cancel(jobs: ["4711"]), .list])
+    }
+
+    // MARK: Signals
+
+    @Test(arguments: [JobTracker.Effect.terminate(job: "4711"), .stop(job: "4711"), .resume(job: "4711")])
+    func `a signal that Slurm has not taken is sent again while the job runs`(signal: JobTracker.Effect) {
+        var tracker = Self.tracker {
+            $0.isReleased = true
+            $0.isFrozen = signal == .resume(job: "4711")
+        }
+        _ = tracker.found(start: Self.start, exit: nil, now: Self.at(1))
+        let effects =
+            switch signal {
+            case .terminate: tracker.terminate(grace: .seconds(100), now: Self.at(2))
+            case .stop: tracker.setFrozen(true)
+            default: tracker.setFrozen(false)
+            }
+        #expect(effects.contains(signal))
+        func repeats(_ state: String) -> Bool { Self.list(&tracker, [("4711", state)]).contains(signal) }
+        #expect(!repeats("RUNNING"), "the command is under way")
+        #expect(tracker.signalEnded(.terminate(job: "1"), isTaken: false).isEmpty)
+        #expect(!repeats("RUNNING"), "another one has failed")
+        #expect(tracker.signalEnded(signal, isTaken: false).isEmpty)
+        #expect(!repeats("PENDING"), "the controller has forgotten the start")
+        #expect(repeats("RUNNING"))
+        #expect(!repeats("RUNNING"))
+        _ = tracker.signalEnded(signal, isTaken: true)
+        #expect(!repeats("RUNNING"))
+    }
+
+    @Test func `a freeze that is repeated changes nothing`() {
+        var tracker = Self.tracker { $0.isReleased = true }
+        _ = tracker.found(start: Self.start, exit: nil, now: Self.at(1))
+        #expect(tracker.setFrozen(false).isEmpty)
+        #expect(tracker.setFrozen(true).last == .stop(job: "4711"))
+        #expect(tracker.setFrozen(true).isEmpty)
+    }
+
+    @Test func `a stopped command is stopped again after a restart`() {
+        var tracker = Self.tracker {
+            $0.isReleased = true
+            $0.isFrozen = true
+        }
+        #expect(tracker.found(start: Self.start, exit: nil, now: Self.at(1)).last == .stop(job: "4711"))
+    }
+
+    @Test func `a stopped command goes on although the executor was killed before its signal`() {
+        var tracker = Self.tracker {
+            $0.isReleased = true
+            $0.isFrozen = true
+        }
+        _ = tracker.found(start: Self.start, exit: nil, now: Self.at(1))
+        #expect(tracker.setFrozen(false).last == .resume(job: "4711"))
+        let stored = JobRecord(tracker.record.bytes)
+        var next = Self.tracker { $0 = stored }
+        #expect(next.found(start: Self.start, exit: nil, now: Self.at(2)).last == .resume(job: "4711"))
+        _ = next.signalEnded(.resume(job: "4711"), isTaken: true)
+        let taken = JobRecord(next.record.bytes)
+        var last = Self.tracker { $0 = taken }
+        #expect(!last.found(start: Self.start, exit: nil, now: Self.at(3)).contains(.resume(job: "4711")))
     }
 }

@@ -55,6 +55,40 @@ import Testing
         #expect(Self.list(&tracker, [], at: 300).isEmpty)
     }
 
+    /// A user can replace this record by anything.
+    @Test(arguments: [false, true])
+    func `an attempt whose record of the start cannot be read ends after its job`(isShared: Bool) {
+        var tracker = Self.released(isShared: isShared)
+        let completed = Self.row("4711", "COMPLETED", isShared: isShared)
+        _ = Self.list(&tracker, [completed], at: 10)
+        #expect(Self.list(&tracker, [completed], at: 30) == [.close(fence: 0)])
+        #expect(Self.reports(tracker.fenceClosed(false, now: Self.at(31))).isEmpty)
+        var other = tracker
+        // The command may still run.
+        for seconds in [40, 639] as [Int64] { #expect(Self.list(&tracker, [completed], at: seconds).isEmpty) }
+        guard case .ended(_, let end)? = Self.reports(Self.list(&tracker, [completed], at: 640)).first else {
+            Issue.record("the attempt has not ended")
+            return
+        }
+        #expect(end.outcome == .interrupted)
+        let exit = ExitRecord(status: .code(3), at: Self.at(30).wall)
+        let exited = ProcessExit(status: .code(3), at: Self.at(30))
+        #expect(
+            Self.reports(other.found(start: nil, exit: exit, now: Self.at(32)))
+                == [.exited(Self.attempt, exited, treeIsGone: true)])
+    }
+
+    @Test func `a cancelled attempt whose record of the start cannot be read ends`() {
+        var tracker = Self.released(isShared: false)
+        _ = tracker.terminate(grace: .zero, now: Self.at(2))
+        for seconds in [4, 19] as [Int64] { _ = Self.list(&tracker, [], at: seconds) }
+        #expect(Self.reports(tracker.fenceClosed(false, now: Self.at(20))).isEmpty)
+        for seconds in [21, 620] as [Int64] { #expect(Self.list(&tracker, [], at: seconds).isEmpty) }
+        let end = ProcessExit(status: .signal(9), at: Self.at(621))
+        #expect(
+            Self.reports(Self.list(&tracker, [], at: 621)) == [.exited(Self.attempt, end, treeIsGone: true)])
+    }
+
     @Test func `an attempt that is frozen before it has a job is frozen at its start`() {
         var tracker = JobTracker(
             Self.attempt, user: 7, record: nil, jobOfOpsd: "", settings: .init(), now: Self.at(0))
