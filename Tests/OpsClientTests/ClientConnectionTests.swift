@@ -142,3 +142,88 @@ private final class Conversation {
         #expect(event.at.isEmpty && event.outcome == nil)
     }
 }
+
+/// A daemon that answers each call by its method, over any number of connections.
+private final class AnsweringDaemon: Sendable {
+    let path = "/tmp/opsd-answers-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+    private let listener: Descriptor
+    private let answers: [String: String]
+
+    init(_ answers: [String: String]) throws {
+        self.answers = answers
+        listener = try UnixSocket.listen(at: path)
+    }
+
+    deinit { unlink(path) }
+
+    /// Accepts connections until none has come for two seconds.
+    func serve() {
+        do {
+            while try listener.waitUntil(.readable, milliseconds: 2000) {
+                guard let accepted = try UnixSocket.accept(from: listener) else { continue }
+                let number = accepted.release()
+                let known = answers
+                Detached.run {
+                    do { try Self.answer(Descriptor(owning: number), known) } catch { Issue.record(error) }
+                }
+            }
+        } catch { Issue.record(error) }
+    }
+
+    private static func answer(_ caller: consuming Descriptor, _ answers: [String: String]) throws {
+        var bytes: [UInt8] = []
+        while true {
+            try caller.waitUntil(.readable)
+            guard case .moved = try caller.read(atMost: 1 << 16, onto: &bytes) else { return }
+            while let end = bytes.firstIndex(of: 0) {
+                let call = String(decoding: bytes[..<end], as: UTF8.self)
+                bytes.removeSubrange(...end)
+                let name = "{\"method\":\"org.opsd.Control."
+                guard let known = answers.first(where: { call.hasPrefix(name + $0.key + "\"") }),
+                    try caller.writeAll(Array((known.value + "\0").utf8))
+                else { return }
+            }
+        }
+    }
+}
+
+@Suite struct OpsSessionTests {
+    /// Answers of a daemon that has removed the operation with the id 1. Each stream of events is too slow.
+    private static let answers = [
+        "ListQueues":
+            #"{"parameters":{"queues":[{"name":"default","limit":null,"suspended":false,"aging":null,"#
+            + #""pending":0,"ready":0,"executing":0}]}}"#,
+        "Status":
+            #"{"parameters":{"version":"9.9","pid":77,"runnerPid":78,"state":"running","suspended":false,"workers":4,"#
+            + #""counts":{"pending":0,"ready":0,"executing":0,"finished":0},"queues":[],"lastSeq":9,"startedAt":""}}"#,
+        "Submit": #"{"parameters":{"graph":"g1","existing":false,"first":1,"count":1}}"#,
+        "Watch": #"{"error":"org.opsd.Control.Lagged","parameters":{"resume":9}}"#,
+        "Show": #"{"error":"org.opsd.Control.NotFound","parameters":{"kind":"operation","name":"1","nearest":null}}"#,
+    ]
+
+    @Test(.timeLimit(.minutes(1)))
+    func `an operation that was removed before its end was seen has finished`() async throws {
+        let daemon = try AnsweringDaemon(Self.answers)
+        Detached.run { daemon.serve() }
+        let operation = OpsOperation(["true"])
+        try OpsQueue(socket: daemon.path).addBarrier(operation)
+        #expect(operation.id == 1 && operation.keys.isBarrier)
+        var last: OpsOperation.State?
+        for await state in operation.states { last = state }
+        #expect(last == .finished && operation.outcome == nil)
+    }
+
+    @Test func `an operation without a name gets a name that no other one has`() {
+        let operations = [OpsOperation(["a"], name: "operation2"), OpsOperation(["b"]), OpsOperation(["c"])]
+        #expect(OpsQueue.names(of: operations) == ["operation2", "operation2_", "operation3"])
+    }
+
+    @Test func `a dependency can be removed before the operation is added`() {
+        let (first, second) = (OpsOperation(["a"]), OpsOperation(["b"]))
+        let last = OpsOperation(["c"])
+        last.addDependency(first)
+        last.addDependency(second)
+        last.removeDependency(first)
+        #expect(last.dependencies.map(ObjectIdentifier.init) == [ObjectIdentifier(second)])
+    }
+}

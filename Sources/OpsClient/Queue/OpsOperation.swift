@@ -87,7 +87,7 @@ public final class OpsOperation: Sendable {
     /// Id of the operation; nil before it is added.
     public var id: Int64? { withContent { $0.id } }
     public var state: State { withContent { $0.state } }
-    /// Outcome of the operation; nil before it has finished.
+    /// Outcome of the operation; nil before it has finished, or if it was removed before its outcome was read.
     public var outcome: OutcomeName? { withContent { $0.outcome } }
     public var isReady: Bool { state == .ready }
     public var isExecuting: Bool { state == .executing }

@@ -76,18 +76,21 @@ public final class OpsQueue: Sendable {
         _ operations: [OpsOperation], key: String? = nil, waitUntilFinished: Bool = false
     ) throws(ClientError) {
         guard !operations.isEmpty else { return }
+        let names = Self.names(of: operations)
+        let indices = Dictionary(
+            operations.enumerated().map { (ObjectIdentifier($1), $0) }, uniquingKeysWith: { first, _ in first })
         var texts: [[UInt8]] = []
         for (index, operation) in operations.enumerated() {
             var keys = operation.keys
             keys.queue = name
-            keys.name = keys.name ?? "operation\(index + 1)"
+            keys.name = names[index]
             if operation.isCancelled { keys.isHeld = true }
             for (dependency, when) in operation.withContent(\.dependencies) {
                 let target: OpsOperationKeys.Dependency.Target
                 if let id = dependency.id {
                     target = .id(id)
-                } else if let other = operations.firstIndex(where: { $0 === dependency }) {
-                    target = .name(dependency.name ?? "operation\(other + 1)")
+                } else if let other = indices[ObjectIdentifier(dependency)] {
+                    target = .name(names[other])
                 } else {
                     throw .refused(
                         .control(
@@ -114,6 +117,17 @@ public final class OpsQueue: Sendable {
         if reply.existing { try session.refresh(operations) }
         for operation in operations where operation.isCancelled && !operation.isFinished { try operation.cancel() }
         if waitUntilFinished { try wait(for: operations) }
+    }
+
+    /// Returns a name for each operation: its own, or else one that no other of them has.
+    static func names(of operations: [OpsOperation]) -> [String] {
+        let given = Set(operations.compactMap(\.name))
+        return operations.enumerated().map { index, operation in
+            if let name = operation.name { return name }
+            var made = "operation\(index + 1)"
+            while given.contains(made) { made += "_" }
+            return made
+        }
     }
 
     /// Adds an operation that starts when everything in the queue has finished, and before everything that is added

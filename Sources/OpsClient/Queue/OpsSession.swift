@@ -77,18 +77,24 @@ final class OpsSession: Sendable {
         do throws(ClientError) {
             let since = followed.withLock { $0.seen }
             var stream = try Connection(path: path).stream(WatchRequest.with { $0.since = since })
-            while isFollowing(), let reply = try stream.next() { apply(reply.event) }
+            while true {
+                if endIfIdle() { return false }
+                guard let reply = try stream.next() else { break }
+                apply(reply.event)
+            }
         } catch {
             catchUp()
         }
-        return isFollowing()
+        return !endIfIdle()
     }
 
-    private func isFollowing() -> Bool {
+    /// Ends following if no operation is left, and returns whether it did: then the thread must end, because `add` may
+    /// have started another one.
+    private func endIfIdle() -> Bool {
         followed.withLock { followed in
-            guard followed.operations.isEmpty else { return true }
+            guard followed.operations.isEmpty else { return false }
             followed.seen = nil
-            return false
+            return true
         }
     }
 
@@ -126,12 +132,17 @@ final class OpsSession: Sendable {
         followed.withLock { _ = $0.operations.removeValue(forKey: id) }
     }
 
-    /// Reads the rows of operations.
+    /// Reads the rows of operations. One that was removed had finished before, and its outcome is unknown.
     func refresh(_ operations: [OpsOperation]) throws(ClientError) {
         for operation in operations {
             guard let id = operation.id else { continue }
-            let row = try call(ShowRequest.with { $0.ref = "\(id)" }).operation
-            update(operation, row.state, row.outcome, row.cancelling || row.outcome == .cancelled)
+            do throws(ClientError) {
+                let row = try call(ShowRequest.with { $0.ref = "\(id)" }).operation
+                update(operation, row.state, row.outcome, row.cancelling || row.outcome == .cancelled)
+            } catch {
+                guard case .refused(.control(.notFound)) = error else { throw error }
+                update(operation, .finished, nil, false)
+            }
         }
     }
 
