@@ -52,6 +52,23 @@ import Testing
         #expect(try standIn.opsctl(words).out == said + "\n")
     }
 
+    @Test func `an operation that was removed after it was selected has no log`() throws {
+        var answers = Canned.answers
+        answers["Show"] = [Self.removed]
+        let log = try StandIn(answers).opsctl(["log", "-g", "g1"])
+        #expect(log.status == 0 && log.out.isEmpty && log.err.isEmpty, "\(log.err)")
+    }
+
+    @Test func `the progress of a wait goes on after the end of an operation that was removed`() throws {
+        let end = #"{"event":{"seq":7,"id":3,"type":"finished","old":"executing","new":"finished","outcome":"failed"}}"#
+        let standIn = try StandIn(["List": [#"{"operations":[]}"#], "Show": [Self.removed], "Watch": [end, end]])
+        let wait = try standIn.opsctl(["wait", "--all", "--progress", "--timeout", "10ms"])
+        #expect(wait.status == 7 && wait.out.isEmpty, "\(wait.err)")
+    }
+
+    private static let removed =
+        #"{"error":"org.opsd.Control.NotFound","parameters":{"kind":"operation","name":"3","nearest":null}}"#
+
     @Test func `logs of other users in a selection are counted`() throws {
         let message = "the output of operation 3 belongs to ann; you are bob"
         var answers = Canned.answers

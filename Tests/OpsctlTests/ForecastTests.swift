@@ -61,6 +61,15 @@ import Testing
         #expect(try left(rows, at: 5) == 12)
     }
 
+    @Test func `the estimate of very long work is a hundred years`() throws {
+        let century: Int64 = 3_150_000_000
+        let rows = [
+            row(1, .finished, from: 0, to: century, "a"), row(2, .ready, "a"), row(3, .ready, "a"),
+            row(4, .pending, "a"),
+        ]
+        #expect(try left(rows, at: century) == 36_525 * 86_400)
+    }
+
     @Test func `a command is estimated by its earlier duration`() throws {
         // a took 4 s, b took 10 s; one slot is in use.
         let rows = [

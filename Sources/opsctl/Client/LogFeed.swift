@@ -82,6 +82,19 @@ final class LogFeed {
         do throws(Failure) { try open() } catch { try end(with: error) }
     }
 
+    /// Reads the log of one of several selected operations. A log that does not exist, or that belongs to another user,
+    /// is left out. Returns nil if the operation was removed after it was selected.
+    static func ofSelected(
+        _ session: Session, _ id: Int64, _ request: Request, isShared: Bool = false
+    ) throws(Failure) -> LogFeed? {
+        do throws(Failure) {
+            return try LogFeed(session, "\(id)", request, isOptional: true, isShared: isShared)
+        } catch {
+            guard error.status == .notFound else { throw error }
+            return nil
+        }
+    }
+
     /// Reads the only operation of a new submission from its first attempt on.
     ///
     /// - Parameter hasSecrets: True if its output is masked.

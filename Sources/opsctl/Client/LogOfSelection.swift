@@ -82,18 +82,18 @@ final class LogOfSelection {
         return ids
     }
 
-    private func source(_ id: Int64, isShared: Bool) throws(Failure) -> LogSource {
-        // Output that goes elsewhere, or that belongs to another user, is left out.
-        let feed = try LogFeed(session, "\(id)", request, isOptional: true, isShared: isShared)
+    /// Returns the log of an operation; nil if the operation was removed meanwhile.
+    private func source(_ id: Int64, isShared: Bool) throws(Failure) -> LogSource? {
+        guard let feed = try LogFeed.ofSelected(session, id, request, isShared: isShared) else { return nil }
         defer { count += 1 }
         let name = DisplayWidth.pad((feed.name ?? "\(id)").printable, width)
         return LogSource(feed, name: name, index: count, session.style)
     }
 
     private func readWhole(_ id: Int64) throws(Failure) {
-        let source = try source(id, isShared: true)
-        while source.feed.isOpen { try source.read(session, writer) }
-        countIfDenied(source)
+        guard let opened = try source(id, isShared: true) else { return }
+        while opened.feed.isOpen { try opened.read(session, writer) }
+        countIfDenied(opened)
     }
 
     /// Counts a log that is not shown because it belongs to another user.
@@ -108,9 +108,8 @@ final class LogOfSelection {
         var seen: Set<Int64> = []
         while true {
             while active.count < Self.followed, let id = waiting.popFirst() {
-                guard seen.insert(id).inserted else { continue }
-                let source = try source(id, isShared: false)
-                if source.feed.isOpen { active[id] = source } else { countIfDenied(source) }
+                guard seen.insert(id).inserted, let opened = try source(id, isShared: false) else { continue }
+                if opened.feed.isOpen { active[id] = opened } else { countIfDenied(opened) }
             }
             if active.isEmpty, progress.isOver {
                 // Operations that started and ended without an event in between.

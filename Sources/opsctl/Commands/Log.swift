@@ -79,9 +79,6 @@ enum LogVerb {
 
     private static func request(_ session: Session) throws(Failure) -> LogFeed.Request {
         let arguments = session.arguments
-        if let count = arguments.integer(lines), count < 0 {
-            throw session.refuse("-n takes 0 or more, not \(count)", nil)
-        }
         for bound in [since, until] where arguments.has(bound) && arguments.has(lines) {
             throw session.refuse("--\(bound.name) and --lines cannot be used together", "leave one out")
         }

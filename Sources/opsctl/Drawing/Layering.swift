@@ -32,11 +32,6 @@ struct Layering {
 
     func isOnLine(_ vertex: Int) -> Bool { vertex >= lineVertices.count }
 
-    /// Returns the vertices of the line between two nodes.
-    func route(from left: Int, to right: Int) -> ArraySlice<Int> {
-        lineVertices[left].prefix(layerOf[right] - layerOf[left] - 1)
-    }
-
     /// Successors of each vertex in the layer after its own.
     var below: [[Int]] {
         var below = [[Int]](repeating: [], count: above.count)

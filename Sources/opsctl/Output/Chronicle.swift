@@ -40,12 +40,11 @@ final class Chronicle {
     func write(_ event: EventRow, of id: Int64) throws(Failure) {
         switch event.type {
         case .started:
-            guard event.attempt != nil, !started.contains(id) else { return }
-            try writeStart(try row(of: id))
+            guard event.attempt != nil, !started.contains(id), let found = try row(of: id) else { return }
+            try writeStart(found)
         case .finished:
-            guard !ended.contains(id) else { return }
-            let row = try row(of: id)
-            if row.state == .finished { try writeEnd(row) }
+            guard !ended.contains(id), let found = try row(of: id), found.state == .finished else { return }
+            try writeEnd(found)
         case .retrying: forget(id)
         default: if event.old == .finished { forget(id) }
         }
@@ -57,8 +56,14 @@ final class Chronicle {
         ended.remove(id)
     }
 
-    private func row(of id: Int64) throws(Failure) -> OperationRow {
-        try session.call(ShowRequest.with { $0.ref = "\(id)" }).operation
+    /// Returns the row of an operation; nil if the operation was removed meanwhile.
+    private func row(of id: Int64) throws(Failure) -> OperationRow? {
+        do throws(Failure) {
+            return try session.call(ShowRequest.with { $0.ref = "\(id)" }).operation
+        } catch {
+            guard error.status == .notFound else { throw error }
+            return nil
+        }
     }
 
     private func writeStart(_ row: OperationRow) throws(Failure) {
@@ -84,7 +89,8 @@ final class Chronicle {
     func writeOutput(of id: Int64, _ exitCode: Int?, _ signal: Int?, lines: Int?) throws(Failure) {
         guard exitCode != nil || signal != nil else { return }
         for errors in [false, true] {
-            let feed = try LogFeed(session, "\(id)", LogFeed.Request(errors: errors, lines: lines), isOptional: true)
+            let request = LogFeed.Request(errors: errors, lines: lines)
+            guard let feed = try LogFeed.ofSelected(session, id, request) else { return }
             var lines = LogLines()
             while feed.isOpen {
                 try feed.read { (reply, data) throws(Failure) in

@@ -27,13 +27,14 @@ struct Forecast {
     func left(_ rows: [Int64: OperationRow], now: Instant) -> Span? {
         let here = RunTimes(rows.values)
         guard let fallback = here.mean ?? earlier.mean else { return nil }
-        var ends = [Int64](repeating: 0, count: ids.count)
-        var (work, slots, longest) = (Int64(0), Int64(0), Int64(0))
+        // Nanoseconds; the sum for a large graph may exceed 64 bits.
+        var ends = [Double](repeating: 0, count: ids.count)
+        var (work, longest, slots) = (0.0, 0.0, 0)
         for index in order {
-            var left: Int64 = 0
+            var left = 0.0
             if let row = rows[ids[index]], !row.isGroup, row.outcome == nil {
                 let isRunning = row.state == .executing
-                let spent = isRunning ? row.startedAt.instant.map { (now - $0).nanoseconds } ?? 0 : 0
+                let spent = isRunning ? row.startedAt.instant.map { Double((now - $0).nanoseconds) } ?? 0 : 0
                 let usual = here.joined(with: earlier, for: row.command ?? []) ?? fallback
                 left = max(0, usual - spent)
                 if isRunning { slots += 1 }
@@ -42,17 +43,18 @@ struct Forecast {
             work += left
             longest = max(longest, ends[index])
         }
-        return Span(nanoseconds: max(longest, work / max(1, slots)))
+        let whole = max(longest, work / Double(max(1, slots)))
+        return Span(nanoseconds: Int64(min(whole, Double(Limits.duration.nanoseconds))))
     }
 }
 
-/// Run times of commands that have succeeded.
+/// Run times of commands that have succeeded, in nanoseconds.
 private struct RunTimes {
     private struct Sum {
-        var total: Int64 = 0
-        var count: Int64 = 0
+        var total = 0.0
+        var count = 0
 
-        var mean: Int64? { count == 0 ? nil : total / count }
+        var mean: Double? { count == 0 ? nil : total / Double(count) }
     }
 
     private var ofCommand: [[String]: Sum] = [:]
@@ -62,16 +64,16 @@ private struct RunTimes {
         for row in rows where !row.isGroup && row.outcome == .succeeded {
             guard let started = row.startedAt.instant, let finished = row.finishedAt.instant else { continue }
             let command = row.command ?? []
-            let time = (finished - started).nanoseconds
+            let time = Double((finished - started).nanoseconds)
             all = Sum(total: all.total + time, count: all.count + 1)
             ofCommand[command, default: Sum()].total += time
             ofCommand[command, default: Sum()].count += 1
         }
     }
 
-    var mean: Int64? { all.mean }
+    var mean: Double? { all.mean }
 
-    func joined(with others: RunTimes, for command: [String]) -> Int64? {
+    func joined(with others: RunTimes, for command: [String]) -> Double? {
         let (mine, theirs) = (ofCommand[command] ?? Sum(), others.ofCommand[command] ?? Sum())
         return Sum(total: mine.total + theirs.total, count: mine.count + theirs.count).mean
     }
