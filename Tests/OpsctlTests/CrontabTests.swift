@@ -49,6 +49,19 @@ import Testing
         #expect(try #require(lines(line).first).shell == shell)
     }
 
+    @Test func `jobs that are not UTF-8 are refused, and so are jobs below such a variable`() {
+        let text = "# über\n0 3 * * * echo ü\nA=ü\n0 4 * * * b\nA=1\n0 5 * * * c\n"
+        // In Latin-1, each character is one byte.
+        let bytes = text.unicodeScalars.map { UInt8($0.value) }
+        let found = Crontab(bytes, hasUsers: false, isAccount: { _ in false }).lines
+        #expect(
+            found.map(\.problem) == [
+                "it is not UTF-8, and JSON can contain only UTF-8",
+                "the value of A is not UTF-8, and JSON can contain only UTF-8", nil,
+            ])
+        #expect(lines(text).allSatisfy { $0.problem == nil })
+    }
+
     @Test func `the user column is known by its accounts`() throws {
         let system = lines("17 * * * * root cd / && run-parts /etc/cron.hourly\n@daily backup /bin/save all\n")
         #expect(system.map(\.user) == ["root", "backup"])

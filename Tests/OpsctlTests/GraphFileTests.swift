@@ -196,6 +196,41 @@ import Testing
             ])
     }
 
+    @Test(
+        arguments: [
+            ("[1, 2,]", "[1, 2 ]"), ("[1,/* , */]", "[1        ]"), ("{\"a\": 1, // x\n}", "{\"a\": 1      \n}"),
+            ("[\"// x\", \"a,]\", \"\\\",]\"]", nil), ("[,]", nil), ("[1,,]", nil), ("{\"a\":,}", nil),
+            ("[1] /* x", nil),
+        ] as [(String, String?)])
+    func `comments and trailing commas become blanks, and everything else stays`(text: String, blanked: String?) {
+        #expect(String(decoding: JSONComments.blanked(Array(text.utf8)), as: UTF8.self) == blanked ?? text)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a large file of another kind is refused soon`() {
+        let list = "[" + String(repeating: "1,\n", count: 200_000) + "1]"
+        #expect(refusal(list)?.split(separator: "\n").count == Limits.problems + 1)
+        let object = "{" + (1...20_000).map { "\"k\($0)\":1" }.joined(separator: ",\n") + "}"
+        #expect(refusal(object)?.split(separator: "\n").count == Limits.problems + 1)
+    }
+
+    @Test func `a duration of a schedule may be a number of seconds`() throws {
+        let text = #"{"schedule": {"settle": 0.5, "window": 60, "poll": "5m"}, "operations": [{"command": ["a"]}]}"#
+        var request = AddScheduleRequest()
+        var keys = ScheduleKeys(try file(text))
+        keys.fill(&request)
+        #expect(keys.problems.isEmpty)
+        #expect([request.settle, request.window, request.poll] == ["0.5s", "60s", "5m"])
+    }
+
+    @Test func `a key of a schedule that occurs twice is refused`() throws {
+        let text = #"{"schedule": {"at": "@daily", "at": "@weekly"}, "operations": [{"command": ["a"]}]}"#
+        var request = AddScheduleRequest()
+        var keys = ScheduleKeys(try file(text))
+        keys.fill(&request)
+        #expect(keys.failure?.lines == ["opsctl: g.json:1:31: the key \"at\" of a schedule occurs twice"])
+    }
+
     @Test func `the refusal of a call that is nested too deeply names the limit`() {
         let failure = Failure(.refused(.service(.invalidParameter(""))))
         #expect(failure.status == .refused)

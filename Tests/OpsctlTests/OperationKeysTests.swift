@@ -62,11 +62,38 @@ import Testing
         #expect(try keys("--secret", "A=") == #"{"secrets":{"A":{"file":""}}}"#)
     }
 
+    @Test func `a relative pattern of a trigger is completed here, but not for another host`() throws {
+        func pattern(_ options: String...) throws -> String? {
+            var parser = Parser(options + ["schedule", "add", "x", "--on-path", "in/*.csv", "true"])
+            var request = AddScheduleRequest()
+            ScheduleAdd.fill(&request, try parser.parse())
+            return request.onPath
+        }
+        #expect(try pattern() == OperationKeys.absolute("in/*.csv"))
+        #expect(try pattern("--host", "h") == "in/*.csv")
+    }
+
     @Test func `a relative path of a condition is left to the operation`() throws {
         #expect(
             try keys("--condition", "freeSpace=data:1G")
                 == #"{"conditions":[{"freeSpace":{"path":"data","atLeast":"1G"}}]}"#)
         #expect(try keys("--condition", "pathExists=data") == #"{"conditions":[{"pathExists":"data"}]}"#)
+    }
+
+    @Test(arguments: [
+        ("wait:!path-exists=/x=y", #"{"not":{"pathExists":"/x=y"},"otherwise":"wait"}"#),
+        ("skip:dependenciesSucceeded", #"{"dependenciesSucceeded":true,"otherwise":"skip"}"#),
+        ("freeSpace=1G", #"{"freeSpace":{"path":"/","atLeast":"1G"}}"#),
+        ("exec=test -e x", #"{"exec":["/bin/sh","-c","test -e x"]}"#),
+    ])
+    func `a condition has a short form`(form: String, json: String) throws {
+        #expect(try keys("--condition", form) == #"{"conditions":[\#(json)]}"#)
+    }
+
+    @Test(arguments: ["pathExists", "path=/x", "later:pathExists=/x", "{"])
+    func `a condition of another form is refused`(form: String) {
+        let refusal = #expect(throws: Failure.self) { try keys("--condition", form) }
+        #expect(refusal?.status == .usage)
     }
 
     @Test func `a load that is no finite number is left to the daemon to refuse`() throws {

@@ -146,6 +146,20 @@ import Testing
         }
     }
 
+    @Test func `a day that its month does not have is no instant`() throws {
+        let now = try #require(Instant.rfc3339("2027-01-31T12:00:00Z"))
+        for wrong in ["2027-02-29", "2027-02-30 10:00", "2027-04-31T10:00", "2027-06-00"] {
+            #expect(Instant.parse(wrong, now: now) == nil, "\(wrong)")
+        }
+        #expect(Instant.parse("2028-02-29 10:00", now: now)?.dateAndClock == "2028-02-29 10:00:00")
+    }
+
+    @Test func `the past begins in 1970`() throws {
+        let now = try #require(Instant.rfc3339("2027-01-31T12:00:00Z"))
+        #expect(Instant.past("36525d", now: now)?.nanoseconds == 0)
+        #expect(Instant.past("1h", now: now)?.rfc3339 == "2027-01-31T11:00:00.000Z")
+    }
+
     @Test(arguments: ["Sun", "Mon", "tue", "Tue", "WED", "Thu", "Thursday", "Fri", "Saturday"])
     func `a day of the week is the next one, or the last one of the past`(day: String) throws {
         let now = try #require(Instant.rfc3339("2027-01-31T12:00:00Z"))

@@ -74,12 +74,12 @@ struct Arguments: Sendable {
         Arguments(verb: verb, path: path, values: values, operands: operands)
     }
 
-    /// Returns the words of an equivalent command line with other operands and without some options.
-    func words(except left: [Option], operands: [String]) -> [String] {
+    /// Returns the words of an equivalent command line with --json, with other operands and without some options.
+    func wordsForJSON(except left: [Option], operands: [String]) -> [String] {
         let options = values.filter { value in !left.contains { $0.name == value.option } }.map { value in
             verb.option(long: value.option)?.kind == nil ? "--\(value.option)" : "--\(value.option)=\(value.value)"
         }
-        return path.split(separator: " ").map(String.init) + options + operands
+        return path.split(separator: " ").map(String.init) + options + ["--json", "--"] + operands
     }
 
     func integer(_ option: @autoclosure () -> Option) -> Int? {

@@ -24,17 +24,20 @@ struct Crontab {
 
     /// - Parameter hasUsers: True if the lines have a column with a user, as in /etc/crontab; nil to guess.
     init(_ bytes: [UInt8], hasUsers: Bool?, isAccount: (String) -> Bool) {
-        // A line feed after a carriage return is part of one `Character`, so lines are split as bytes.
-        let texts = bytes.split(separator: 0x0a, omittingEmptySubsequences: false).map { line in
-            String(decoding: line.last == 0x0d ? line.dropLast() : line, as: UTF8.self)
-        }
         var variables: [(name: String, value: String)] = []
-        for (index, text) in texts.enumerated() {
-            let trimmed = String(text.drop(while: Self.isBlank))
+        // Names of variables whose values are not UTF-8.
+        var altered: [String] = []
+        // A line feed after a carriage return is part of one `Character`, so lines are split as bytes.
+        for (index, part) in bytes.split(separator: 0x0a, omittingEmptySubsequences: false).enumerated() {
+            let content = part.last == 0x0d ? part.dropLast() : part
+            let isAltered = String(validating: content, as: UTF8.self) == nil
+            let trimmed = String(String(decoding: content, as: UTF8.self).drop(while: Self.isBlank))
             if trimmed.isEmpty || trimmed.hasPrefix("#") || trimmed.allSatisfy(Self.isBlank) { continue }
             if let setting = Self.setting(trimmed) {
                 variables.removeAll { $0.name == setting.name }
                 variables.append(setting)
+                altered.removeAll { $0 == setting.name }
+                if isAltered { altered.append(setting.name) }
                 if setting.name == "MAILTO", !setting.value.isEmpty {
                     notes.append("line \(index + 1): no mail is sent; opsctl log shows the output")
                 }
@@ -42,6 +45,9 @@ struct Crontab {
             }
             var line = Line(number: index + 1, text: trimmed)
             line.variables = variables
+            if let subject = isAltered ? "it" : altered.first.map({ "the value of \($0)" }) {
+                line.problem = "\(subject) is not UTF-8, and JSON can contain only UTF-8"
+            }
             lines.append(line)
         }
         let isSystem = hasUsers ?? Self.haveUsers(lines.map(\.text), isAccount)

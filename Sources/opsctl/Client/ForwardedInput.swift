@@ -19,7 +19,8 @@ final class ForwardedInput {
             throw session.refuse(
                 "standard input cannot be passed on to another user", "give --stdin FILE, or add < /dev/null")
         }
-        var template = Array("\(Environment["TMPDIR"] ?? "/tmp")/opsctl-XXXXXX".utf8CString)
+        let parent = Environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+        var template = Array("\(parent)/opsctl-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw Self.failed(session) }
         directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         path = OperationKeys.absolute(directory) + "/stdin"

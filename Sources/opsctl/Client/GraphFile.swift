@@ -37,7 +37,8 @@ struct GraphFile {
     /// Returns the errors of the graph and the problems of its operations as one failure.
     private func failure(_ errors: [(offset: Int, why: String)]) -> Failure {
         var problems = text.repeatedKeys
-        problems += errors.map { error in
+        // To find a position takes time, and a file of another kind may consist of errors.
+        problems += errors.prefix(Limits.problems).map { error in
             LocatedProblem(problem: .with { $0.message = error.why }, place: text.place(of: error.offset))
         }
         let known = Set(problems.map(\.place))
@@ -106,9 +107,10 @@ struct GraphFile {
         guard !members.contains(where: { Self.keysOfAnOperation.contains($0.key) }) else { return }
         operations = []
         var errors: [(offset: Int, why: String)] = []
-        for (index, (key, offset, value)) in members.enumerated() {
+        var seen: Set<String> = []
+        for (key, offset, value) in members where errors.count < Limits.problems {
             do throws(Malformed) {
-                if members[..<index].contains(where: { $0.key == key }) {
+                if !seen.insert(key).inserted {
                     throw Malformed(offset: offset, why: "the key \"\(key)\" of a graph occurs twice")
                 }
                 try readMember(key, offset, value)

@@ -11,7 +11,12 @@ struct ScheduleKeys {
 
     /// Copies the keys of the file into a request.
     mutating func fill(_ request: inout AddScheduleRequest) {
+        var seen: Set<String> = []
         for (key, offset, value) in file.scheduleMembers where !value.isNull {
+            guard seen.insert(key).inserted else {
+                report(nil, offset, "the key \"\(key)\" of a schedule occurs twice")
+                continue
+            }
             guard let name = ScheduleKey(rawValue: key) else {
                 let suggestion = Nearest.suggestion(for: key, among: ScheduleKey.allCases.map(\.rawValue))
                 report(nil, offset, "unknown key \"\(key)\" of a schedule" + suggestion)
@@ -85,7 +90,7 @@ struct ScheduleKeys {
 
     /// Reads a duration; a number means seconds.
     private mutating func duration(_ key: String, _ value: JSONView) -> String? {
-        if let seconds = Int(value.source) { return "\(seconds)s" }
+        if Double(value.source) != nil { return value.source + "s" }
         if let text = value.text { return text }
         report(key, value.range.lowerBound, "must be a duration such as \"15m\"")
         return nil

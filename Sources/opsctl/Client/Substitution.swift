@@ -35,7 +35,8 @@ struct Substitution {
         filled.reserveCapacity(bytes.count)
         var marks = text.marks
         var moved = 0
-        var missing: [(name: String, place: String)] = []
+        var missing: [String] = []
+        var place: String?
         var rest = bytes[...]
         while let dollar = rest.firstIndex(of: UInt8(ascii: "$")) {
             Self.move(&marks, &moved, through: dollar, by: filled.count - rest.startIndex)
@@ -50,8 +51,9 @@ struct Substitution {
             {
                 if let value = values[name] {
                     filled += value
-                } else if !missing.contains(where: { $0.name == name }) {
-                    missing.append((name, text.place(of: dollar)))
+                } else if !missing.contains(name) {
+                    missing.append(name)
+                    place = place ?? text.place(of: dollar)
                 }
                 rest = rest.dropFirst(name.utf8.count + 3)
             } else {
@@ -60,7 +62,7 @@ struct Substitution {
             }
         }
         Self.move(&marks, &moved, through: bytes.count, by: filled.count - rest.startIndex)
-        if let first = missing.first { throw absent(missing, first.place) }
+        if let place { throw absent(missing, place) }
         return GraphText(path: text.path, json: filled + rest, marks: marks, repeatedKeys: text.repeatedKeys)
     }
 
@@ -108,14 +110,15 @@ struct Substitution {
         }
     }
 
-    private func absent(_ missing: [(name: String, place: String)], _ place: String) -> Failure {
-        let names = missing.map { "${\($0.name)}" }.joined(separator: ", ")
-        let options = missing.map { "--set \($0.name)=VALUE" }.joined(separator: " ")
-        let near = missing.count == 1 ? Nearest.name(to: missing[0].name, among: values.keys.sorted()) : nil
+    /// - Parameter place: Position of the first placeholder without a value.
+    private func absent(_ missing: [String], _ place: String) -> Failure {
+        let names = missing.map { "${\($0)}" }.joined(separator: ", ")
+        let options = missing.map { "--set \($0)=VALUE" }.joined(separator: " ")
+        let near = missing.count == 1 ? Nearest.name(to: missing[0], among: values.keys.sorted()) : nil
         return Failure(
             .refused, place,
             "\(names) \(missing.count == 1 ? "has" : "have") no value",
             (near.map { "did you mean ${\($0)}? " } ?? "")
-                + "give \(options), or write $${\(missing[0].name)} for a literal ${\(missing[0].name)}")
+                + "give \(options), or write $${\(missing[0])} for a literal ${\(missing[0])}")
     }
 }

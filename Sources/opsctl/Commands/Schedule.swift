@@ -113,7 +113,9 @@ enum ScheduleVerb {
         if !key.hasPrefix("/") {
             let schedule = try session.call(ListSchedulesRequest.with { $0.name = words[0] }).schedules.first
             // A printed line is a key as it is.
-            if schedule?.at.first?.hasPrefix("onPath ") == true { key = ScheduleAdd.absolute(key) }
+            if schedule?.at.first?.hasPrefix("onPath ") == true {
+                key = OperationKeys(arguments: session.arguments).located(key)
+            }
         }
         _ = try session.call(
             ForgetTriggerRequest.with {

@@ -1,5 +1,4 @@
 internal import OpsClient
-internal import OpsSystem
 internal import OpsWire
 
 /// `schedule add`: adds a command or a graph file with a calendar and a policy.
@@ -130,7 +129,8 @@ enum ScheduleAdd {
         return names
     }
 
-    private static func fill(_ request: inout AddScheduleRequest, _ arguments: Arguments) {
+    /// Copies the options into a request. A relative pattern for another host stays relative, and opsd refuses it.
+    static func fill(_ request: inout AddScheduleRequest, _ arguments: Arguments) {
         let now = Instant.now
         if arguments.has(ScheduleVerb.at) { request.at = arguments.texts(ScheduleVerb.at) }
         request.zone = arguments.text(ScheduleVerb.zone) ?? request.zone
@@ -142,20 +142,13 @@ enum ScheduleAdd {
         request.until = instant(arguments.text(until), now) ?? request.until
         request.count = arguments.integer(count) ?? request.count
         request.keep = arguments.integer(keep) ?? request.keep
-        request.onPath = arguments.text(onPath).map(absolute) ?? request.onPath
+        request.onPath = arguments.text(onPath).map(OperationKeys(arguments: arguments).located) ?? request.onPath
         request.settle = arguments.text(settle) ?? request.settle
         request.batch = arguments.has(batch) ? true : request.batch
         request.poll = arguments.text(poll) ?? request.poll
         request.onExec = arguments.text(onExec) ?? request.onExec
         request.every = arguments.text(every) ?? request.every
         request.dryRun = arguments.has(dryRun).ifTrue
-    }
-
-    /// Returns a relative pattern or path with the current directory in front. opsd refuses an empty one.
-    static func absolute(_ glob: String) -> String {
-        guard !glob.isEmpty, !glob.hasPrefix("/") else { return glob }
-        let directory = Files.currentDirectory
-        return (directory == "/" ? "" : directory) + "/" + glob
     }
 
     /// - Parameter keys: Keys of the file from which the schedule comes.

@@ -25,7 +25,7 @@ struct ManyHosts {
             let operands = list.operands(arguments.operands, of: host)
             if operands.isEmpty, !arguments.operands.isEmpty { continue }
             let left: [Option] = [.host, .json, .color, .exitCode, LsVerb.columns, LsVerb.tree, WaitVerb.progress]
-            let words = arguments.words(except: left, operands: operands) + ["--json"]
+            let words = arguments.wordsForJSON(except: left, operands: operands)
             let isNamed = list.isNamed(host, in: arguments.operands)
             clients.append(try HostClient(host, isNamed: isNamed, words))
         }

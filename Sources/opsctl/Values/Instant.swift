@@ -15,9 +15,10 @@ struct Instant: Comparable, Sendable {
     static let forms =
         "an instant from 1970 to 2262 such as 2027-01-31T22:00:00Z, \"2027-01-31 22:00\" or 22:00"
 
-    /// Parses a past instant: a duration before now, or an instant; a time of day means the last one.
+    /// Parses a past instant: a duration before now, or an instant; a time of day means the last one. Instants begin in
+    /// 1970.
     static func past(_ text: String, now: Instant) -> Instant? {
-        Span.parse(text).map { Instant(nanoseconds: now.nanoseconds - $0.nanoseconds) }
+        Span.parse(text).map { Instant(nanoseconds: max(0, now.nanoseconds - $0.nanoseconds)) }
             ?? parse(text, now: now, isPast: true)
     }
 
@@ -42,8 +43,8 @@ struct Instant: Comparable, Sendable {
                 let today = now.calendar
                 day = (Int(today.tm_year) + 1900, Int(today.tm_mon) + 1, Int(today.tm_mday) + ahead)
                 words.removeFirst()
-            } else if first.utf8.count == 10, let date = numbers(first, "-"), date.count == 3, 1...31 ~= date[2] {
-                day = (date[0], date[1], date[2])
+            } else if let date = calendarDay(first) {
+                day = date
                 words.removeFirst()
             }
         }
@@ -61,6 +62,14 @@ struct Instant: Comparable, Sendable {
         guard let then = local(year, month, Int(today.tm_mday), clock) else { return nil }
         if (then > now) != isPast { return then }
         return local(year, month, Int(today.tm_mday) + (isPast ? -1 : 1), clock)
+    }
+
+    /// Reads `YYYY-MM-DD`; nil for other texts, and for days that do not exist, such as February 30.
+    private static func calendarDay(_ text: String) -> (year: Int, month: Int, day: Int)? {
+        guard text.utf8.count == 10, rfc3339(text + "T00:00:00Z") != nil, let parts = numbers(text, "-"),
+            parts.count == 3
+        else { return nil }
+        return (parts[0], parts[1], parts[2])
     }
 
     /// Returns the number of days from now to a day that a word names; nil for any other word.
