@@ -87,6 +87,7 @@ private final class Hosts {
         #expect(rows.allSatisfy { $0["id"] as? Int == 1 })
         #expect(try hosts.ctl("--host", "one,two", "ls", "two:1").lines.count == 2)
         #expect(try hosts.ctl("--host", "one,two", "ls", "--sort", "-name").lines[1].hasPrefix("two:1"))
+        #expect(try hosts.ctl("--host", "one,two", "ls", "--", "-x").err.contains("no operation -x"))
         let status = try hosts.ctl("--host", "one,two", "status", "--json").objects
         #expect(status.count == 2 && status.allSatisfy { $0["workers"] as? Int == 2 })
         #expect(try hosts.ctl("--host", "one,two", "status").out.contains("two:\n● running"))
