@@ -40,6 +40,17 @@ import Testing
         #expect(try Raw(world.store.path).integer("SELECT count(*) FROM text WHERE body = '[1]'") == 0)
     }
 
+    @Test func `a pruning that removes no graph keeps its events and does not look for unused texts`() throws {
+        let world = try World()
+        world.report(.suspended)
+        try world.commit()
+        finish(world, world.submit(one("[1]")))
+        try world.commit()
+        _ = try run(world.store.prune(olderThan: nil, keeping: 5))
+        #expect(try world.history().events(after: 0, limit: 9).map(\.sequence) == [1, 2])
+        #expect(!world.store.mayHaveFreePages)
+    }
+
     @Test func `a text that was pruned is stored again when it is used again`() throws {
         let world = try World()
         finish(world, world.submit(one("[1]", environment: #"{"A":"1"}"#)))
@@ -79,6 +90,26 @@ import Testing
         try world.commit()
         _ = try run(world.store.prune(olderThan: nil, keeping: 2))
         #expect(try world.history().select(Selection(), limit: 9).map(\.rawValue) == [4, 5])
+    }
+
+    @Test func `graphs beyond the requested number are pruned although they are not old`() throws {
+        let world = try World()
+        for _ in 1...5 { finish(world, world.submit(one("[1]"))) }
+        try world.commit()
+        _ = try run(world.store.prune(olderThan: world.now - .seconds(3600), keeping: 2))
+        #expect(try world.history().select(Selection(), limit: 9).map(\.rawValue) == [4, 5])
+        #expect(try world.history().check() == [])
+    }
+
+    @Test func `unfinished operations do not count among those that prune keeps`() throws {
+        let world = try World()
+        for _ in 1...3 { finish(world, world.submit(one("[1]"))) }
+        for _ in 1...12 { world.submit(one("[1]")) }
+        world.start(OperationID(5))
+        try world.commit()
+        _ = try run(world.store.prune(olderThan: nil, keeping: 2))
+        #expect(try world.history().select(Selection(), limit: 99).map(\.rawValue) == Array(2...15))
+        #expect(try world.history().check() == [])
     }
 
     @Test func `a large graph is pruned in slices`() throws {
@@ -210,6 +241,18 @@ import Testing
         let file = try #require(File.read(world.store.path))
         #expect(file.count < Int(before) * 4096 / 10)
         #expect(try world.history().check() == [])
+    }
+
+    /// Each piece adds frames: without checkpoints the log would grow with the number of unused pages.
+    @Test func `a long log is moved while unused pages are given back`() throws {
+        let world = try World()
+        finish(world, world.submit(one("[1]", environment: String(repeating: "x", count: 100_000))))
+        try world.commit()
+        try commitLongLog(world)
+        _ = try run(world.store.prune(olderThan: .distantFuture), limit: 1000)
+        #expect(world.store.mayHaveFreePages && world.store.hasLongLog)
+        #expect(try world.store.tidy())
+        #expect(!world.store.mayHaveFreePages && !world.store.hasLongLog)
     }
 
     /// An open read of another process is neither waited for nor polled.

@@ -7,7 +7,7 @@ public final class Pruning {
     private let store: Store
     /// Instant before which removed graphs have ended.
     private let olderThan: WallInstant?
-    /// Number of operations beyond which the oldest graphs are removed.
+    /// Number of finished operations beyond which the oldest graphs are removed.
     private let keeping: Int?
     /// The only graphs to remove, in the order of their ids; nil: any.
     private let only: [GraphID]?
@@ -18,13 +18,15 @@ public final class Pruning {
     private var graph: Int64 = 0
     /// The operation from which on that graph is still to be examined; nil if it was examined.
     private var unchecked: Int64?
-    /// The graph that is being removed.
-    private var removing: Int64?
+    /// The graph that is being removed, and the instant before which all of it has ended.
+    private var removing: (graph: Int64, bound: WallInstant)?
     private var sweep: Sweep?
     /// True if the sweep has made its last step, which may not be stored yet.
     private var hasSwept = false
     /// Reads all submissions to count their operations, or to find the oldest.
     private var scan = SubmissionScan()
+    /// Counts the operations that are not finished, and so do not count for `keeping`.
+    private var unfinished = UnfinishedScan()
     private(set) public var removed = 0
     /// Counts finished operations before they are removed, if metrics were ever requested.
     private var counting: Counting?
@@ -51,7 +53,7 @@ public final class Pruning {
         var attempts: [UInt32: [AttemptID]] = [:]
         try store.database.transaction { () throws(StoreError) in
             switch phase {
-            case .counting: if try scan.proceed(store, limit) { phase = .graphs }
+            case .counting: if try scan.proceed(store, limit), try unfinished.proceed(store, limit) { phase = .graphs }
             case .graphs: attempts = try removeGraphs(limit)
             case .dating: if try scan.proceed(store, limit) { phase = .events }
             case .events: try removeEvents(limit)
@@ -80,14 +82,14 @@ public final class Pruning {
         var budget = limit
         var checks = limit * Self.checksForARemoval
         while budget > 0, checks > 0 {
-            if let graph = removing {
-                let count = try remove(graph, budget, &attempts)
+            if let (graph, bound) = removing {
+                let count = try remove(graph, endedBefore: bound, budget, &attempts)
                 budget -= count
                 removed += count
                 if count > 0 { store.mayHaveUnusedTexts = true }
                 if count == 0 { removing = nil }
             } else if unchecked != nil {
-                if try mayGo(graph, &checks) { removing = graph }
+                if try mayGo(graph, &checks), let bound { removing = (graph, bound) }
             } else if let next = try nextGraph() {
                 budget -= 1
                 graph = next
@@ -128,7 +130,7 @@ public final class Pruning {
 
     /// The instant before which a graph must have ended to be removed; nil: it stays.
     private var bound: WallInstant? {
-        if let keeping, scan.operations - removed > keeping { return .distantFuture }
+        if let keeping, scan.operations - unfinished.count - removed > keeping { return .distantFuture }
         return olderThan
     }
 
@@ -196,7 +198,7 @@ public final class Pruning {
     /// Removes up to `limit` operations from the end of a graph, and returns their number. It returns 0 if none is
     /// left, or if the graph was reopened.
     private func remove(
-        _ graph: Int64, _ limit: Int, _ attempts: inout [UInt32: [AttemptID]]
+        _ graph: Int64, endedBefore bound: WallInstant, _ limit: Int, _ attempts: inout [UInt32: [AttemptID]]
     ) throws(StoreError) -> Int {
         let latest = try store.kept(
             "SELECT first, count, uid FROM submission WHERE graph = ?1 ORDER BY first DESC LIMIT 1")
@@ -213,7 +215,7 @@ public final class Pruning {
         let last = first + count - 1
         let start = max(first, last - Int64(limit) + 1)
         // The graph was examined before, a large one in several steps.
-        if try isBlocked(from: start, to: last, olderThan ?? .distantFuture) { return 0 }
+        if try isBlocked(from: start, to: last, bound) { return 0 }
         let gone = try store.kept("SELECT operation, number FROM attempt WHERE operation BETWEEN ?1 AND ?2")
         gone.bind(1, start)
         gone.bind(2, last)
@@ -268,8 +270,9 @@ public final class Pruning {
 }
 
 extension Store {
-    /// Begins a pruning. If only `keeping` is given, the newest `keeping` operations stay whatever their age. `only`:
-    /// the only graphs to remove, in the order of their ids. `keepsTexts`: unused texts are left for a later pruning.
+    /// Begins a pruning of graphs that have ended before an instant, and of the oldest graphs while more than `keeping`
+    /// finished operations are stored. `only`: the only graphs to remove, in the order of their ids. `keepsTexts`:
+    /// unused texts are left for a later pruning.
     public func prune(
         olderThan instant: WallInstant?, keeping: Int? = nil, only: [GraphID]? = nil, keepsTexts: Bool = false
     ) -> Pruning {
@@ -299,5 +302,38 @@ private struct SubmissionScan {
             oldest = min(oldest, rows.time(2))
         }
         return count < limit * Self.factor
+    }
+}
+
+/// Counts the unfinished operations, a part at a time. An operation that changes its state between two parts may count
+/// twice, or not at all.
+private struct UnfinishedScan {
+    private(set) var count = 0
+    private var state = OperationState.pending.stored
+    private var last: Int64 = 0
+
+    /// Number of entries of the index that can be read in the time in which one operation is removed.
+    private static let factor = 10
+
+    /// Counts a part. Returns whether all have been counted.
+    mutating func proceed(_ store: Store, _ limit: Int) throws(StoreError) -> Bool {
+        // The condition on the state is written as in the partial index.
+        let rows = try store.kept(
+            """
+            SELECT id FROM operation INDEXED BY operationUnfinished
+            WHERE state = ?1 AND state < 3 AND id > ?2 ORDER BY id LIMIT ?3
+            """)
+        rows.bind(1, state)
+        rows.bind(2, last)
+        rows.bind(3, limit * Self.factor)
+        var found = 0
+        while try rows.step() {
+            found += 1
+            last = rows.int(0)
+        }
+        count += found
+        if found == limit * Self.factor { return false }
+        (state, last) = (state + 1, 0)
+        return state >= OperationState.finished.stored
     }
 }
