@@ -21,7 +21,11 @@ struct StateLock: ~Copyable {
             }
         }
         guard flock(opened, LOCK_EX | LOCK_NB) == 0 else {
+            let code = errno
             close(opened)
+            guard code == EWOULDBLOCK else {
+                throw StoreError(.ioError, "cannot lock: \(unsafe String(cString: strerror(code)))", file: path)
+            }
             throw StoreError(
                 .busy, "another opsd uses this state directory", file: path,
                 advice: "end it first, or start this one with another --state directory")

@@ -42,7 +42,7 @@ extension SystemError: CustomStringConvertible {
     }
 }
 
-/// Calls `body` until no signal interrupts it. EINTR is handled nowhere else.
+/// Calls `body` until no signal interrupts it. A negative result means an error, whose number is in `errno`.
 @discardableResult
 package func retrying<Result: FixedWidthInteger & SignedInteger>(
     _ call: @autoclosure () -> String, _ body: () -> Result

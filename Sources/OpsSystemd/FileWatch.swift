@@ -1,7 +1,8 @@
 internal import Glibc
 public import OpsSystem
 
-/// Watch of files and directories, through one inotify descriptor.
+/// Watch of files and directories, through one inotify descriptor. A handler is also called after the events that other
+/// handlers of the same file wait for.
 public final class FileWatch {
     /// Registration of one handler for one file, until `cancel`.
     public struct Token: Hashable, Sendable {
@@ -49,7 +50,9 @@ public final class FileWatch {
         _ path: String, _ mask: UInt32, _ handler: @escaping () -> Void
     ) throws(SystemError) -> Token {
         let number = descriptor.rawValue
-        let watch = try retrying("watch \(path)") { unsafe inotify_add_watch(number, path, mask) }
+        // Added to the events that earlier handlers of the same file need.
+        let added = mask | UInt32(IN_MASK_ADD)
+        let watch = try retrying("watch \(path)") { unsafe inotify_add_watch(number, path, added) }
         lastNumber += 1
         handlers[watch, default: [:]][lastNumber] = handler
         return Token(watch: watch, number: lastNumber)
@@ -84,9 +87,11 @@ public final class FileWatch {
             rest = rest.dropFirst(16 + length)
         }
         for watch in changed {
-            let called = handlers[watch] ?? [:]
+            for number in (handlers[watch] ?? [:]).keys.sorted() {
+                // An earlier handler may have cancelled this one.
+                if let handler = handlers[watch]?[number] { handler() }
+            }
             if ended.contains(watch) { handlers[watch] = nil }
-            for handler in called.sorted(by: { $0.key < $1.key }) { handler.value() }
         }
     }
 

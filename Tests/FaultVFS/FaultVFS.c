@@ -13,8 +13,8 @@ struct fault_file {
     sqlite3_file base;
     /* Null for files without a name and those elsewhere. */
     const char *path;
-    /* How many of the errors of writing this file back were told to a sync through this handle. */
-    int errors_told;
+    /* Number of failures to write this file back that a sync through this handle has reported. */
+    int errors_reported;
     /* The system's file follows in the same allocation. */
 };
 
@@ -24,15 +24,15 @@ static _Thread_local struct {
     int fail_at, code, operations, lose_at, syncs, failed, dark, refuses_reads, forgets;
 } armed;
 
-/* What the kernel has still to bring to the disk, of files of up to 16 MiB. */
+/* Pages of files of up to 16 MiB that the kernel has yet to write to the disk. */
 enum { most_files = 16, most_pages = 4096, page_size = 4096 };
 static _Thread_local struct tracked {
     char path[512];
     char dirty[most_pages];
-    /* So many pages of it the disk has; fewer than there were when it was cut since the last sync. */
+    /* Number of its pages on the disk; a truncation since the last sync lowers it. */
     off_t pages;
-    /* How often writing it back has failed, and whether anybody was told of the last time. */
-    int errors, is_told;
+    /* Number of failures to write it back, and 1 if a sync has reported the last one. */
+    int errors, is_reported;
 } tracked[most_files];
 
 static sqlite3_vfs *system_vfs;
@@ -49,7 +49,7 @@ static int is_armed(const char *path)
 
 static int is_armed_file(sqlite3_file *file) { return is_armed(((struct fault_file *)file)->path); }
 
-/* Whether the system refuses to read this file. */
+/* Returns 1 if the system refuses to read this file. */
 static int is_refused(sqlite3_file *file)
 {
     if (!is_armed_file(file)) return 0;
@@ -106,15 +106,16 @@ static void mark_cut(const char *path, sqlite3_int64 size)
     if (pages < file->pages) file->pages = pages;
 }
 
-/* The kernel fails to bring anything to the disk. It gives up on those pages: no later sync tries again, and a program
-   that has the file open is told once. They can be read until it needs the memory, which may be at once. */
+/* Lets the kernel fail to write anything to the disk. It gives up on those pages: no later sync tries again, and one
+   sync of a program that has the file open reports the failure. The pages can be read until the kernel needs the
+   memory, which may be at once. */
 static void fail_write_back(void)
 {
     char copy[1024];
     for (struct tracked *file = tracked; file < tracked + most_files && file->path[0]; file++) {
         if (!memchr(file->dirty, 1, sizeof file->dirty)) continue;
         file->errors++;
-        file->is_told = 0;
+        file->is_reported = 0;
         shadow_path(file->path, copy, sizeof copy);
         int to = armed.forgets ? open(file->path, O_WRONLY | O_CLOEXEC) : -1, from = open(copy, O_RDONLY | O_CLOEXEC);
         struct stat status;
@@ -131,17 +132,17 @@ static void fail_write_back(void)
     }
 }
 
-/* What a sync through this handle has to tell of what failed before it. */
-static int has_news(struct fault_file *file)
+/* Returns 1 if a sync through this handle must report an earlier failure, and notes that it does. */
+static int report_failure(struct fault_file *file)
 {
     struct tracked *kept = track(file->path);
-    if (file->errors_told == kept->errors) return 0;
-    file->errors_told = kept->errors;
-    kept->is_told = 1;
+    if (file->errors_reported == kept->errors) return 0;
+    file->errors_reported = kept->errors;
+    kept->is_reported = 1;
     return 1;
 }
 
-/* What the next counted operation is to answer instead of being done; SQLITE_OK to do it. */
+/* Counts an operation. Returns the error with which it must fail, or SQLITE_OK if it is to be done. */
 static int next_fault(int otherwise)
 {
     armed.operations++;
@@ -184,7 +185,7 @@ static int fault_write(sqlite3_file *file, const void *buffer, int count, sqlite
 {
     int fault = is_armed_file(file) ? next_fault(SQLITE_IOERR_WRITE) : SQLITE_OK;
     if (armed.shadow[0] && is_armed_file(file)) mark_dirty(((struct fault_file *)file)->path, count, offset);
-    /* A disk that is full has often taken a part. */
+    /* A full disk has often taken a part. */
     if (fault == SQLITE_FULL) inner(file)->pMethods->xWrite(inner(file), buffer, count / 2, offset);
     return fault ? fault : inner(file)->pMethods->xWrite(inner(file), buffer, count, offset);
 }
@@ -206,7 +207,7 @@ static int fault_sync(sqlite3_file *file, int flags)
     int result = inner(file)->pMethods->xSync(inner(file), flags);
     if (result != SQLITE_OK || !armed.shadow[0]) return result;
     keep_shadow(((struct fault_file *)file)->path);
-    return has_news((struct fault_file *)file) ? SQLITE_IOERR_FSYNC : SQLITE_OK;
+    return report_failure((struct fault_file *)file) ? SQLITE_IOERR_FSYNC : SQLITE_OK;
 }
 
 static int fault_size(sqlite3_file *file, sqlite3_int64 *size)
@@ -230,7 +231,7 @@ static int fault_control(sqlite3_file *file, int operation, void *argument)
 static int fault_sector(sqlite3_file *file) { return inner(file)->pMethods->xSectorSize(inner(file)); }
 static int fault_device(sqlite3_file *file)
 {
-    /* As the system's, and Disk.swift keeps to it: what stands beside a write is not harmed by it. */
+    /* As the system's, and as Disk.swift assumes: a write does not harm the bytes beside it. */
     (void)file;
     return SQLITE_IOCAP_POWERSAFE_OVERWRITE;
 }
@@ -253,7 +254,7 @@ static int fault_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *fil
     (void)vfs;
     struct fault_file *opened = (struct fault_file *)file;
     opened->path = name;
-    /* SQLite closes what has methods, whatever open said. */
+    /* SQLite closes a file that has methods, even if the open has failed. */
     opened->base.pMethods = 0;
     if (is_armed(name)) {
         int fault = next_fault(SQLITE_CANTOPEN);
@@ -261,7 +262,7 @@ static int fault_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *fil
     }
     if (armed.shadow[0] && is_armed(name)) {
         struct tracked *kept = track(name);
-        opened->errors_told = kept->errors > 0 && !kept->is_told ? kept->errors - 1 : kept->errors;
+        opened->errors_reported = kept->errors > 0 && !kept->is_reported ? kept->errors - 1 : kept->errors;
     }
     int result = system_vfs->xOpen(system_vfs, name, inner(file), flags, out);
     if (inner(file)->pMethods) opened->base.pMethods = &methods;

@@ -136,6 +136,17 @@ import Testing
         #expect(try counters(world).commits.sum == Int64.max)
     }
 
+    /// The sum of one row stays at its maximum; several rows could add up to more.
+    @Test func `the sum of all durations is stored in the row of the last bucket`() throws {
+        let world = try World()
+        for duration in [1, 20, 500] as [Int64] {
+            world.store.commitTimes.add(.milliseconds(duration))
+            _ = try counters(world)
+        }
+        let sums = "SELECT json_array(part, sum) FROM counter WHERE sum > 0"
+        #expect(try Raw(world.store.path).texts(sums) == ["[7,521000000]"])
+    }
+
     @Test func `durations of commits are kept across a restart`() throws {
         let world = try World()
         world.store.commitTimes.add(.milliseconds(1))

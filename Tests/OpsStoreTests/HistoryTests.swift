@@ -131,6 +131,132 @@ import Testing
         #expect(try world.history().graph(GraphID(1))?.count == 3)
     }
 
+    @Test func `a key counts as used by its own user and from its submission on`() throws {
+        let world = try World()
+        world.submit(chain(["a"], [[]]))
+        let first = world.submit(CommitTests.graph())
+        try world.commit()
+        let history = try world.history()
+        #expect(try history.hasSubmission(keys: ["k0", "k1"], uid: 1000, from: OperationID(1)))
+        #expect(try history.hasSubmission(keys: ["k0", "k1"], uid: 1000, from: first))
+        #expect(try !history.hasSubmission(keys: ["k0", "k1"], uid: 1000, from: OperationID(first.rawValue + 1)))
+        #expect(try !history.hasSubmission(keys: ["k0"], uid: 1000, from: first))
+        #expect(try !history.hasSubmission(keys: ["k1"], uid: 0, from: first))
+    }
+
+    @Test func `an attempt has a main process from its launch to its exit`() throws {
+        let world = try World()
+        let first = world.submit(CommitTests.graph())
+        let attempt = AttemptID(first, 1)
+        world.start(first)
+        func pid() throws -> Int32? {
+            try world.commit()
+            let history = try world.history()
+            let record = try #require(try history.record(of: first))
+            return try history.pid(of: record)
+        }
+        #expect(try pid() == nil)
+        world.change(.launched(attempt, LaunchedProcess(pid: 77, startTicks: 8, at: world.moment)))
+        #expect(try pid() == 77)
+        world.change(.exited(attempt, ProcessExit(status: .code(0), at: world.moment)))
+        #expect(try pid() == nil)
+    }
+
+    @Test func `a brief has the submitter, the state and the kind of an operation`() throws {
+        let world = try World()
+        var texts = chain(["g", "k"], [], details: #"{"umask":18}"#)
+        texts.submission.user = 7
+        texts.submission.operations[0].flags = .group
+        texts.submission.operations[1].group = 0
+        texts.submission.operations[1].flags = .barrier
+        let group = world.submit(texts)
+        world.start(OperationID(2))
+        try world.commit()
+        let history = try world.history()
+        let outer = try #require(try history.brief(of: group))
+        #expect(outer.isGroup && outer.state == .ready && outer.attempt == 0)
+        let inner = try #require(try history.brief(of: OperationID(2)))
+        #expect(!inner.isGroup && inner.state == .executing && inner.attempt == 1)
+        #expect(inner.uid == 7 && inner.details == #"{"umask":18}"#)
+        #expect(try history.brief(of: OperationID(3)) == nil)
+    }
+
+    @Test func `each node has the instant of its own submission`() throws {
+        let world = try World()
+        let early = world.now
+        world.submit(chain(["a", "b"], [[], [0]]))
+        try world.commit()
+        let late = world.now
+        world.submit(chain(["c"], [[]]))
+        try world.commit()
+        let nodes = try world.history().nodes(of: ids(3, 1, 2, 9))
+        #expect(nodes.map(\.id) == ids(3, 1, 2) && nodes.map(\.name) == ["c", "a", "b"])
+        #expect(nodes.map(\.submittedAt) == [late, early, early])
+        #expect(nodes.map(\.state) == [.ready, .ready, .pending])
+    }
+
+    @Test func `a search for names examines a limited number of them`() throws {
+        let world = try World()
+        for name in ["c", "a", "b"] {
+            var submission = Submission()
+            submission.operations = [Draft()]
+            world.submit(
+                SubmissionTexts(submission, graphName: "g" + name, particulars: [.init(name: name, command: "[]")]))
+        }
+        try world.commit()
+        let history = try world.history()
+        #expect(try history.operationNames(prefix: "", limit: 9, looked: 1) == ["a"])
+        #expect(try history.operationNames(prefix: "", limit: 9, looked: 2) == ["b", "a"], "the newest first")
+        #expect(try history.operationNames(prefix: "", limit: 9, looked: 3) == ["b", "a", "c"])
+        #expect(try history.graphNames(prefix: "g", limit: 9, looked: 2) == ["gb", "ga"])
+        #expect(try history.graphNames(prefix: "g", limit: 1) == ["gb"])
+    }
+
+    @Test func `a false condition is named in the cause of its operation`() throws {
+        let world = try World()
+        let details = #"{"conditions":[{"pathExists":"/x","otherwise":"skip"}]}"#
+        world.submit(chain(["a", "b"], [[], []], details: details))
+        world.change(
+            .finished(OperationID(1), .skipped, .conditionFalse(index: 0, detail: ""), at: world.now),
+            .finished(OperationID(2), .skipped, .conditionFalse(index: 1, detail: ""), at: world.now))
+        try world.commit()
+        let history = try world.history()
+        #expect(try history.record(of: OperationID(1))?.cause == "condition 1 (pathExists /x) is false")
+        #expect(try history.record(of: OperationID(2))?.cause == "condition 2 is false", "it has one condition")
+    }
+
+    @Test func `an approval and a rejection with the same message have different causes in one turn`() throws {
+        let world = try World()
+        world.submit(chain(["a", "b", "c"], []))
+        let cause = Cause.finishedBy("ada", message: "seen")
+        let outcomes: [Outcome] = [.succeeded, .failed, .succeeded]
+        for (id, outcome) in zip(ids(1, 2, 3), outcomes) {
+            world.change(.finished(id, outcome, cause, at: world.now))
+        }
+        try world.commit()
+        #expect(
+            try world.history().records(of: ids(1, 2, 3)).map(\.cause) == [
+                "approved by ada: seen", "rejected by ada: seen", "approved by ada: seen",
+            ])
+    }
+
+    @Test func `a cause is described as it is in its own turn`() throws {
+        let world = try World()
+        world.submit(chain(["a", "b"], [[], [0]]))
+        let (root, other) = (OperationID(1), OperationID(2))
+        func causeOfSkip() throws -> String? {
+            world.change(.finished(other, .notNeeded, .dependency(root: root, .succeeded), at: world.now))
+            try world.commit()
+            return try world.history().record(of: other)?.cause
+        }
+        world.change(.finished(root, .succeeded, .upToDate, at: world.now))
+        #expect(try causeOfSkip() == "dependency 1 (a) is up to date")
+        world.change(.reopened(root, run: 2, .ready), .reopened(other, run: 2, .pending))
+        try world.commit()
+        world.change(.finished(root, .succeeded, nil, at: world.now))
+        #expect(try causeOfSkip() == "dependency 1 (a) succeeded")
+    }
+
     @Test func `a retry reopens the operations that were skipped because of it`() throws {
         let world = try World()
         world.submit(chain(["a", "b", "c", "d"], [[], [0], [1], []]))

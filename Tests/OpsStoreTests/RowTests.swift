@@ -1,3 +1,4 @@
+import Glibc
 import OpsCore
 import TestSupport
 import Testing
@@ -33,6 +34,8 @@ import Testing
         let history = try world.history()
         #expect(try history.newestGraphs(2).map(\.graph.rawValue) == [2, 3])
         #expect(try history.newestGraphs(9, named: "a").map(\.graph.rawValue) == [1, 3])
+        #expect(try history.newestGraphs(9).map(\.name) == ["a", nil, "a"])
+        #expect(try history.newestGraphs(9).map(\.user) == ["root", "root", "root"])
         #expect(try history.operationCount(of: GraphID(3)) == 2)
         func counts(_ graph: GraphSummary) throws -> [Int] {
             var graph = graph
@@ -49,10 +52,64 @@ import Testing
         world.start(first)
         world.end(first, code: 3)
         try world.commit()
-        let ends = try world.history().ends(of: [second, first])
+        let absent = OperationID(9)
+        let ends = try world.history().ends(of: [absent, second, first])
         #expect(ends.map(\.id) == [first])
         #expect(ends.map(\.name) == ["build"] && ends.map(\.outcome) == [.failed] && ends.map(\.exitCode) == [3])
-        #expect(try world.history().outcomes(of: [first, second]) == [first: .failed])
+        #expect(try world.history().outcomes(of: [absent, second, first]) == [first: .failed])
+    }
+
+    @Test func `the newest event of an operation is found among the latest events`() throws {
+        let world = try World()
+        submitPair(world, name: nil)
+        for id in [first, second, first] { world.report(.progress, id) }
+        world.sequence += 1
+        world.turn.reports.append(
+            Report(sequence: world.sequence, kind: .produced, operation: first, product: second, at: world.now))
+        try world.commit()
+        let history = try world.history()
+        func newest(
+            _ kind: Report.Kind, of id: OperationID, product: OperationID? = nil, amongLast count: Int64 = 9
+        ) throws -> Int64? {
+            try history.newestEvent(kind, of: id, product: product, amongLast: count)?.sequence
+        }
+        #expect(try newest(.progress, of: first) == 5)
+        #expect(try newest(.progress, of: second) == 4)
+        #expect(try newest(.progress, of: second, amongLast: 3) == 4)
+        #expect(try newest(.progress, of: second, amongLast: 2) == nil, "it is older than those")
+        #expect(try newest(.produced, of: first, product: second) == 6)
+        #expect(try newest(.produced, of: first) == nil)
+    }
+
+    @Test func `policies and category sets that submissions have in common are stored once`() throws {
+        let world = try World()
+        for _ in 1...2 {
+            var texts = one("[]")
+            var timed = Policy()
+            timed.timeout = .seconds(5)
+            texts.submission.policies = [Policy(), timed]
+            texts.submission.categorySets = [[CategoryUse(name: "db")], [CategoryUse(name: "gpu", units: 2)]]
+            world.submit(texts)
+            try world.commit()
+        }
+        let raw = try Raw(world.store.path)
+        #expect(try raw.integer("SELECT count(*) FROM policy") == 2)
+        #expect(try raw.integer("SELECT count(*) FROM categorySet") == 2)
+    }
+
+    @Test func `a limited number of policies and category sets is kept in memory`() throws {
+        let world = try World()
+        var texts = one("[]")
+        for number in 1...Interned.capacity + 1 {
+            var policy = Policy()
+            policy.timeout = .nanoseconds(Int64(number))
+            texts.submission.policies.append(policy)
+            texts.submission.categorySets.append([CategoryUse(name: "c\(number)")])
+        }
+        world.submit(texts)
+        try world.commit()
+        #expect((1...Interned.capacity).contains(world.store.interned.policies.count))
+        #expect((1...Interned.capacity).contains(world.store.interned.categorySets.count))
     }
 
     @Test func `the dependencies and the policy of an operation are read`() throws {
@@ -163,5 +220,26 @@ import Testing
         #expect(throws: Never.self) {
             try BackupDestination(part, of: world.store.path, replacesAnything: true)
         }
+    }
+
+    @Test func `a copy replaces an earlier copy, and no database of another program`() throws {
+        let directory = TemporaryDirectory(inMemory: true)
+        let world = try World()
+        let (copy, foreign) = (directory.path + "/copy", directory.path + "/foreign")
+        for _ in 1...2 {
+            let backup = try world.history().backUp(to: copy)
+            while try backup.step() {}
+        }
+        try Database(foreign, .create).execute("CREATE TABLE t(x)")
+        #expect(throws: BackupRefusal.self) { try world.history().backUp(to: foreign) }
+        #expect(directory.names == ["copy", "foreign"])
+    }
+
+    @Test func `a copy makes no file behind a link`() throws {
+        let directory = TemporaryDirectory(inMemory: true)
+        let copy = directory.path + "/copy"
+        #expect(symlink(directory.path + "/elsewhere", copy) == 0)
+        #expect(throws: StoreError.self) { _ = try Database(copy, .createInPlace) }
+        #expect(directory.names == ["copy"])
     }
 }

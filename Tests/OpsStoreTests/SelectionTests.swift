@@ -131,6 +131,20 @@ import Testing
         #expect(try read(.oldestFirst) { $0.outcome = .timedOut } == ([], 1))
     }
 
+    @Test func `an index without further operations does not hide those of another index`() throws {
+        let world = try world(10)
+        let raw = try Raw(world.store.path)
+        try raw.run("UPDATE operation SET state = 3, outcome = 0, finishedAt = 1")
+        try raw.run("UPDATE operation SET outcome = 1, cause = 'x' WHERE id = 2")
+        try raw.run("UPDATE operation SET outcome = 5, cause = 'x' WHERE id = 9")
+        let history = try world.history()
+        // Each index is at its end in one of the two directions, whatever the order of the set.
+        let indexes: Set<SparseIndex> = [.unsuccessful(.failed), .unsuccessful(.interrupted)]
+        #expect(try history.next(in: indexes, .oldestFirst, from: 3) == 9)
+        #expect(try history.next(in: indexes, .newestFirst, from: 8) == 2)
+        #expect(try history.next(in: indexes, .oldestFirst, from: 10) == nil)
+    }
+
     @Test func `a selection of nothing ends`() throws {
         let history = try World().history()
         #expect(try history.select(Selection(), limit: 9).isEmpty)
@@ -147,7 +161,7 @@ import Testing
     @Test(arguments: [
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
-    ]) func `what has no end is ended`(sql: String) throws {
+    ]) func `a read without an end is interrupted`(sql: String) throws {
         let history = try world(3).history()
         var looks = 0
         func isOver() -> Bool {

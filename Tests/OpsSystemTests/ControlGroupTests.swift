@@ -72,4 +72,19 @@ struct ControlGroupTests {
             #expect(throws: SpawnError.self) { try spawn.start() }
         }
     }
+
+    /// The kernel does not say which processes are in a group of threads, but names them in the group above.
+    @Test func `processes whose threads are in groups of their own get a signal`() throws {
+        try withGroup { group in
+            let pid = try start("exec sleep 1000", in: group)
+            let threads = ControlGroup(path: group.path + "/threads")
+            try threads.make()
+            try threads.set("cgroup.type", "threaded")
+            #expect(try group.processes() == [pid])
+            var signalled: [ProcessRecord] = []
+            try group.signal(SIGKILL, recording: &signalled)
+            #expect(signalled.map(\.pid) == [pid])
+            #expect(try Children.wait(for: pid)?.status == .signal(SIGKILL))
+        }
+    }
 }

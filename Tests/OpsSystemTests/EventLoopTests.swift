@@ -140,3 +140,46 @@ import Testing
         #expect(ended)
     }
 }
+
+@Suite struct FileWatchTests {
+    private let scratch = TemporaryDirectory()
+    private var path: String { scratch.path + "/file" }
+
+    @Test func `a handler gets its events although another one waits for other events of the file`() throws {
+        let loop = try EventLoop()
+        let watch = try FileWatch(loop)
+        let file = try Files.create(path, mode: 0o600)
+        var writes = 0
+        var changes = 0
+        let first = try watch.watch(path) { writes += 1 }
+        let second = try watch.watchNames(of: path) { changes += 1 }
+        #expect(second.isForSameFile(as: first))
+        #expect(try file.write([1]) == .moved(1))
+        try turn(loop) { writes > 0 }
+        changes = 0
+        #expect(chmod(path, 0o400) == 0)
+        try turn(loop) { changes > 0 }
+        watch.cancel(first)
+        watch.cancel(second)
+    }
+
+    /// The first of two handlers of one event cancels the other.
+    @Test func `the handler of a cancelled registration is not called`() throws {
+        let loop = try EventLoop()
+        let watch = try FileWatch(loop)
+        let file = try Files.create(path, mode: 0o600)
+        var tokens: [FileWatch.Token] = []
+        var calls = 0
+        for _ in 0..<2 {
+            tokens.append(
+                try watch.watch(path) {
+                    calls += 1
+                    for token in tokens { watch.cancel(token) }
+                })
+        }
+        #expect(try file.write([1]) == .moved(1))
+        try turn(loop) { calls > 0 }
+        try loop.turn(timeout: 0)
+        #expect(calls == 1)
+    }
+}

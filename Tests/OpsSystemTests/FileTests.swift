@@ -40,7 +40,7 @@ import Testing
         #expect(try !UnusedDirectory.isUnused(path))
     }
 
-    @Test func `what stands in the place of a directory is not taken for an unused one`() throws {
+    @Test func `a file or a link in the place of a directory is not taken for an unused one`() throws {
         let scratch = TemporaryDirectory()
         let path = scratch.path + "/outputs"
         #expect(try !UnusedDirectory.isUnused(path), "nothing is there")
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `of a path that another user chose, an ordinary file alone is opened`() throws {
+    func `only an ordinary file is opened at a path that another user has chosen`() throws {
         let scratch = TemporaryDirectory()
         let path = scratch.path + "/secret"
         try Files.replace(path, with: [1, 2, 3], mode: 0o600)
@@ -89,6 +89,43 @@ import Testing
         for other in ["/dev/null", "/proc/self/status"] {
             #expect(throws: SystemError.self) { try Files.readOrdinary(other, limit: 4096) }
         }
+    }
+
+    @Test func `a journal keeps whole lines alone, across an end of its process within a line`() throws {
+        let scratch = TemporaryDirectory()
+        let path = scratch.path + "/journal"
+        let (journal, none) = try LineJournal.open(path, limit: 100)
+        #expect(none == [])
+        try journal.append("one")
+        try journal.append("two")
+        #expect(journal.count == 2)
+        try Files.replace(path, with: Array("one\ntwo\nthr".utf8), mode: 0o600)
+        let (next, lines) = try LineJournal.open(path, limit: 100)
+        #expect(lines == ["one", "two"])
+        try next.append("three")
+        #expect(try Files.read(path, limit: 100) == Array("one\ntwo\nthree\n".utf8))
+        try next.replace(by: ["four"])
+        try next.append("five")
+        #expect(try next.count == 2 && LineJournal.open(path, limit: 100).lines == ["four", "five"])
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can mount"))
+    func `a line that a full disk has cut is not joined with the next one`() throws {
+        let scratch = TemporaryDirectory()
+        let directory = scratch.path + "/small"
+        #expect(mkdir(directory, 0o700) == 0)
+        try #require(mount("none", directory, "tmpfs", 0, "size=128k") == 0)
+        defer { _ = umount2(directory, 2) }
+        let path = directory + "/journal"
+        let journal = try LineJournal.open(path, limit: 1 << 20).journal
+        try journal.append("first")
+        try Files.replaceWithoutSync(directory + "/other", with: [UInt8](repeating: 0, count: 64 << 10), mode: 0o600)
+        #expect(throws: SystemError.self) { try journal.append(String(repeating: "x", count: 96 << 10)) }
+        #expect(journal.count == 1)
+        try Files.remove(directory + "/other")
+        try journal.append("second")
+        try journal.append("third")
+        #expect(try LineJournal.open(path, limit: 1 << 20).lines == ["first", "second", "third"])
     }
 
     @Test func `a directory that others may write to is refused`() throws {

@@ -15,9 +15,8 @@ struct LogSampler {
         /// Instant before which the log is not examined.
         var lookAt: MonotonicInstant
 
-        /// Time between two notes. It grows with their number, so that the log of an operation that runs for months has
-        /// some tens of megabytes of them.
-        var pause: TimeSpan { LogSampler.interval * (1 << Int64(min(16, count >> 20))) }
+        /// Time between two notes.
+        var pause: TimeSpan { LogTimes.pause(after: count) }
     }
     private static let interval = TimeSpan.seconds(1)
     private static let pauseAfterFailure = TimeSpan.seconds(60)

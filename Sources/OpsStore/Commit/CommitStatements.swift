@@ -214,7 +214,7 @@ struct AttemptStatements {
 /// Statements for settings and for the event stream.
 struct SettingStatements {
     let putQueue, removeQueue, putCategory, suspendGraph, resumeGraph, suspendDaemon, setWorkers, oweObserver: Statement
-    let observed, insertEvent, assignUnits, setQueueExecutor: Statement
+    let observed, insertEvent, assignUnits, forgetUnits, setQueueExecutor: Statement
     let setQueueFairness, putSlotTime, forgetSlotTime: Statement
     let addRatedStart, expireRatedStarts, forgetRatedStarts: Statement
 
@@ -246,6 +246,8 @@ struct SettingStatements {
         observed = try make("DELETE FROM owedObserver WHERE operation = ?1 AND run = ?2")
         assignUnits = try make(
             "INSERT OR REPLACE INTO assignedUnit (operation, attempt, category, units) VALUES (?1, ?2, ?3, ?4)")
+        // The units of an earlier run of a group.
+        forgetUnits = try make("DELETE FROM assignedUnit WHERE operation = ?1 AND attempt = 0")
         addRatedStart = try make(
             """
             INSERT INTO rateStart (category, boot, at, count) VALUES (?1, ?2, ?3, 1)

@@ -5,6 +5,7 @@ extension Store {
     /// Stores the start of a group.
     func start(_ id: OperationID, run: Int32, at: Moment) throws(StoreError) {
         try update(statements.operation.startedGroup, id, Int64(run), at.wall.nanoseconds)
+        if run > 1 { try update(statements.setting.forgetUnits, id) }
     }
 
     func start(

@@ -55,7 +55,21 @@ public final class RunningBackup {
             throw StoreError(
                 .ioError, "cannot rename the finished copy: \(unsafe String(cString: strerror(code)))", file: path)
         }
+        try syncName()
         return false
+    }
+
+    /// Brings the new name to the disk, as far as the directory can be read.
+    private func syncName() throws(StoreError) {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return }
+        let directory = unsafe open(String(path[...slash]), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory >= 0 else { return }
+        defer { close(directory) }
+        // Some file systems do not sync directories.
+        guard fsync(directory) != 0, errno != EINVAL else { return }
+        let code = errno
+        throw StoreError(
+            .ioError, "cannot sync the directory of the copy: \(unsafe String(cString: strerror(code)))", file: path)
     }
 
     private func giveUp() {

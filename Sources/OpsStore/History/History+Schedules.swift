@@ -3,7 +3,8 @@ public import OpsCore
 /// A record of a schedule with the state of its run.
 public struct ScheduleRun: Equatable, Sendable {
     public var instant: ScheduleInstant
-    /// `succeeded`, or an outcome of an operation of the run that did not succeed; nil while one is unfinished, and without a run that is still stored.
+    /// `succeeded`, or an outcome of an operation of the run that did not succeed; nil while an operation is unfinished,
+    /// and without a run that is still stored.
     public var outcome: Outcome?
     /// Number of operations that have not finished.
     public var unfinished: Int

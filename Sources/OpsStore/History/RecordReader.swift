@@ -47,7 +47,10 @@ struct RecordReader {
 
     private static let sql = """
         SELECT o.id, o.name, o.queue, o.state, o.outcome, o.cause, o.details, o.priority, o.flags, o.attempt, o.run,
-            o.frozen, o.parent, o.readyAt, o.startedAt, o.finishedAt, o.notBefore, o.policy, o.categories,
+            o.frozen, o.parent, o.readyAt,
+            -- The start of an earlier attempt, while the job of this one has not started.
+            iif(o.state = 2 AND a.slot = \(AttemptWrite.externalSlot) AND a.launchedAt IS NULL, NULL, o.startedAt),
+            o.finishedAt, o.notBefore, o.policy, o.categories,
             o.state = 2 AND EXISTS (SELECT 1 FROM ending WHERE operation = o.id), c.body,
             \(ownStatus("a.")), a.progressDone, a.progressTotal, a.status, a.result,
             a.exitedAt, a.userMicroseconds, a.systemMicroseconds, a.maxResidentBytes, o.note, a.job

@@ -97,21 +97,25 @@ struct SharedIndices: Sendable {
 struct SharedReader {
     private let policies: Statement
     private let uses: Statement
+    private let path: String
 
     init(_ database: Database) throws(StoreError) {
+        path = database.path
         policies = try database.prepare(PolicyRow.select)
         uses = try database.prepare("SELECT name, mode, units FROM categoryUse WHERE categorySet = ?1 ORDER BY place")
     }
 
     func policy(_ id: Int64, _ indices: inout SharedIndices, _ all: inout [Policy]) throws(StoreError) -> Int32 {
         if let known = indices.policies[id] { return known }
-        guard let policy = try policy(id) else { return -1 }
+        guard let policy = try policy(id) else {
+            throw StoreError(.corrupt, "policy \(id) of an operation is missing", file: path)
+        }
         indices.policies[id] = Int32(all.count)
         all.append(policy)
         return Int32(all.count - 1)
     }
 
-    func policy(_ id: Int64) throws(StoreError) -> Policy? {
+    private func policy(_ id: Int64) throws(StoreError) -> Policy? {
         policies.bind(1, id)
         guard try policies.step() else { return nil }
         defer { policies.reset() }
@@ -122,12 +126,15 @@ struct SharedReader {
         _ id: Int64, _ indices: inout SharedIndices, _ all: inout [[CategoryUse]]
     ) throws(StoreError) -> Int32 {
         if let known = indices.categorySets[id] { return known }
+        let uses = try categories(id)
+        // The empty set is not stored.
+        if uses.isEmpty { throw StoreError(.corrupt, "category set \(id) of an operation is missing", file: path) }
         indices.categorySets[id] = Int32(all.count)
-        all.append(try categories(id))
+        all.append(uses)
         return Int32(all.count - 1)
     }
 
-    func categories(_ id: Int64) throws(StoreError) -> [CategoryUse] {
+    private func categories(_ id: Int64) throws(StoreError) -> [CategoryUse] {
         uses.bind(1, id)
         var set: [CategoryUse] = []
         while try uses.step() {

@@ -71,7 +71,7 @@ enum Schema {
 
     /// Keeps a copy of the database before a migration, for a return to the older version.
     private static func keepCopy(of database: Database, version: Int64) throws(StoreError) {
-        let copy = "\(database.path).v\(version)"
+        let copy = "\(resolvingDirectory(of: database.path)).v\(version)"
         let part = copy + ".part"
         // The file is left over from an opsd that died in a migration; by the lock on the state directory, no other one
         // is running.
@@ -79,5 +79,14 @@ enum Schema {
         // The copy is complete or does not exist, like every backup.
         let backup = try RunningBackup(of: database, to: copy, through: part)
         while try backup.step() {}
+    }
+
+    /// Returns the path of a file without the links in its directory: SQLite makes no copy at a path with a link.
+    private static func resolvingDirectory(of path: String) -> String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")),
+            let directory = unsafe realpath(String(path[...slash]), nil)
+        else { return path }
+        defer { unsafe free(directory) }
+        return unsafe String(cString: directory) + path[slash...]
     }
 }

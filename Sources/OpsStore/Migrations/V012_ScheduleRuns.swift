@@ -1,5 +1,5 @@
-/// Records of schedules have the outcome of a run, which stays when its graph is gone, and the key of what triggered it; several may have
-/// one nominal instant. Keys of triggers: what has run already.
+/// Records of schedules have the outcome of a run, which stays when its graph is gone, and the key of its trigger.
+/// Several may have one nominal instant. Keys of triggers: files and lines that have triggered a run.
 let v012 = Migration(
     version: 12,
     sql: """

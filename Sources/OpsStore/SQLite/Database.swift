@@ -32,8 +32,8 @@ final class Database {
             case .createInPlace: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW
             }
         _ = Self.isConfigured
-        if access == .create && path != ":memory:" { Self.makePrivate(path) }
-        if access == .createInPlace { Self.makePrivate(path) }
+        if access == .create && path != ":memory:" { Self.makePrivate(path, flags: 0) }
+        if access == .createInPlace { Self.makePrivate(path, flags: O_NOFOLLOW) }
         var opened: OpaquePointer?
         let code = unsafe sqlite3_open_v2(path, &opened, mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
         guard code == SQLITE_OK, let made = unsafe opened else {
@@ -53,8 +53,8 @@ final class Database {
 
     /// Makes the file private: SQLite would make it readable for all, and it contains environments. Its log gets the
     /// same mode.
-    private static func makePrivate(_ path: String) {
-        let made = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    private static func makePrivate(_ path: String, flags: Int32) {
+        let made = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | flags, 0o600)
         // If it cannot be made, SQLite fails for the same reason and reports it.
         if made >= 0 { close(made) }
     }

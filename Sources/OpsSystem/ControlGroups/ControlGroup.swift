@@ -59,10 +59,21 @@ public struct ControlGroup: Hashable, Sendable {
 
     /// Returns the processes of the group and of all groups below.
     public func processes() throws(SystemError) -> [Int32] {
-        guard let bytes = try Files.readIfPresent(path + "/cgroup.procs", limit: 64 << 20) else { return [] }
-        var pids = bytes.split(separator: UInt8(ascii: "\n")).compactMap { Int32(String(decoding: $0, as: UTF8.self)) }
+        var pids = try ownProcesses()
         for child in try children() { pids += try child.processes() }
         return pids
+    }
+
+    private func ownProcesses() throws(SystemError) -> [Int32] {
+        do throws(SystemError) {
+            let bytes = try Files.readIfPresent(path + "/cgroup.procs", limit: 64 << 20) ?? []
+            return bytes.split(separator: UInt8(ascii: "\n")).compactMap { Int32(String(decoding: $0, as: UTF8.self)) }
+        } catch {
+            // ENODEV: the group was removed between opening and reading. EOPNOTSUPP: it is a group of threads, and a group
+            // above names their processes.
+            if error.errno == ENODEV || error.errno == EOPNOTSUPP { return [] }
+            throw error
+        }
     }
 
     /// Sends a signal to every process, those born meanwhile included (as far as a few passes see them). Appends the

@@ -7,7 +7,8 @@ extension ForeignDirectory {
         let number = reference.rawValue
         if unsafe symlinkat(text, number, name) != 0 {
             guard errno == EEXIST else { throw .last("make \(name)") }
-            return linkText(name) == text
+            guard linkText(name) == text else { return false }
+            // The process that made the link may have ended before the link was durable.
         }
         try sync()
         return true

@@ -6,6 +6,10 @@ public final class LineJournal {
     private var descriptor: Descriptor
     /// Number of lines in the file.
     public private(set) var count: Int
+    /// Length of these lines in bytes.
+    private var length: Int64
+    /// True after a write that failed: a part of its line may follow these lines.
+    private var isCut = false
 
     /// Opens the file and gives its whole lines. An empty file is made if there is none.
     public static func open(_ path: String, limit: Int) throws(SystemError) -> (journal: LineJournal, lines: [String]) {
@@ -18,31 +22,43 @@ public final class LineJournal {
     }
 
     private init(_ path: String, _ lines: [String]) throws(SystemError) {
+        let bytes = LineJournal.bytes(of: lines)
         self.path = path
         count = lines.count
-        descriptor = try LineJournal.write(lines, to: path)
+        length = Int64(bytes.count)
+        descriptor = try LineJournal.write(bytes, to: path)
     }
 
-    /// Appends a line, which contains no newline.
+    /// Appends a line, which contains no newline. A line that a full disk has cut is removed by the next call.
     public func append(_ line: String) throws(SystemError) {
-        guard try descriptor.writeAll(Array((line + "\n").utf8)) else {
-            throw SystemError("write \(path)", errno: EPIPE)
+        if isCut {
+            try descriptor.truncate(to: length)
+            isCut = false
         }
+        let bytes = LineJournal.bytes(of: [line])
+        isCut = true
+        guard try descriptor.writeAll(bytes) else { throw SystemError("write \(path)", errno: EPIPE) }
+        isCut = false
+        length += Int64(bytes.count)
         count += 1
     }
 
     /// Replaces all lines. Whenever this process ends, the file has either the old ones or the new ones.
     public func replace(by lines: [String]) throws(SystemError) {
-        descriptor = try LineJournal.write(lines, to: path)
+        let bytes = LineJournal.bytes(of: lines)
+        descriptor = try LineJournal.write(bytes, to: path)
         count = lines.count
+        length = Int64(bytes.count)
+        isCut = false
     }
 
-    private static func write(_ lines: [String], to path: String) throws(SystemError) -> Descriptor {
+    private static func bytes(of lines: [String]) -> [UInt8] { Array(lines.map { $0 + "\n" }.joined().utf8) }
+
+    private static func write(_ bytes: [UInt8], to path: String) throws(SystemError) -> Descriptor {
         let fresh = path + ".new"
         let flags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW
         let descriptor = Descriptor(owning: try retrying("create \(fresh)") { unsafe Glibc.open(fresh, flags, 0o600) })
-        let text = lines.map { $0 + "\n" }.joined()
-        guard try descriptor.writeAll(Array(text.utf8)) else { throw SystemError("write \(fresh)", errno: EPIPE) }
+        guard try descriptor.writeAll(bytes) else { throw SystemError("write \(fresh)", errno: EPIPE) }
         try Files.move(fresh, to: path)
         return descriptor
     }

@@ -19,6 +19,12 @@ public enum LogTimes {
 
     public static func path(of log: String) -> String { log + suffix }
 
+    /// Shortest pause behind `count` times of a log. It grows with their number, so that the log of an operation that
+    /// runs for months has some tens of megabytes of them.
+    public static func pause(after count: Int) -> TimeSpan {
+        TimeSpan.seconds(1) * (1 << Int64(min(16, count >> 20)))
+    }
+
     /// Adds a time behind `count` others. The first one takes the place of a file of an earlier log of the same name.
     ///
     /// A record that a full disk has cut is replaced by the next one.
