@@ -41,6 +41,8 @@ public struct Reason: Equatable, Sendable {
         case groupLimit(Int32, position: Int)
         /// An executing operation waits for its process; the cases after this one name other things that it may wait for.
         case process
+        /// Its main process has ended, and processes that it has left behind have not.
+        case leftovers
         /// Its processes are being ended and are not gone yet.
         case ending
         case children
@@ -50,6 +52,8 @@ public struct Reason: Equatable, Sendable {
         case executorWindow(name: String, window: Int32, position: Int)
         /// It waits for its job in the engine of its executor; nil: not submitted yet.
         case job(executor: String, id: String?, state: EngineState? = nil)
+        /// Its job has started in the engine of its executor; nil: the executor names no jobs.
+        case startedJob(executor: String, id: String?, state: EngineState? = nil)
         case finishMessage
         case runner
         /// The daemon is stopping and starts nothing.
@@ -60,8 +64,9 @@ public struct Reason: Equatable, Sendable {
             switch self {
             case .category, .queue, .pool, .groupLimit, .executorWindow: true
             case .dependency, .reserved, .rate, .yields, .deadlocked, .suspended, .held, .groupHeld, .instant,
-                .condition, .conditionsInLine, .barrier, .groupNotStarted, .process, .ending, .children, .executorAway,
-                .job, .finishMessage, .runner, .stopping:
+                .condition, .conditionsInLine, .barrier, .groupNotStarted, .process, .leftovers, .ending, .children,
+                .executorAway,
+                .job, .startedJob, .finishMessage, .runner, .stopping:
                 false
             }
         }

@@ -87,7 +87,9 @@ extension Scheduler {
                 var share: CategoryUse?
                 while let index = above, share == nil {
                     let group = submission.operations[Int(index)]
-                    if let set = group.categories { share = sets[Int(set)].first { $0.name == use.name } }
+                    if let set = group.categories {
+                        share = sets[Int(set)].first { $0.name == use.name && $0.mode != .exclusive }
+                    }
                     above = group.group
                 }
                 try use.check(

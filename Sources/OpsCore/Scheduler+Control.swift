@@ -188,8 +188,9 @@ extension Scheduler {
             reservations.requestReview()
         }
         if edit.aging != .keep {
-            queues[queue].aging = edit.aging.value(insteadOf: queues[queue].aging).flatMap { $0 > .zero ? $0 : nil }
-            restartAging(queue)
+            let old = queues[queue].aging
+            queues[queue].aging = edit.aging.value(insteadOf: old).flatMap { $0 > .zero ? $0 : nil }
+            restartAging(queue, hadTimers: old != nil)
         }
         if let order = edit.order { queues[queue].order = order }
         recordQueue(queue)

@@ -39,9 +39,15 @@ extension Scheduler {
 
     /// Extends a timeout so that at least `duration` is left, as systemd does for EXTEND_TIMEOUT_USEC.
     mutating func extendTimeout(_ index: ExecutionIndex, by duration: TimeSpan) {
-        let extended = now.monotonic + min(duration, Limits.duration)
-        guard let at = executions[index].timeoutAt, extended > at else { return }
-        setTimeout(index, at: extended)
+        let duration = min(duration, Limits.duration)
+        if let left = executions[index].timeoutLeft {
+            // Its message came before its processes were frozen.
+            guard duration > left else { return }
+            executions[index].timeoutLeft = duration
+        } else {
+            guard let at = executions[index].timeoutAt, now.monotonic + duration > at else { return }
+            setTimeout(index, at: now.monotonic + duration)
+        }
         recordTimeout(index)
     }
 

@@ -66,6 +66,9 @@ extension Scheduler {
     private mutating func apply(_ edit: Edit, to operation: OperationIndex, _ queue: QueueIndex?) {
         if table[operation].state == .executing { return setChildLimit(of: operation, edit) }
         leaveLane(operation)
+        let isReady = table[operation].state == .ready
+        // Its timer is set again below.
+        if isReady, queues[table[operation].queue].aging != nil { noteStaleTimer(.aging) }
         record(.edited(table[operation].operationID, edit))
         if let priority = edit.priority {
             if priority != 0 { beginPriorities() }
@@ -88,7 +91,7 @@ extension Scheduler {
             publish(.edited, operation, detail: "queue")
         }
         invalidatePriority(of: operation)
-        startAging(operation)
+        if isReady { startAging(operation) }
         enterLane(operation)
     }
 

@@ -98,10 +98,11 @@ extension Scheduler {
         _ id: OperationID, failed: Bool, message: String?, by: String
     ) throws(Rejection) -> Acceptance {
         guard let operation = unfinished(id) else { throw notFoundError(id) }
-        guard let index = execution(of: operation), !table[operation].isGroup else { throw .notExecuting(id) }
+        if table[operation].isGroup { throw .endsWithItsChildren(id) }
+        guard let index = execution(of: operation) else { throw .notExecuting(id) }
         guard !executions[index].isOver else { throw .ownPartEnded(id) }
         guard policy(of: operation)?.completion == .notify else { throw .endsByItsExit(id) }
-        guard executions[index].resolution == nil else { return .done(0) }
+        guard executions[index].resolution == nil else { throw .isEnding(id) }
         finishByReport(
             index, Resolution(outcome: failed ? .failed : .succeeded, cause: .finishedBy(by, message: message)))
         return .done(1)

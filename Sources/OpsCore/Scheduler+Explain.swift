@@ -32,13 +32,15 @@ extension Scheduler {
         guard !table[operation].isGroup, !execution.isOver else { return reasons }
         if let executor = execution.executor { return reasons + [whyInFlight(index, executor)] }
         if execution.isReaping || !execution.isConfirmed || capacity.runner == nil {
-            reasons.append(Reason(kind: .dependency, ids: id, detail: .runner))
+            reasons.append(Reason(kind: .dependency, detail: .runner))
         } else if execution.exit != nil, execution.resolution == nil, policy(of: operation)?.completion == .notify {
-            reasons.append(Reason(kind: .dependency, ids: id, detail: .finishMessage))
+            reasons.append(Reason(kind: .dependency, detail: .finishMessage))
         } else if execution.isCancelling {
-            reasons.append(Reason(kind: .dependency, ids: id, detail: .ending))
+            reasons.append(Reason(kind: .dependency, detail: .ending))
+        } else if execution.exit != nil {
+            reasons.append(Reason(kind: .dependency, detail: .leftovers))
         } else if table[operation].traits.isDisjoint(with: .frozen) {
-            reasons.append(Reason(kind: .dependency, ids: id, detail: .process))
+            reasons.append(Reason(kind: .dependency, detail: .process))
         }
         return reasons
     }

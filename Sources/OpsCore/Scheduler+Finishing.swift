@@ -242,9 +242,9 @@ extension Scheduler {
                 let end = Resolution(outcome: .notNeeded, cause: because)
                 decideTree(on, end, below: end)
             } else {
-                let cause = finish.outcome == .cancelled ? finish.cause : nil
+                // Also after a cancel: a retry of the operation finds by this cause what was provided for it.
                 decideTree(
-                    on, Resolution(outcome: .cancelled, cause: cause ?? because),
+                    on, Resolution(outcome: .cancelled, cause: because),
                     below: Resolution(outcome: .cancelled, cause: .groupCancelled(table[on].operationID)))
             }
         }

@@ -21,8 +21,10 @@ extension Scheduler {
             guard let need = lanes[lane].needs.first(where: { $0.category == category }) else { return }
             categories[category].parkedCount += 1
             let parked = categories[category].parked
-            let position = parked.firstIndex { $0.mode == need.mode && $0.units == need.units } ?? parked.count
+            var position = parked.firstIndex { $0.mode == need.mode && $0.units == need.units } ?? parked.count
             if position == parked.count {
+                forgetUnusedKinds(of: category)
+                position = categories[category].parked.count
                 categories[category].parked.append(Category.Parking(mode: need.mode, units: need.units))
             }
             lanes.add(entry, to: &registry.categories[category].parked[position].lanes[needsSlot: needsSlot])
@@ -42,6 +44,20 @@ extension Scheduler {
             conditions.enterLine(user)
             lanes.add(entry, to: &conditions.parked[user, default: LaneHeap()])
         }
+    }
+
+    /// Forgets kinds of needs with which no lane waits for a category, once they are the most part: each of them would
+    /// be examined whenever the category has room again. Not inlined: it is seldom needed.
+    @inline(never) private mutating func forgetUnusedKinds(of category: CategoryIndex) {
+        guard categories[category].parked.count > 16 + 2 * categories[category].parkedCount else { return }
+        let resource = Resource.category(category)
+        var used: [Category.Parking] = []
+        for var kind in categories[category].parked {
+            let process = lanes.firstKey(of: &kind.lanes[needsSlot: true], at: resource)
+            let slotless = lanes.firstKey(of: &kind.lanes[needsSlot: false], at: resource)
+            if process != nil || slotless != nil { used.append(kind) }
+        }
+        categories[category].parked = used
     }
 
     mutating func unpark(_ lane: LaneIndex) {

@@ -256,8 +256,10 @@ extension Scheduler {
         invalidatePriority(of: operation)
     }
 
-    mutating func restartAging(_ queue: QueueIndex) {
+    /// Lets the ready operations of a queue age as it is set now. `hadTimers`: they have aged until now.
+    mutating func restartAging(_ queue: QueueIndex, hadTimers: Bool) {
         for operation in table.indicesByID where table[operation].queue == queue && table[operation].state == .ready {
+            if hadTimers { noteStaleTimer(.aging) }
             startAging(operation)
             invalidatePriority(of: operation)
         }

@@ -65,7 +65,9 @@ extension Scheduler {
             for use in sets[Int(set)] {
                 var (above, share) = (row.parent, CategoryUse?.none)
                 while share == nil, unfinished(above) == nil, let group = revived.row(of: above) {
-                    if let set = group.categories { share = sets[Int(set)].first { $0.name == use.name } }
+                    if let set = group.categories {
+                        share = sets[Int(set)].first { $0.name == use.name && $0.mode != .exclusive }
+                    }
                     above = group.parent
                 }
                 share = share ?? unfinished(above).flatMap { registry.use(of: use.name, atOrAbove: $0) }

@@ -71,9 +71,9 @@ extension Scheduler {
         case .edit(let groups): follow(groups, &walk)
         case .retry(_, let revived):
             walk.left -= revived.edges.count
-            for name in revived.queues { if let queue = queues.find(name) { recount(queue, &walk) } }
-        case .setQueue(let name, let edit):
-            if edit.aging != .keep, let queue = queues.find(name) { walk.left -= Int(queues[queue].ready) }
+            // The barriers of all queues are counted again.
+            for queue in queues.pool.indices { recount(queue, &walk) }
+        case .setQueue(let name, let edit): follow(edit, of: name, &walk)
         case .removeDependency, .note, .removeQueue, .setCategory, .setWorkers, .setDraining, .setOperationsPerUser,
             .setObserversOfAll, .setExecutors, .accepted, .launched,
             .stagedStarted, .stagingRevoked, .revocationConfirmed, .runnerLost, .observed, .instantDecided, .tick,
@@ -128,6 +128,13 @@ extension Scheduler {
                 countBefore(operations.map { .start($0) }, &walk, raisedTo: priority)
             }
         }
+    }
+
+    /// Counts the ready operations of a queue, if they age differently from now on or enter other lanes.
+    private func follow(_ edit: QueueEdit, of name: String, _ walk: inout ConsequenceWalk) {
+        guard let queue = queues.find(name) else { return }
+        let changesFairness = edit.isFair.map { $0 != queues[queue].isFair } ?? false
+        if edit.aging != .keep || changesFairness { walk.left -= Int(queues[queue].ready) }
     }
 
     /// Counts the operations of a queue that has barriers: all of them are counted again.

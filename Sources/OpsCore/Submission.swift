@@ -49,6 +49,10 @@ public enum Rejection: Error, Equatable, Sendable, Codable {
     case ownPartEnded(OperationID)
     /// Only an operation with `completion: notify` can be finished explicitly.
     case endsByItsExit(OperationID)
+    /// A group ends with its children.
+    case endsWithItsChildren(OperationID)
+    /// Its outcome is decided; its processes are still ending.
+    case isEnding(OperationID)
     /// The operation executes, and the request is possible only while it waits.
     case alreadyStarted(OperationID)
     /// The producer is cancelling or finished.

@@ -274,6 +274,40 @@ import Testing
         #expect(world.turn() == ["cancelling 1 timedOut"])
     }
 
+    @Test func `an extension that is reported during a freeze counts from its end`() {
+        var world = World()
+        world.add { $0.timeout = .seconds(60) }
+        world.turn()
+        world.pass(seconds: 10)
+        let attempt = world.attempt(1)
+        world.after(.suspend(.operations([1]), freeze: true))
+        #expect(world.after(.updated(attempt, OperationUpdate(extendTimeout: .seconds(50)))) == ["updated 1"])
+        #expect(
+            world.after(.updated(attempt, OperationUpdate(extendTimeout: .seconds(90)))) == [
+                "updated 1", "timeout 1 90s",
+            ])
+        world.pass(seconds: 1000)
+        world.after(.resume(.operations([1])))
+        #expect(world.scheduler.nextDeadline.monotonic == world.now.monotonic + .seconds(90))
+    }
+
+    @Test func `an operation that ages has few timers, however often it or its queue is edited`() {
+        var world = World(workers: 0)
+        let aging = Event.setQueue("default", QueueEdit(aging: .set(.seconds(60))))
+        world.handle(aging)
+        let (ready, pending) = (OperationID(world.add()), OperationID(world.add()))
+        world.handle(.addDependency(pending, on: ready, when: .succeeded, finished: nil))
+        for number in 1...1000 {
+            world.handle(.edit([ready, pending], Edit(priority: Int8(number % 5))))
+            world.handle(aging)
+        }
+        world.turn()
+        #expect(world.scheduler.timers.wallEntries.count < 500)
+        world.pass(seconds: 61)
+        world.turn()
+        #expect(world.scheduler.effectivePriority(of: ready) == 1)
+    }
+
     @Test func `a deadline ends a group that executes, and its children with it`() {
         var world = World(workers: 1)
         let deadline = world.now.wall + .seconds(1)

@@ -411,6 +411,34 @@ import Testing
         #expect(isDone(world))
     }
 
+    /// 2 holds all of the two units that 1 has. In it, 3 and 4 have no room beside each other, and each waits for a
+    /// part of the other.
+    @Test func `a group that holds all of the share of another one has no more room than that`() {
+        func lines(units: Int32) -> [Line] {
+            let inner = [CategoryUse(name: "a", units: units)]
+            return [
+                Line(categories: [CategoryUse(name: "a", units: 2)], isGroup: true, isHeld: true),
+                Line(categories: [.exclusive("a")], group: 0, isGroup: true),
+                Line(categories: inner, group: 1, isGroup: true), Line(categories: inner, group: 1, isGroup: true),
+                Line(group: 2), Line(group: 2, after: [3]), Line(group: 3, after: [4]),
+            ]
+        }
+        func isDeadlock(_ result: Result<Acceptance, Rejection>) -> Bool {
+            if case .failure(.deadlock(_, category: "a")) = result { true } else { false }
+        }
+        var world = World()
+        world.after(.setCategory("a", capacity: 8))
+        let wide = world.handle(.submit(submission(lines(units: 2))))
+        #expect(isDeadlock(wide))
+        let narrow = world.handle(.submit(submission(lines(units: 1))))
+        #expect(!isDeadlock(narrow))
+        let widened = world.handle(.edit([3, 4], Edit(categories: [CategoryUse(name: "a", units: 2)])))
+        #expect(isDeadlock(widened))
+        world.after(.resume(.operations([1])))
+        _ = world.drain()
+        #expect(isDone(world))
+    }
+
     /// Found by the torture: the group 2 {a} was overtaken sixteen times and yields to 4 {a, b}, which must not wait
     /// for a reservation of that group.
     @Test func `a group that yields has no reservation against others`() {

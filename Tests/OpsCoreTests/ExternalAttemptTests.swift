@@ -314,6 +314,10 @@ import Testing
         #expect(reasons.map(\.kind) == [.executor])
         #expect(reasons.map(\.detail) == [.job(executor: "slurm", id: "4711", state: state)])
         #expect(world.after(report(.updated(first, OperationUpdate(status: "PENDING (Resources)")))).count == 1)
+        world.after(report(.launched(first, process(world))))
+        let last = EngineState("PENDING (Resources)")
+        let detail = world.scheduler.why(1, at: world.now).first?.detail
+        #expect(detail == .startedJob(executor: "slurm", id: "4711", state: last))
     }
 
     @Test func `a job that was accepted after a cancel is ended, not released`() {

@@ -5,9 +5,7 @@ import Testing
 @Suite struct ReasonTests {
     private func why(_ id: OperationID, _ world: World) -> [Reason] { world.scheduler.why(id, at: world.now) }
 
-    private func executing(_ ids: [OperationID], _ detail: Reason.Detail) -> Reason {
-        Reason(kind: .dependency, ids: ids, detail: detail)
-    }
+    private func executing(_ detail: Reason.Detail) -> Reason { Reason(kind: .dependency, detail: detail) }
 
     // MARK: Executing operations
 
@@ -15,7 +13,7 @@ import Testing
         var world = World()
         world.add()
         world.turn()
-        #expect(why(1, world) == [executing([1], .process)] && why(9, world) == [])
+        #expect(why(1, world) == [executing(.process)] && why(9, world) == [])
         world.after(.suspend(.daemon, freeze: true))
         world.after(.suspend(.queue("default"), freeze: true))
         world.after(.suspend(.graph(GraphID(1)), freeze: true))
@@ -23,11 +21,19 @@ import Testing
         let levels: [Level] = [.operations([1]), .graph(GraphID(1)), .queue("default"), .daemon]
         #expect(why(1, world) == levels.map { Reason(kind: .suspended, ids: [1], detail: .suspended($0)) })
         for level in levels { world.after(.resume(level)) }
-        #expect(why(1, world) == [executing([1], .process)])
+        #expect(why(1, world) == [executing(.process)])
         world.after(.cancel([1], by: "ann", reason: nil, force: false))
-        #expect(why(1, world) == [executing([1], .ending)])
+        #expect(why(1, world) == [executing(.ending)])
         world.after(.runnerLost)
-        #expect(why(1, world) == [executing([1], .runner)])
+        #expect(why(1, world) == [executing(.runner)])
+    }
+
+    @Test func `an executing operation waits for the processes that its main process left behind`() {
+        var world = World()
+        world.add { $0.leftovers = .wait }
+        world.turn()
+        world.after(world.exit(1, gone: false))
+        #expect(why(1, world) == [executing(.leftovers)])
     }
 
     @Test func `an operation whose processes are looked for waits for its runner`() {
@@ -36,7 +42,7 @@ import Testing
         world.turn()
         world.after(world.launch(1))
         world.after(.runnerConnected(Inventory(runner: "r2", boot: "b1")))
-        #expect(why(1, world) == [executing([1], .runner)])
+        #expect(why(1, world) == [executing(.runner)])
         world.after(.gone(world.attempt(1)))
         #expect(world.state(1) == nil)
     }
@@ -56,7 +62,7 @@ import Testing
         for _ in 0..<3 { world.add(child: 1) }
         world.turn()
         let children = Reason(kind: .group, ids: [2, 3, 4], detail: .children)
-        #expect(why(1, world) == [children, executing([1], .process)])
+        #expect(why(1, world) == [children, executing(.process)])
         world.after(world.exit(1))
         #expect(why(1, world) == [children])
         world.after(world.exit(2))
@@ -78,7 +84,8 @@ import Testing
         #expect(why(3, world) == [barrier, Reason(kind: .held, ids: [3], detail: .held)])
         #expect(
             why(4, world) == [
-                executing([1], .dependency(.finished)), Reason(kind: .group, ids: [3], detail: .groupNotStarted),
+                Reason(kind: .dependency, ids: [1], detail: .dependency(.finished)),
+                Reason(kind: .group, ids: [3], detail: .groupNotStarted),
                 barrier, Reason(kind: .held, ids: [4], detail: .held),
             ])
         #expect(why(2, world) == [Reason(kind: .barrier, ids: [1], detail: .barrier)])

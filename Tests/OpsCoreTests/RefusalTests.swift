@@ -163,6 +163,54 @@ import Testing
         #expect(world.add(categories: [CategoryUse(name: "disk", units: 3)]) == 3)
     }
 
+    /// All that it holds is the share of the group around it: a child that needs more could never start.
+    @Test func `a child asks for no more than an outer group has of which its parent holds all`() {
+        var world = World(workers: 4)
+        world.after(.setCategory("disk", capacity: 8))
+        let (two, three) = (CategoryUse(name: "disk", units: 2), CategoryUse(name: "disk", units: 3))
+        world.handle(
+            submission {
+                $0.categorySets = [[two], [.exclusive("disk")]]
+                $0.operations = [Draft(categories: 0, flags: .group), Draft(group: 0, categories: 1)]
+            })
+        world.turn()
+        #expect(world.executing == [1, 2])
+        #expect(world.add(categories: [three], child: 2) == -1)
+        #expect(world.add(categories: [two], child: 2) == 3)
+        #expect(
+            world.handle(.edit([3], Edit(categories: [three])))
+                == .failure(.unitsExceedShare(three, .existing(3), of: two)))
+        world.turn()
+        #expect(world.executing == [1, 2, 3])
+    }
+
+    @Test func `a submission asks for no more than an outer group has of which an inner one holds all`() {
+        var world = World(workers: 4)
+        world.after(.setCategory("disk", capacity: 8))
+        let (two, five) = (CategoryUse(name: "disk", units: 2), CategoryUse(name: "disk", units: 5))
+        let refused = world.handle(
+            submission {
+                $0.categorySets = [[two], [.exclusive("disk")], [five]]
+                $0.operations = [
+                    Draft(categories: 0, flags: .group), Draft(group: 0, categories: 1, flags: .group),
+                    Draft(group: 1, categories: 2),
+                ]
+            })
+        #expect(refused == .failure(.unitsExceedShare(five, .local(2), of: two)))
+    }
+
+    @Test func `an end that is decided, and the end of a group, cannot be reported`() {
+        var world = World(workers: 4)
+        world.handle(submission { $0.operations = [Draft(flags: .group), Draft(group: 0)] })
+        world.turn()
+        #expect(
+            world.handle(.finish(1, failed: false, message: nil, by: "root")) == .failure(.endsWithItsChildren(1)))
+        world.add { $0.completion = .notify }
+        world.turn()
+        world.after(.finish(3, failed: true, message: "no", by: "root"))
+        #expect(world.handle(.finish(3, failed: false, message: nil, by: "root")) == .failure(.isEnding(3)))
+    }
+
     @Test func `a group is edited as far as its children allow`() {
         var world = World(workers: 4)
         world.after(.setCategory("disk", capacity: 8))
@@ -278,7 +326,7 @@ import Testing
         }
         #expect(finish(1) == .failure(.endsByItsExit(1)) && finish(3) == .failure(.notExecuting(3)))
         #expect(finish(9) == .failure(.unknownOperation(9)) && finish(4) == .failure(.alreadyFinished(4)))
-        #expect(finish(2) == Self.done && finish(2) == .success(.done(0)))
+        #expect(finish(2) == Self.done && finish(2) == .failure(.isEnding(2)))
         world.after(world.exit(2))
         #expect(finish(2) == .failure(.alreadyFinished(2)))
         world.add(child: 3)

@@ -332,7 +332,7 @@ import Testing
         world.turn()
         #expect(
             world.after(.cancel([2], by: "root", reason: nil, force: false)) == [
-                "finished 2 cancelled by root", "finished 1 cancelled by root",
+                "finished 2 cancelled by root", "finished 1 cancelled provided for 2 cancelled",
             ])
     }
 

@@ -133,4 +133,40 @@ import Testing
         #expect(assigned(world, 3) == ["b"])
         #expect(world.scheduler.unitVariables(of: 1).map(\.value) == ["a,c"])
     }
+
+    /// Returns a world in which group 1 executes with its children 2 and 3, in a category whose units have no names.
+    private func world(groupUses units: Int32, stored names: [String]) -> World {
+        var snapshot = Snapshot()
+        snapshot.nextOperation = 4
+        snapshot.nextGraph = 2
+        snapshot.queues = [Snapshot.Queue(name: "default")]
+        snapshot.categorySets = [[CategoryUse(name: "gpu", units: units)], [CategoryUse(name: "gpu")]]
+        snapshot.categorySettings = [CategorySettings(name: "gpu", capacity: 3)]
+        snapshot.operations = [
+            Snapshot.Row(
+                id: 1, graph: GraphID(1), categories: 0, state: .executing, flags: .group, hasStarted: true),
+            Snapshot.Row(id: 2, graph: GraphID(1), parent: 1, categories: 1, state: .ready),
+            Snapshot.Row(id: 3, graph: GraphID(1), parent: 1, categories: 1, state: .ready),
+        ]
+        snapshot.assigned = [1: [AssignedUnits(category: "gpu", units: names)]]
+        return World(workers: 8, snapshot)
+    }
+
+    /// A group stores its units without the number of its run, and its needs may have been edited since.
+    @Test func `units of an earlier run of a group do not count after a restart`() {
+        var wider = world(groupUses: 3, stored: ["a"])
+        #expect(wider.executing == [1, 2, 3])
+        #expect([1, 2, 3].flatMap { assigned(wider, $0) } == [])
+        wider.after(units("a", "b", "c"))
+        let waiting = wider.add(categories: ["gpu"])
+        wider.turn()
+        #expect(wider.state(waiting) == .ready)
+
+        var narrower = world(groupUses: 1, stored: ["a", "b", "c"])
+        #expect(narrower.executing == [1, 2])
+        narrower.after(units("a", "b", "c"))
+        let others = (0..<3).map { _ in narrower.add(categories: ["gpu"]) }
+        narrower.turn()
+        #expect(others.map { assigned(narrower, $0) } == [["a"], ["b"], []])
+    }
 }

@@ -217,6 +217,11 @@ import Testing
         #expect(weight(.resume(.queue("q"))) == 3 && weight(.suspend(.queue("q"), freeze: false)) == 3)
         #expect(weight(.setQueue("q", QueueEdit(aging: .set(5)))) == 3)
         #expect(weight(.setQueue("q", QueueEdit(limit: .clear))) == 0)
+        var edit = QueueEdit()
+        for (isFair, expected) in [(true, 3), (false, 0)] {
+            edit.isFair = isFair
+            #expect(weight(.setQueue("q", edit)) == expected, "it is not fair")
+        }
     }
 
     @Test mutating func `a dependency weighs as much as lies before it`() {

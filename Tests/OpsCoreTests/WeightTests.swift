@@ -140,7 +140,7 @@ import Testing
         #expect(weight(.runnerConnected(inventory), world) > Self.limit)
     }
 
-    @Test func `a retry weighs as much as its edges, and as its queues where there are barriers`() {
+    @Test func `a retry weighs as much as its edges, and as all queues where there are barriers`() {
         var world = world()
         var revived = Revival()
         revived.queues = ["default"]
@@ -150,6 +150,8 @@ import Testing
         #expect(weight(retry(), world) == 3)
         world.add(flags: .barrier)
         #expect(weight(retry(), world) > Self.limit)
+        revived.queues = ["main"]
+        #expect(weight(retry(), world) > Self.limit, "the barriers of all queues are counted again")
     }
 
     // MARK: The end of a turn

@@ -132,10 +132,11 @@ extension Rules {
     private func answerToFinish(_ id: OperationID) -> ExpectedAnswer {
         if let missing = missing(id) { return .refused(missing) }
         let record = store[id]
-        guard record.state == .executing, !record.isGroup else { return .refused(.notExecuting(id)) }
+        if record.isGroup { return .refused(.endsWithItsChildren(id)) }
+        guard record.state == .executing else { return .refused(.notExecuting(id)) }
         if record.running?.isOver == true { return .refused(.ownPartEnded(id)) }
         guard record.policy.completion == .notify else { return .refused(.endsByItsExit(id)) }
-        if record.resolution != nil { return .done(0) }
+        if record.resolution != nil { return .refused(.isEnding(id)) }
         return record.running?.exit == nil ? .done(1) : .any
     }
 

@@ -1,7 +1,7 @@
 /// Attempts that executors other than the runner start. Their categories are held from the commit of the attempt on;
 /// the job starts only after its id is on disk.
 extension Scheduler {
-    /// State of each executor that is configured or that an unfinished operation names.
+    /// State of each executor that was configured, or that an operation has named, since the scheduler was restored.
     public var executorLoads: [ExecutorLoad] { executors.loads }
 
     /// Returns whether operations wait for an executor or are in flight on it.
@@ -123,8 +123,7 @@ extension Scheduler {
         case .ended(_, let end): ended(index, end)
         case .launchFailed(_, let step, let errno): launchFailed(attempt, step: step, errno: errno)
         case .exited(_, let exit, let treeIsGone):
-            // The start may have been reported while opsd was away.
-            if executions[index].process == nil, let start = startBefore(exit, of: index) { jobStarted(index, start) }
+            startJob(of: index, before: exit)
             exited(attempt, exit, treeIsGone: treeIsGone)
         case .gone:
             let lost = Resolution(outcome: .interrupted, cause: .engine("the executor reports no end of the attempt"))
@@ -179,16 +178,16 @@ extension Scheduler {
         }
     }
 
-    /// Returns the assumed start of a job of which only the exit is known.
-    private func startBefore(_ exit: ProcessExit, of index: ExecutionIndex) -> LaunchedProcess? {
-        let committed = executions[index].startedAt
-        guard exit.at.wall >= committed.wall else { return nil }
-        return LaunchedProcess(pid: 0, startTicks: 0, at: exit.at)
+    /// Assumes that a job of which only the exit is known started when it ended. Its start may have been reported while
+    /// opsd was away.
+    private mutating func startJob(of index: ExecutionIndex, before exit: ProcessExit) {
+        guard executions[index].process == nil else { return }
+        jobStarted(index, LaunchedProcess(pid: 0, startTicks: 0, at: exit.at))
     }
 
     private mutating func ended(_ index: ExecutionIndex, _ external: ExternalEnd) {
         if let exit = external.exit, executions[index].exit == nil {
-            if executions[index].process == nil, let start = startBefore(exit, of: index) { jobStarted(index, start) }
+            startJob(of: index, before: exit)
             executions[index].exit = exit
             record(.exited(registry.attemptID(index), exit))
         }
@@ -197,9 +196,9 @@ extension Scheduler {
 
     /// Ends an attempt of which no process is left; an outcome that was decided before remains.
     private mutating func end(_ index: ExecutionIndex, _ end: Resolution, at instant: WallInstant) {
+        executions[index].endedAt = instant
         if executions[index].resolution == nil {
             executions[index].resolution = end
-            executions[index].endedAt = instant
             disarmTimeout(index)
         }
         endAttempt(index)
@@ -284,9 +283,12 @@ extension Scheduler {
         let present = executors[executor]
         if !present.isConnected { return Reason(kind: .executor, ids: ids, detail: .executorAway(name: present.name)) }
         if executions[index].isCancelling { return Reason(kind: .dependency, ids: ids, detail: .ending) }
-        if executions[index].process != nil { return Reason(kind: .dependency, ids: ids, detail: .process) }
-        let execution = executions[index]
-        let detail = Reason.Detail.job(executor: present.name, id: execution.job, state: execution.jobState)
+        let (name, execution) = (present.name, executions[index])
+        if execution.process != nil {
+            let detail = Reason.Detail.startedJob(executor: name, id: execution.job, state: execution.jobState)
+            return Reason(kind: .dependency, ids: ids, detail: detail)
+        }
+        let detail = Reason.Detail.job(executor: name, id: execution.job, state: execution.jobState)
         return Reason(kind: .executor, ids: ids, detail: detail)
     }
 

@@ -21,8 +21,11 @@ struct Output: Codable {
         transition.reports.append(report(sequence))
     }
 
+    /// Makes room for more reports. The room at least doubles, because a turn may have many small submissions.
     mutating func reserveReports(_ more: Int) {
-        transition.reports.reserveCapacity(transition.reports.count + more)
+        let count = transition.reports.count
+        guard count + more > transition.reports.capacity else { return }
+        transition.reports.reserveCapacity(max(count + more, 2 * count))
     }
 
     /// Removes the last such effect of this turn. Returns false if there is none.

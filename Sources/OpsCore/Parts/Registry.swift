@@ -146,11 +146,12 @@ struct Registry: Codable {
         resolve(categories.needs(of: table[operation].categories), under: table[operation].parent)
     }
 
-    /// Returns the use of a category by a parent, or by the nearest group around it.
+    /// Returns the share that bounds the use of a category by children of a parent: that of the nearest group around
+    /// them, the parent included. A group that holds all of the category has what the next one around it holds.
     func use(of category: String, atOrAbove parent: OperationIndex) -> CategoryUse? {
         for ancestor in table.chain(from: parent) {
             let uses = categories.uses(of: table[ancestor].categories)
-            if let use = uses.first(where: { $0.name == category }) { return use }
+            if let use = uses.first(where: { $0.name == category }), use.mode != .exclusive { return use }
         }
         return nil
     }

@@ -20,7 +20,8 @@ struct SlotTimes: Codable {
         mutating func advance(to now: MonotonicInstant) {
             guard now > at else { return }
             if (now - at) / SlotTimes.minute > SlotTimes.minutesRemembered {
-                // All earlier time is forgotten. The running processes have used as much as was forgotten since.
+                // Earlier time no longer counts. The running processes have used slot time for so long that each minute
+                // adds as much as is forgotten at its end.
                 at = SlotTimes.endOfMinute(now) - SlotTimes.minute
                 used = SlotTimes.minute * (Int64(running) * (SlotTimes.divisor - 1))
             }

@@ -140,9 +140,10 @@ extension WaitView {
             var (domain, capacity) = (OperationIndex?.none, registry.categories[need.category].room.capacity)
             for ancestor in rows.enclosing(operation) {
                 guard let held = needs(of: ancestor).first(where: { $0.category == need.category }) else { continue }
-                domain = ancestor
+                if domain == nil { domain = ancestor }
                 if held.mode == .units { capacity = held.units }
-                break
+                // A group that holds all of it has what the next group around it holds.
+                if held.mode != .exclusive { break }
             }
             // A category that is closed now will be opened: it has no fewer than one unit then.
             return DeadlockProblem.Use(domain: domain?.rawValue, need: need, capacity: max(1, capacity))

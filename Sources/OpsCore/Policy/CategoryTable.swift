@@ -77,8 +77,12 @@ extension Category {
             category: need.category, names: taken.compactMap { units?.name(of: $0) }, taken: taken)
     }
 
-    /// Assigns the units that a holder had before a restart.
+    /// Assigns the units that a holder had before a restart; none if the stored ones are not as many as it needs. Those
+    /// are of an earlier run of a group: with them, operations would start for which no unit is free.
     mutating func restore(_ names: [String], _ need: Need) -> Assignment {
+        guard need.mode != .units || names.count == Int(need.units) else {
+            return Assignment(category: need.category, names: [], taken: [])
+        }
         // Others take no shares: without a list they leave nothing to drain.
         if units == nil, need.mode == .units { units = UnitTable() }
         let taken = need.mode == .units ? units?.restore(names) ?? [] : []

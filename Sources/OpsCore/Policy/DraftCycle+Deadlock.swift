@@ -19,12 +19,10 @@ extension DraftCycle {
                 enclosing: groups(above: Int32(offset)).first { holdsUntilChildrenFinish($0) },
                 uses: draft.categories.map { sets[Int($0)] }?.compactMap { use in
                     guard let category = index[use.name] else { return nil }
-                    let domain = holder(of: use.name, above: Int32(offset), sets)
-                    var bound = capacities[category.offset]
-                    if let share = domain?.share, share.mode == .units { bound = share.units }
+                    let share = domain(of: use.name, above: Int32(offset), sets)
                     return DeadlockProblem.Use(
-                        domain: domain?.group, need: Need(category: category, mode: use.mode, units: use.units),
-                        capacity: bound)
+                        domain: share.group, need: Need(category: category, mode: use.mode, units: use.units),
+                        capacity: share.units ?? capacities[category.offset])
                 } ?? [],
                 holdsUntilChildrenFinish: holdsUntilChildrenFinish(Int32(offset)))
         }
@@ -53,14 +51,19 @@ extension DraftCycle {
         return draft.flags.contains(.group) && draft.categories != nil
     }
 
-    /// Returns the nearest group around an operation that names a category, and its use of the category.
-    private func holder(
+    /// Returns the nearest group around an operation that names a category, and the number of units of its share, if
+    /// that is limited. A group that holds all of the category has what the next group around it holds.
+    private func domain(
         of name: String, above offset: Int32, _ sets: [[CategoryUse]]
-    ) -> (group: Int32, share: CategoryUse)? {
+    ) -> (group: Int32?, units: Int32?) {
+        var nearest: Int32?
         for group in groups(above: offset) {
-            guard let set = submission.operations[Int(group)].categories else { continue }
-            if let share = sets[Int(set)].first(where: { $0.name == name }) { return (group, share) }
+            guard let set = submission.operations[Int(group)].categories,
+                let share = sets[Int(set)].first(where: { $0.name == name })
+            else { continue }
+            if nearest == nil { nearest = group }
+            if share.mode != .exclusive { return (nearest, share.mode == .units ? share.units : nil) }
         }
-        return nil
+        return (nearest, nil)
     }
 }

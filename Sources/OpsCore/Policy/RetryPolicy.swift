@@ -10,10 +10,11 @@ extension RetryPolicy {
     func delay(after count: Int32, of attempt: AttemptID) -> TimeSpan {
         let longest = max.nanoseconds
         var delay = min(backoff.nanoseconds, longest)
-        for _ in 1..<Swift.max(count, 1) where delay < longest {
+        for _ in 1..<Swift.max(count, 1) {
             let (product, overflow) = delay.multipliedReportingOverflow(by: factor)
-            delay = overflow ? longest : min(product / 1000, longest)
-            if factor <= 1000, product / 1000 == delay { break }
+            let next = overflow ? longest : min(product / 1000, longest)
+            if next == delay { break }
+            delay = next
         }
         guard jitter > 0, delay > 0 else { return .nanoseconds(Swift.max(0, delay)) }
         // SplitMix64: a full avalanche in three lines.

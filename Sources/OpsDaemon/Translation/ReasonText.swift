@@ -63,6 +63,7 @@ struct ReasonText {
                 : "group \(who) runs \(limit) of its children at once; \(ordinal(place)) in line"
         case .ending: return "is being ended; its processes still exist"
         case .process: return "its process is running"
+        case .leftovers: return "its main process has ended; processes that it left behind are still running"
         case .executorAway(let name): return "executor \(name) is not connected"
         case .executorWindow(let name, let window, let place):
             return window == 0
@@ -70,9 +71,11 @@ struct ReasonText {
                 : "executor \(name) has \(window) operations in flight, as many as its window allows; "
                     + "\(ordinal(place)) in line"
         case .job(let executor, let job, let state):
-            guard let job else { return "executor \(executor) has not submitted it yet" }
-            let start = state?.expectedStart.map { "; expected at \(instantText($0))" } ?? ""
-            return "job \(job) of executor \(executor) has not started" + (state.map { ": \($0.text)" } ?? "") + start
+            guard let job else { return "executor \(executor) has not submitted it yet" + suffix(state) }
+            return "job \(job) of executor \(executor) has not started" + suffix(state)
+        case .startedJob(let executor, let job, let state):
+            guard let job else { return "its process is running" + suffix(state) }
+            return "job \(job) of executor \(executor) has started" + suffix(state)
         case .children: return "waits for its children \(who)"
         case .finishMessage:
             return "its process has ended; waiting for opsctl finish or X_OPS_FINISHED"
@@ -81,6 +84,12 @@ struct ReasonText {
             return runnerSilence.map { "waits for opsd-runner, which has not answered for \($0)" }
                 ?? "waits for the runner"
         }
+    }
+
+    /// Returns what an executor says about an operation, as the end of a sentence.
+    private func suffix(_ state: EngineState?) -> String {
+        guard let state, !state.text.isEmpty else { return "" }
+        return ": \(state.text)" + (state.expectedStart.map { "; expected at \(instantText($0))" } ?? "")
     }
 
     private func category(

@@ -37,6 +37,9 @@ extension Turns {
         case .ownPartEnded(let id): return wrongState(id, "has ended its own part and waits for its children")
         case .endsByItsExit(let id):
             return wrongState(id, "ends when its process does (completion: exit); cancel ends it early")
+        case .endsWithItsChildren(let id): return wrongState(id, "is a group and ends with its children")
+        case .isEnding(let id):
+            return wrongState(id, "is being ended already; opsctl show prints its cause once it has finished")
         case .alreadyStarted(let id):
             return wrongState(id, "has started already; only waiting operations can be changed")
         case .producerClosed(let id): return wrongState(id, "is ending and takes no more children")

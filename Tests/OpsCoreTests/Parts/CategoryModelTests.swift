@@ -68,6 +68,22 @@ struct CategoryModelTests {
         #expect(kinds() == 0)
     }
 
+    @Test func `a category forgets many kinds of needs although a lane waits for it all the time`() {
+        var world = World()
+        world.after(.setCategory("gpu", capacity: 100))
+        for _ in 0..<2 { world.add(categories: [CategoryUse(name: "gpu", units: 100)]) }
+        world.turn()
+        for units in 1...90 as ClosedRange<Int32> {
+            let id = OperationID(world.add(categories: [CategoryUse(name: "gpu", units: units)]))
+            world.turn()
+            world.after(.cancel([id], by: "ann", reason: nil, force: false))
+        }
+        let kinds = world.scheduler.categories.find("gpu").map { world.scheduler.categories[$0].parked.count }
+        #expect(kinds.map { $0 < 30 } == true)
+        world.after(world.exit(1))
+        #expect(world.executing == [2])
+    }
+
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func `a category is known while it has users or settings`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)

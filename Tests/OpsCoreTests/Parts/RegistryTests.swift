@@ -62,6 +62,11 @@ struct RegistryTests {
         #expect(registry.resolvedNeeds(of: operations[2]).map(\.category) == [scope])
         #expect(registry.use(of: "disk", atOrAbove: operations[1])?.units == 4)
         #expect(registry.use(of: "net", atOrAbove: operations[1]) == nil)
+        let all = registry.categories.retain([CategoryUse(name: "disk", mode: .exclusive)])
+        registry.table[operations[1]].categories = all
+        #expect(registry.use(of: "disk", atOrAbove: operations[1])?.units == 4, "it holds all of a share of 4")
+        registry.table[operations[0]].categories = all
+        #expect(registry.use(of: "disk", atOrAbove: operations[1]) == nil)
     }
 
     @Test func `a finished operation is not among the unfinished`() {
