@@ -46,9 +46,10 @@ public struct JobRow: Hashable, Sendable {
         state.meaning != .nodeFailed && waitStatus != 0 && waitStatus != Int(StartRecord.refusedStatus) << 8
     }
 
-    /// State and reason as text: `PENDING (Priority)`.
+    /// State as text: `PENDING (Priority)`, `RUNNING on n1`.
     public var text: String {
-        state.meaning == .pending && !reason.isEmpty && reason != "None" ? "\(state.name) (\(reason))" : state.name
+        guard state.meaning == .pending else { return nodes.isEmpty ? state.name : "\(state.name) on \(nodes)" }
+        return reason.isEmpty || reason == "None" ? state.name : "\(state.name) (\(reason))"
     }
 }
 
@@ -57,6 +58,8 @@ public struct JobListing: Hashable, Sendable {
     public private(set) var rows: [JobRow] = []
     /// All attempts of each array of which a task is listed, by the number of the array.
     public private(set) var arrays: [String: Batch] = [:]
+    /// Reason why a job may exist that is not among the rows, such as a line break in a field; nil: all jobs are.
+    public private(set) var problem: String?
 
     /// Fields of a row, in this order. The comment is last, since its owner can put any text into it.
     private static let fields = [
@@ -68,6 +71,8 @@ public struct JobListing: Hashable, Sendable {
     private static let mostAddedTasks = 200_000
     /// Most characters of a text for people. A user can print anything in place of squeue.
     private static let longestText = 500
+    private static let unreadableRow = "a row of its output cannot be read"
+    private static let tooManyAttempts = "comments of jobs name too many operations"
     /// Environment of the command: instants are seconds since 1970.
     public static let environment = ["SLURM_TIME_FORMAT=%s"]
 
@@ -90,7 +95,7 @@ public struct JobListing: Hashable, Sendable {
 
     /// Parses the output of squeue. Returns nil without a line of headers for all fields, or if the last line is cut
     /// off: output that is lost says nothing about jobs, and squeue leaves fields empty that it does not know, and
-    /// succeeds. Skips jobs with other comments.
+    /// succeeds. Skips jobs with other comments. A row that cannot be read is a `problem`.
     public init?(_ output: String, instance: String) {
         let lines = output.split(separator: "\n")
         guard output.last == "\n", let header = lines.first, header.last == "|",
@@ -102,16 +107,22 @@ public struct JobListing: Hashable, Sendable {
         for line in lines.dropFirst() {
             let parts = line.split(
                 separator: "|", maxSplits: Self.fields.count - 1, omittingEmptySubsequences: false)
-            guard parts.count == Self.fields.count, parts[7].last == "|" else { continue }
+            guard parts.count == Self.fields.count, parts[7].last == "|", let job = JobNumber(parts[0]),
+                let user = UInt32(parts[1]), let status = Int(parts[4])
+            else {
+                problem = Self.unreadableRow
+                continue
+            }
             let text = parts[7].dropLast()
             guard let comment = comments[text] ?? JobComment(text), comment.instance == instance else { continue }
             if comments[text] == nil {
-                guard named + comment.batch.attempts.count <= Self.mostAttempts else { continue }
+                guard named + comment.batch.attempts.count <= Self.mostAttempts else {
+                    problem = Self.tooManyAttempts
+                    continue
+                }
                 named += comment.batch.attempts.count
                 comments[text] = comment
             }
-            guard let user = UInt32(parts[1]), let status = Int(parts[4]), let job = JobNumber(parts[0])
-            else { return nil }
             let state = JobState(parts[2].prefix(Self.longestText))
             var row = JobRow(
                 job: String(parts[0]), batch: comment.batch, user: user, state: state,

@@ -7,7 +7,9 @@ extension JobTracker {
     /// Handles a launch: submits the job when a listing shows that there is none of this attempt.
     public func launch(now: Moment) -> [Effect] {
         if let report = presentState(now: now) { return [.report(report)] }
-        return phase == .submitting ? [] : [.list]
+        // No greeting has it, because there is no state beside it.
+        let reason: [Effect] = update.isEmpty ? [] : [.report(.updated(attempt, update))]
+        return phase == .submitting ? reason : reason + [.list]
     }
 
     /// Handles the release, after opsd has stored the job. A listing checks number and comment first.
@@ -74,9 +76,9 @@ extension JobTracker {
             // Slurm's words may be wrong: whatever it has made of the submission stays held, and is cancelled. Its fence
             // is closed.
             return refuse(words)
-        case .ambiguous:
+        case .ambiguous(let words):
             phase = .looking(since: now.monotonic + settings.settling)
-            return [.list]
+            return reportState("sbatch: \(words)") + [.list]
         }
     }
 
@@ -93,7 +95,7 @@ extension JobTracker {
         isReleaseWanted = false
         endedSince = nil
         phase = .held(since: now.monotonic)
-        var effects: [Effect] = [.store(record), .report(.accepted(attempt, job: job))]
+        var effects: [Effect] = [.store(record)] + clearState() + [.report(.accepted(attempt, job: job))]
         if isShared, record.isFrozen { effects.append(.request) }
         guard record.isTerminated else { return effects }
         return effects + (isShared ? concludeBeforeStart(now: now) : [.cancel(jobs: [job]), .list])

@@ -18,6 +18,8 @@ extension JobTracker {
                 record.mayBeSubmitted = true
                 record.isReleased = true
                 effects.append(.store(record))
+                // opsd may not have stored its number.
+                if let job = record.job { effects.append(.report(.accepted(attempt, job: job))) }
             }
             isHandedDown = false
             phase = .released(since: now.monotonic)
@@ -59,9 +61,9 @@ extension JobTracker {
     }
 
     /// Handles a listing of all jobs. `askedAt`: instant before squeue was started. `showsArray`: true if it has other
-    /// tasks of the array that the job is part of.
+    /// tasks of the array that the job is part of. `problem`: reason why it may lack jobs.
     public mutating func listed(
-        _ all: [JobRow], showsArray: Bool = false, askedAt: MonotonicInstant, now: Moment
+        _ all: [JobRow], showsArray: Bool = false, problem: String? = nil, askedAt: MonotonicInstant, now: Moment
     ) -> [Effect] {
         let own = all.filter { $0.user == user }
         if let signalSince, askedAt >= signalSince { isListedSinceSignal = true }
@@ -73,20 +75,59 @@ extension JobTracker {
         switch phase {
         case .submitting, .closing: return []
         case .ended: return cancellation
-        case .looking(let since): return adoptOrSubmit(rows, isComplete: askedAt >= since, now: now)
+        case .looking(let since):
+            let effects = adoptOrSubmit(rows, isComplete: problem == nil && askedAt >= since, now: now)
+            guard let problem, case .looking = phase else { return effects }
+            return effects + listingFailed(problem)
         case .held(let since):
             // The number from sbatch may be wrong, and one of the others the right job.
             guard let kept else {
-                return listedWithoutHeldJob(rows, showsArray: showsArray, isComplete: askedAt >= since, now: now)
+                let isComplete = problem == nil && askedAt >= since
+                return listedWithoutHeldJob(rows, showsArray: showsArray, isComplete: isComplete, now: now)
+                    + (problem.map { listingFailed($0) } ?? [])
             }
-            return listedWhileHeld(kept, now: now) + cancellation
+            return noteSharing(kept) + listedWhileHeld(kept, now: now) + cancellation
         case .released(let since):
             guard let kept else {
-                return (askedAt < since ? [] : handleMissingJob(arrayIsListed: showsArray, now: now)) + cancellation
+                if problem != nil || askedAt < since { return cancellation }
+                return handleMissingJob(arrayIsListed: showsArray, now: now) + cancellation
             }
-            return listedAfterRelease(kept, askedAt: askedAt, now: now) + cancellation
+            return noteSharing(kept) + listedAfterRelease(kept, askedAt: askedAt, now: now) + cancellation
         }
     }
+
+    /// Handles a listing that Slurm did not give. An attempt that waits for it to be submitted or released reports why.
+    public mutating func listingFailed(_ reason: String) -> [Effect] {
+        switch phase {
+        case .looking: reportState("squeue: \(reason)")
+        case .held: isReleaseWanted ? reportState("squeue: \(reason)") : []
+        case .submitting, .released, .closing, .ended: []
+        }
+    }
+
+    /// Notes that others run in the job, if its number is known only from its start or from opsd.
+    private mutating func noteSharing(_ row: JobRow) -> [Effect] {
+        guard row.isShared, !record.isShared else { return [] }
+        record.isShared = true
+        return [.store(record)] + (mayHaveStarted && (record.isTerminated || record.isFrozen) ? [.request] : [])
+    }
+
+    // MARK: State for people
+
+    /// Reports a state if it is new.
+    mutating func reportState(_ text: String, expectedStart: WallInstant? = nil) -> [Effect] {
+        let update = OperationUpdate(status: text, expectedStart: expectedStart)
+        guard update != self.update else { return [] }
+        self.update = update
+        return [.report(.updated(attempt, update))]
+    }
+
+    private mutating func reportState(_ row: JobRow) -> [Effect] {
+        reportState(row.text, expectedStart: row.expectedStart)
+    }
+
+    /// Removes the reason why there was no job.
+    mutating func clearState() -> [Effect] { (update.status ?? "").isEmpty ? [] : reportState("") }
 
     /// Ends an attempt whose task is not in its array any more: Slurm shows no tasks that were cancelled while they waited.
     private mutating func concludeRemovedTask(now: Moment) -> [Effect] {
@@ -116,6 +157,7 @@ extension JobTracker {
     private mutating func noteRelease(now: Moment) -> [Effect] {
         record.isReleased = true
         isHandedDown = false
+        isHeldAfterRelease = false
         phase = .released(since: now.monotonic)
         return [.store(record)]
     }
@@ -123,13 +165,14 @@ extension JobTracker {
     private mutating func listedWhileHeld(_ row: JobRow, now: Moment) -> [Effect] {
         endedSince = nil
         if row.state.hasEnded { return conclude(row, now: now) }
-        guard row.isHeld else { return noteRelease(now: now) }
+        let cleared = clearState()
+        guard row.isHeld else { return cleared + noteRelease(now: now) }
         if isHandedDown {
             isHandedDown = false
-            return [.store(record), .report(.accepted(attempt, job: row.job))]
+            return cleared + [.store(record), .report(.accepted(attempt, job: row.job))]
         }
-        guard isReleaseWanted, !record.isTerminated else { return [] }
-        return noteRelease(now: now) + [.release(job: row.job), .list]
+        guard isReleaseWanted, !record.isTerminated else { return cleared }
+        return cleared + noteRelease(now: now) + [.release(job: row.job), .list]
     }
 
     /// Handles a listing that lacks the held job. `isComplete`: false if it may be older than the job.
@@ -155,19 +198,21 @@ extension JobTracker {
     }
 
     private mutating func listedAfterRelease(_ row: JobRow, askedAt: MonotonicInstant, now: Moment) -> [Effect] {
-        if row.state.hasEnded { return concludeIfSettled(row, askedAt: askedAt, now: now) }
+        if row.state.hasEnded {
+            let effects = concludeIfSettled(row, askedAt: askedAt, now: now)
+            return hasEnded || isClosing ? effects : reportState(row) + effects
+        }
         endedSince = nil
         if row.isImpossible, !mayHaveStarted {
             return [.cancel(jobs: [row.job])]
                 + refuse("\(row.reason): Slurm cannot run job \(row.job) with these resources")
         }
-        // The controller has forgotten the release. Once the command has started, another release could only do harm.
-        if row.isHeld { return !mayHaveStarted && !record.isTerminated ? [.release(job: row.job)] : [] }
-        let signals = lostSignal(row)
-        let update = OperationUpdate(status: row.text, expectedStart: row.expectedStart)
-        guard update != self.update else { return signals }
-        self.update = update
-        return signals + [.report(.updated(attempt, update))]
+        // Once the command has started, another release could only do harm.
+        guard row.isHeld, !mayHaveStarted else { return lostSignal(row) + reportState(row) }
+        // The controller has forgotten the release, or the first such listing is older than the release.
+        let state = isHeldAfterRelease ? reportState(row) : []
+        isHeldAfterRelease = true
+        return state + (record.isTerminated ? [] : [.release(job: row.job)])
     }
 
     /// Returns the signal that Slurm has not taken, once the job runs.
@@ -195,7 +240,9 @@ extension JobTracker {
     private mutating func handleMissingJob(arrayIsListed: Bool, now: Moment) -> [Effect] {
         if let exit { return waitsForLog(now: now) ? [] : conclude(exit.status, now: now) }
         let mayRun = mayHaveStarted
-        guard noteEnd(now: now) >= (mayRun ? settings.lostAfter : settings.recordGrace) else { return [] }
+        guard noteEnd(now: now) >= (mayRun ? settings.lostAfter : settings.recordGrace) else {
+            return reportState("not listed by Slurm")
+        }
         if !mayRun, arrayIsListed { return concludeRemovedTask(now: now) }
         if canSubmitAgain { return submitAgain() }
         return conclude(.interrupted, "Slurm has no record of job \(record.job ?? "")", now: now)

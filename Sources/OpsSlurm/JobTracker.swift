@@ -93,7 +93,9 @@ public struct JobTracker {
     var signalSince: MonotonicInstant?
     /// True if Slurm has answered since.
     var isListedSinceSignal = false
-    /// State of the job for people, and the estimate of its start.
+    /// True if a listing after the release has shown the job as held.
+    var isHeldAfterRelease = false
+    /// State of the job for people, and the estimate of its start. Without a job: the reason why there is none.
     public internal(set) var update = OperationUpdate()
 
     /// Makes the tracker of a launch. `record`: nil for an attempt that the spool does not have.
@@ -122,6 +124,8 @@ public struct JobTracker {
             phase = .held(since: since)
         } else {
             phase = .looking(since: self.record.mayBeSubmitted ? since + settings.settling : since)
+            // An earlier process may have reported why there is no job.
+            if self.record.mayBeSubmitted { update.status = "" }
         }
     }
 

@@ -3,7 +3,7 @@ public enum Submission: Hashable, Sendable {
     case accepted(job: String)
     /// There is no job: nothing was sent, or Slurm has refused it with this message.
     case refused(String)
-    /// The reply is lost: the job may exist.
+    /// The reply is lost, with these messages: the job may exist.
     case ambiguous(String)
 
     /// Texts of errors that Slurm itself returns. Any other error may be a lost reply.
@@ -18,41 +18,39 @@ public enum Submission: Hashable, Sendable {
     ]
     /// Exit statuses of a program that could not be executed, for example while Slurm is being upgraded.
     private static let failedExecutions: Set<Int32> = [126, 127]
-    /// Most characters of a message. The user of the job can add any text to that of sbatch.
-    private static let longestMessage = 1000
 
     /// Interprets the end of sbatch. `status`: exit status; nil: a signal ended it, for example at its deadline.
     public init(status: Int32?, output: String, errors: String) {
-        let text = Self.words(errors)
+        let words = SlurmMessage.lastLine(errors)
         let first = output.split(separator: "\n").last?.split(separator: ";").first ?? ""
         if status == 0, JobNumber(first) != nil {
             self = .accepted(job: String(first))
-        } else if let status, status != 0 {
-            let lower = text.lowercased()
-            let isLost = Self.isLoss(text)
-            // The name of the limit stands on a line before the last.
-            let isLimit = Self.limits.contains { errors.lowercased().contains($0) }
-            let isRefusal = status == 255 || Self.refusals.contains { lower.contains($0) }
-            let isExecuted = !Self.failedExecutions.contains(status)
-            self = isRefusal && isExecuted && !isLost && !isLimit ? .refused(text) : .ambiguous(text)
+        } else if let status, status != 0, Self.isRefusal(words, of: errors, status: status) {
+            self = .refused(words)
         } else {
-            self = .ambiguous(text.isEmpty ? "sbatch did not answer" : text)
+            let text = SlurmMessage.text(errors)
+            self = .ambiguous(text.isEmpty ? Self.silence(status) : text)
         }
+    }
+
+    /// Returns whether an error with the last line `words` says that Slurm has refused the job, for good.
+    private static func isRefusal(_ words: String, of errors: String, status: Int32) -> Bool {
+        // The name of the limit stands on a line before the last.
+        let isLimit = limits.contains { errors.lowercased().contains($0) }
+        if isLimit || isLoss(words) || failedExecutions.contains(status) { return false }
+        let lower = words.lowercased()
+        return status == 255 || refusals.contains { lower.contains($0) }
+    }
+
+    /// Text about an sbatch that has printed neither the number of a job nor an error.
+    private static func silence(_ status: Int32?) -> String {
+        guard let status else { return "no answer" }
+        return status == 0 ? "no number of a job in its output" : "exit status \(status) without a message"
     }
 
     /// Returns whether an error says that Slurm's controller did not answer.
     public static func isLoss(_ words: String) -> Bool {
         let lower = words.lowercased()
         return losses.contains { lower.contains($0) }
-    }
-
-    /// Returns the last error message without the name of the program.
-    static func words(_ errors: String) -> String {
-        var line = errors.split(separator: "\n").last { $0.contains(where: { !$0.isWhitespace }) } ?? ""
-        for prefix in ["sbatch: ", "allocation failure: ", "error: ", "Batch job submission failed: "]
-        where line.hasPrefix(prefix) {
-            line = line.dropFirst(prefix.count)
-        }
-        return String(line.prefix(longestMessage))
     }
 }

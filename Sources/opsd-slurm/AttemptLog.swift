@@ -23,7 +23,10 @@ struct AttemptLog {
     /// Makes the files that opsd reads, unless an earlier process has. The user does not own them, since only opsd-slurm
     /// writes to them.
     func make() throws(SystemError) {
-        for (_, path) in files where !Files.exists(path) { _ = try LogFile.create(path, owner: nil) }
+        for (_, path) in files where !Files.exists(path) {
+            try Files.remove(LogTimes.path(of: path))
+            _ = try LogFile.create(path, owner: nil)
+        }
     }
 
     /// Copies new output. Returns false if more is left for the next time.
@@ -42,6 +45,8 @@ struct AttemptLog {
         var length = start
         var copied: Int64 = 0
         let end = try source.size
+        let lastWrite = try source.lastWrite
+        defer { if length > start { Self.note(length, writtenBy: lastWrite, path: log.path) } }
         while length < end {
             if copied >= Self.portion { return false }
             // A hole costs its user nothing; here it shall not cost space either, nor time.
@@ -69,7 +74,17 @@ struct AttemptLog {
         else { return }
         let bytes = try messages.read(at: 0, count: Self.bufferSize)
         guard !bytes.isEmpty, try Self.end(of: path, count: bytes.count) != bytes else { return }
-        try Self.append(bytes, to: LogFile(path, descriptor: nil, isOwnershipTaken: false))
+        let lastWrite = try messages.lastWrite
+        let log = LogFile(path, descriptor: nil, isOwnershipTaken: false)
+        try Self.append(bytes, to: log)
+        if let length = try log.size()?.length { Self.note(length, writtenBy: lastWrite, path: path) }
+    }
+
+    /// Notes when the bytes of a log below a length were written, which may be long before they are copied. After an
+    /// error the log has them without their time.
+    private static func note(_ length: Int64, writtenBy instant: WallInstant, path: String) {
+        let time = LogTime(at: max(.zero, min(instant, Clock.read().wall)), length: length)
+        _ = AttemptSpool.logErrors { () throws(SystemError) -> Void in try LogTimes.note(time, log: path) }
     }
 
     /// Returns the last bytes of a file.

@@ -71,10 +71,15 @@ struct JobCommand: Hashable, Sendable {
         return commands.filter { command in found[command.target].map { command.kind.fits($0) } ?? false }
     }
 
+    /// A command line that performs the commands of one kind about some jobs.
+    struct Line {
+        var kind: Kind
+        var jobs: Set<String>
+        var words: [String]
+    }
+
     /// Returns the command lines for commands that fit a listing.
-    static func lines(
-        _ commands: [JobCommand], _ listing: JobListing, instance: String
-    ) -> [(kind: Kind, words: [String])] {
+    static func lines(_ commands: [JobCommand], _ listing: JobListing, instance: String) -> [Line] {
         var jobs: [Kind: [String]] = [:]
         var kinds: [Kind] = []
         var known: [Kind: Set<String>] = [:]
@@ -83,25 +88,27 @@ struct JobCommand: Hashable, Sendable {
             guard known[command.kind, default: []].insert(command.job).inserted else { continue }
             jobs[command.kind, default: []].append(command.job)
         }
-        return kinds.flatMap { kind in
-            lines(kind, jobs[kind] ?? [], listing, instance).map { (kind: kind, words: $0) }
-        }
+        return kinds.flatMap { lines($0, jobs[$0] ?? [], listing, instance) }
     }
 
     private static func lines(
         _ kind: Kind, _ jobs: [String], _ listing: JobListing, _ instance: String
-    ) -> [[String]] {
+    ) -> [Line] {
         let name = "--name=" + JobComment.jobName(of: instance)
+        let line = { (jobs: [String], words: [String]) in Line(kind: kind, jobs: Set(jobs), words: words) }
         switch kind {
-        case .release: return [["scontrol", "release", compressed(jobs, listing).joined(separator: ",")]]
+        case .release: return [line(jobs, ["scontrol", "release", compressed(jobs, listing).joined(separator: ",")])]
         case .cancel:
             // With a name scancel would end all waiting tasks of the array.
             let tasks = jobs.filter { JobNumber($0)?.array != nil }
             let others = jobs.filter { JobNumber($0)?.array == nil }
-            return (others.isEmpty ? [] : [["scancel", name] + others]) + (tasks.isEmpty ? [] : [["scancel"] + tasks])
-        case .signal(let number): return [["scancel", name, "-t", "RUNNING", "-s", "\(number)", "--full"] + jobs]
-        case .rank(let niceness): return jobs.map { ["scontrol", "update", "JobId=\($0)", "Nice=\(niceness)"] }
-        case .wake: return [["scancel", name, "-t", "RUNNING", "-s", "\(SIGURG)", "--batch"] + jobs]
+            let lines = [line(others, ["scancel", name] + others), line(tasks, ["scancel"] + tasks)]
+            return lines.filter { !$0.jobs.isEmpty }
+        case .signal(let number):
+            return [line(jobs, ["scancel", name, "-t", "RUNNING", "-s", "\(number)", "--full"] + jobs)]
+        case .rank(let niceness):
+            return jobs.map { line([$0], ["scontrol", "update", "JobId=\($0)", "Nice=\(niceness)"]) }
+        case .wake: return [line(jobs, ["scancel", name, "-t", "RUNNING", "-s", "\(SIGURG)", "--batch"] + jobs)]
         }
     }
 

@@ -13,6 +13,9 @@ final class SlurmAttempt {
     var isAlone = false
     /// True if its job has to get another rank, once it waits for resources.
     var isRankStale = false
+    /// Number of times that Slurm has not taken this rank, and their maximum: the refusal may be permanent.
+    private var failedRanks = 0
+    private static let mostFailedRanks = 4
     /// False if an earlier process has added it, until its records have been read.
     var isRead = true
     /// Latest command of each kind that waits until the records have been read.
@@ -36,7 +39,15 @@ final class SlurmAttempt {
     func setNiceness(_ niceness: Int32) throws(SystemError) {
         request.niceness = niceness
         isRankStale = true
+        failedRanks = 0
         try spool.storeLaunch(request)
+    }
+
+    /// Handles a rank that Slurm has not taken, for example because its controller was away: another listing repeats it.
+    func rankFailed(_ niceness: Int32) {
+        guard niceness == request.niceness, failedRanks < Self.mostFailedRanks else { return }
+        failedRanks += 1
+        isRankStale = true
     }
 
     var attempt: AttemptID { request.attempt }

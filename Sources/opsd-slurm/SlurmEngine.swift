@@ -17,6 +17,13 @@ struct RecentListing: Sendable {
     func listing(now: MonotonicInstant) -> JobListing? { now - askedAt < Self.longestAge ? listing : nil }
 }
 
+/// Answer to the question for all jobs of a user.
+enum ListingAnswer: Sendable {
+    case listing(RecentListing)
+    /// There is no listing, for this reason: the message of squeue, or a fault of its output.
+    case failed(String)
+}
+
 /// Commands about jobs that Slurm has taken, and messages about the others.
 private struct SentCommands: Sendable {
     var taken: Set<JobCommand> = []
@@ -97,20 +104,23 @@ final class SlurmEngine {
         return NodeStates.areAllUp(nodes) ? ClusterConfiguration.controllerStart(configuration) : nil
     }
 
-    /// Lists the jobs of one user; nil: Slurm does not answer.
-    func list(_ instance: String, of uid: UInt32, then handle: @escaping (RecentListing?) -> Void) {
+    /// Lists the jobs of one user.
+    func list(_ instance: String, of uid: UInt32, then handle: @escaping (ListingAnswer) -> Void) {
         let command = EngineCommand(
             arguments: JobListing.command(instance: instance), user: users[uid], variables: JobListing.environment)
-        threads.run(for: uid) { () -> RecentListing? in
+        threads.run(for: uid) { () -> ListingAnswer in
             let askedAt = Clock.read().monotonic
             let end = command.run()
             guard end.status == 0 else {
-                Program.writeError("opsd-slurm: squeue: \(end.errors)")
-                return nil
+                let message = SlurmMessage.text(end.errors)
+                return .failed(message.isEmpty ? "no answer" : message)
             }
-            return JobListing(end.output, instance: instance).map { RecentListing(listing: $0, askedAt: askedAt) }
-        } then: { (listing: RecentListing?) in
-            handle(listing)
+            guard let listing = JobListing(end.output, instance: instance) else {
+                return .failed("its output is no listing of jobs")
+            }
+            return .listing(RecentListing(listing: listing, askedAt: askedAt))
+        } then: { (answer: ListingAnswer) in
+            handle(answer)
         }
     }
 
@@ -155,8 +165,8 @@ final class SlurmEngine {
     /// Adds a job that is to be cancelled if it is held.
     func add(_ job: UnlistedJob, of uid: UInt32) { unlisted[uid, default: []].append(job) }
 
-    /// Sends the collected commands. Calls `handle` for each, with whether Slurm has taken it. That matters for signals:
-    /// later listings show whether the others worked, and the exit status of scontrol does not.
+    /// Sends the collected commands. Calls `handle` for each, with whether Slurm has taken it. That matters for signals and
+    /// ranks: later listings show whether the others worked.
     func sendCommands(_ instance: String, then handle: @escaping (_ command: JobCommand, _ isTaken: Bool) -> Void) {
         for (uid, commands) in commands {
             let check = EngineCommand(
@@ -196,12 +206,12 @@ final class SlurmEngine {
             sent.errors = ["squeue: the output is incomplete"]
             return sent
         }
-        for (kind, words) in JobCommand.lines(fitting, listing, instance: instance) {
-            let end = EngineCommand(arguments: words, user: check.user).run()
+        for line in JobCommand.lines(fitting, listing, instance: instance) {
+            let end = EngineCommand(arguments: line.words, user: check.user).run()
             if end.status == 0 {
-                sent.taken.formUnion(fitting.filter { $0.kind == kind })
+                sent.taken.formUnion(fitting.filter { $0.kind == line.kind && line.jobs.contains($0.job) })
             } else {
-                sent.errors.append("\(words.joined(separator: " ")): \(end.errors)")
+                sent.errors.append("\(line.words.joined(separator: " ")): \(end.errors)")
             }
         }
         return sent

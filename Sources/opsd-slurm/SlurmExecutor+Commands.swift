@@ -73,6 +73,10 @@ extension SlurmExecutor {
             entries: known.compactMap { attempt in
                 attempt.tracker.attemptState(now: now).map { .init(attempt.attempt, $0) }
             })
+        // The state of an attempt that has started does not name its job, which opsd may not have stored.
+        for attempt in known where attempt.tracker.hasStarted && !attempt.tracker.hasEnded {
+            if let job = attempt.tracker.record.job { report(.accepted(attempt.attempt, job: job)) }
+        }
     }
 }
 

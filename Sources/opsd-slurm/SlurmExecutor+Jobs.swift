@@ -107,8 +107,12 @@ extension SlurmExecutor {
 
     func sendCommands() {
         engine.sendCommands(instance) { [unowned self] command, isTaken in
-            guard let signal = command.signal, let attempt = table[command.attempt] else { return }
-            perform(attempt.tracker.signalEnded(signal, isTaken: isTaken), for: attempt)
+            guard let attempt = table[command.attempt] else { return }
+            if let signal = command.signal {
+                perform(attempt.tracker.signalEnded(signal, isTaken: isTaken), for: attempt)
+            } else if case .rank(let niceness) = command.kind, !isTaken {
+                attempt.rankFailed(niceness)
+            }
         }
     }
 

@@ -4,6 +4,12 @@ internal import OpsSystem
 
 /// Facts: what Slurm says of jobs.
 extension SlurmExecutor {
+    /// Reason why the jobs of a user are not all listed, and the instant since which there is one.
+    struct ListingProblem {
+        var text: String
+        var since: MonotonicInstant
+    }
+
     /// Starts a round of listings if it is due.
     func listIfDue() {
         let now = Clock.read().monotonic
@@ -27,11 +33,40 @@ extension SlurmExecutor {
 
     private func list(_ users: Set<UInt32>) {
         for uid in listings.start(users) {
-            engine.list(instance, of: uid) { [unowned self] listing in
-                if let listing { note(listing, of: uid) } else { listings.isComplete = false }
+            engine.list(instance, of: uid) { [unowned self] answer in
+                switch answer {
+                case .listing(let recent): note(recent, of: uid)
+                case .failed(let reason): listingFailed(reason, of: uid)
+                }
                 if listings.end(uid) { endRound() }
             }
         }
+    }
+
+    private func listingFailed(_ reason: String, of uid: UInt32) {
+        listings.isComplete = false
+        noteProblem(reason, of: uid)
+        for attempt in table.values where attempt.uid == uid {
+            perform(attempt.tracker.listingFailed(reason), for: attempt)
+        }
+    }
+
+    /// Notes why the jobs of a user are not all listed; nil: they are. Logs the reason once, until another one follows.
+    private func noteProblem(_ text: String?, of uid: UInt32) {
+        guard let text else {
+            listingProblems[uid] = nil
+            return
+        }
+        let known = listingProblems[uid]
+        if known?.text != text { Program.writeError("opsd-slurm: squeue: \(text)") }
+        listingProblems[uid] = ListingProblem(text: text, since: known?.since ?? Clock.read().monotonic)
+    }
+
+    /// Returns whether jobs may exist that a listing lacks. A user can cause that, which must not keep the attempts of
+    /// others from their end for long.
+    private func isDoubtful(_ listing: JobListing, of uid: UInt32) -> Bool {
+        guard listing.problem != nil, let problem = listingProblems[uid] else { return false }
+        return Clock.read().monotonic - problem.since < configuration.lostAfter
     }
 
     /// Notes a listing. The trackers get it after the records of the attempts: these may be newer, and prevail.
@@ -40,6 +75,8 @@ extension SlurmExecutor {
             listings.found.formUnion(row.batch.attempts.filter { table[$0] == nil })
         }
         listings.note(recent.listing.rows)
+        noteProblem(recent.listing.problem, of: uid)
+        if isDoubtful(recent.listing, of: uid) { listings.isComplete = false }
         recentListings[uid] = recent
         readRecords(of: uid)
     }
@@ -53,7 +90,8 @@ extension SlurmExecutor {
         for attempt in attempts where table[attempt.attempt] === attempt && !listings.isCollected(attempt.attempt) {
             let showsArray = listing.showsArray(of: attempt.tracker.record.job, with: attempt.attempt)
             let effects = attempt.tracker.listed(
-                rows[attempt.attempt] ?? [], showsArray: showsArray, askedAt: recent.askedAt, now: Clock.read())
+                rows[attempt.attempt] ?? [], showsArray: showsArray, problem: listing.problem,
+                askedAt: recent.askedAt, now: Clock.read())
             perform(effects, for: attempt)
             rank(attempt, rows[attempt.attempt] ?? [])
         }

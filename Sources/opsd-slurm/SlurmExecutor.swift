@@ -30,6 +30,8 @@ internal import OpsSystemd
     /// Directories of attempts that were acknowledged in this turn.
     var removed: [SpoolPaths] = []
     var listings = ListingRounds()
+    /// Problems of users with the latest listing of their jobs.
+    var listingProblems: [UInt32: ListingProblem] = [:]
     /// Latest listing of the jobs of each user, until the records are read after it.
     var recentListings: [UInt32: RecentListing] = [:]
     /// Users whose records are being read.

@@ -23,7 +23,6 @@ struct Step {
     private var end: EndedChild?
     /// True once SIGTERM of Slurm was passed on.
     private(set) var isTerminated = false
-    private var endedAt = WallInstant.zero
     /// Instant at which leftover processes are killed; nil: never.
     private var killAt: MonotonicInstant?
 
@@ -96,7 +95,6 @@ struct Step {
         while let child = try Children.collectEnded() {
             guard child.pid == main else { continue }
             end = child
-            endedAt = Clock.read().wall
             if request.leftovers == .kill {
                 try Self.signal(Signals.terminate)
                 killRest(after: request.grace)
@@ -167,9 +165,10 @@ struct Step {
         }
     }
 
+    /// Records the exit of the command at the end of its last process, which is the end of the attempt.
     private func writeExit() throws(SystemError) -> Int32 {
         guard let end else { return StartRecord.refusedStatus }
-        let record = ExitRecord(status: end.status, usage: end.usage, at: endedAt)
+        let record = ExitRecord(status: end.status, usage: end.usage, at: Clock.read().wall)
         try Files.replace(paths.exit, with: record.bytes, mode: 0o600)
         switch end.status {
         case .code(let code): return code

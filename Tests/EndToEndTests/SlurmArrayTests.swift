@@ -177,4 +177,38 @@ import Testing
         }
         try cluster.machine.ok("cancel", "\(id)")
     }
+
+    @Test func `a new priority that Slurm does not take is repeated a few times`() throws {
+        let cluster = try SlurmCluster()
+        let refusal = cluster.directory.path + "/no-updates"
+        func updates() throws -> Int { try cluster.calls("scontrol update").count }
+        func submit() throws -> Int {
+            let id = try cluster.submit("--", "true")
+            try cluster.machine.await("progress", of: id)
+            return id
+        }
+        func raise(_ id: Int) throws {
+            try cluster.machine.ok("submit", "--priority", "100", "--after", "\(id)", "--", "true")
+        }
+        try cluster.write("", to: "busy")
+        let ids = [try submit(), try submit()]
+        try cluster.write("", to: "no-updates")
+        try raise(ids[0])
+        try waitUntil("it is repeated") { try updates() >= 2 }
+        try FileManager.default.removeItem(atPath: refusal)
+        try waitUntil("Slurm knows it") {
+            var niceness: Int?
+            try cluster.change { niceness = $0["4711"]?["nice"] as? Int }
+            return niceness == 27
+        }
+        let count = try updates()
+        // A refusal that is permanent.
+        try cluster.write("", to: "no-updates")
+        try raise(ids[1])
+        try waitUntil("it is repeated") { try updates() >= count + 5 }
+        let listings = try cluster.calls("squeue").count
+        try waitUntil("further listings are taken") { try cluster.calls("squeue").count >= listings + 3 }
+        #expect(try updates() == count + 5)
+        for id in ids { try cluster.machine.ok("cancel", "\(id)") }
+    }
 }

@@ -28,6 +28,7 @@ import Testing
         #expect(rows[1].waitStatus == 768)
         #expect(rows[1].state.meaning == .failed)
         #expect(rows[1].nodes == "n[1-2]")
+        #expect(rows[1].text == "FAILED on n[1-2]")
     }
 
     @Test func `a listing without one of its columns is refused`() {
@@ -38,6 +39,18 @@ import Testing
         let empty = "JOBID|UID|STATE|REASON|EXIT_CODE|NODELIST|START_TIME||\n"
         #expect(JobListing(empty, instance: "ab12") == nil)
         #expect(JobListing(Self.header, instance: "ab12")?.rows.isEmpty == true)
+    }
+
+    @Test(arguments: [
+        "4711|1000|PENDING|Some\nreason|0||N/A|opsd:ab12:12.1|", "4711|1000|PENDING|a|b|0||N/A|opsd:ab12:12.1|",
+        "4711|x|PENDING|JobHeldUser|0||N/A|opsd:ab12:12.1|", "4711|1000|PENDING|None|0||N/A|of two\nlines|",
+    ])
+    func `a listing with a row that cannot be read does not say that a job is missing`(row: String) throws {
+        let other = "4712|1000|RUNNING|None|0|n1|1795495255|opsd:ab12:13.1|\n"
+        let listing = try #require(JobListing(Self.header + row + "\n" + other, instance: "ab12"))
+        #expect(listing.rows.map(\.job) == ["4712"])
+        #expect(listing.problem == "a row of its output cannot be read")
+        #expect(try #require(JobListing(Self.header + other, instance: "ab12")).problem == nil)
     }
 
     @Test func `output that was cut off is no listing`() {
@@ -93,6 +106,7 @@ import Testing
         for job in 1...41 { text += "\(job)_0|1000|RUNNING|None|0|n1|N/A|opsd:ab12:\(job)-\(job + 99_998).1|\n" }
         let rows = try #require(JobListing(text, instance: "ab12")).rows
         #expect(rows.count == 40)
+        #expect(JobListing(text, instance: "ab12")?.problem != nil)
     }
 
     @Test func `each state of a job has a meaning, and unknown ones do not say that it has ended`() {
@@ -135,7 +149,7 @@ import Testing
             #expect(Submission(status: 0, output: output, errors: "") == .accepted(job: "4711"))
         }
         for output in [";\n", "-5\n", "\u{664}\u{667}\n", "4711 4712\n"] {
-            #expect(Submission(status: 0, output: output, errors: "") == .ambiguous("sbatch did not answer"))
+            #expect(Submission(status: 0, output: output, errors: "") == .ambiguous("no number of a job in its output"))
         }
         #expect(
             Submission(status: 0, output: "4711;t\n", errors: "sbatch: error: No PATH environment variable\n")
@@ -149,12 +163,24 @@ import Testing
         #expect(Submission(status: 1, output: "", errors: wrong) == .refused("Invalid partition name specified"))
         let policy = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
         let limit = "sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: Batch job submission failed: \(policy)\n"
-        #expect(Submission(status: 1, output: "", errors: limit) == .ambiguous(policy))
+        #expect(Submission(status: 1, output: "", errors: limit) == .ambiguous("AssocMaxSubmitJobLimit; \(policy)"))
         let time =
             "sbatch: error: QOSMaxWallDurationPerJobLimit\nsbatch: error: Batch job submission failed: \(policy)\n"
         #expect(Submission(status: 1, output: "", errors: time) == .refused(policy))
-        #expect(Submission(status: nil, output: "", errors: "") == .ambiguous("sbatch did not answer"))
-        #expect(Submission(status: 0, output: "", errors: "") == .ambiguous("sbatch did not answer"))
+        for (status, text) in [
+            (nil, "no answer"), (0, "no number of a job in its output"), (1, "exit status 1 without a message"),
+        ] as [(Int32?, String)] {
+            #expect(Submission(status: status, output: "", errors: " \n") == .ambiguous(text))
+        }
+    }
+
+    @Test func `the last lines of a message become one line of limited length`() {
+        let account = "sbatch: error: You must give --account\n\nsbatch: error: Unspecified error\n"
+        #expect(SlurmMessage.text(account) == "You must give --account; Unspecified error")
+        let lines = (1...9).map { "sbatch: \($0)\n" }.joined()
+        #expect(SlurmMessage.text(lines) == "7; 8; 9")
+        #expect(SlurmMessage.text(String(repeating: "x", count: 5000)).count == 300)
+        #expect(SlurmMessage.text("slurm_load_jobs error: a\n") == "slurm_load_jobs error: a")
     }
 
     @Test func `an sbatch that cannot be executed or that Slurm does not recognize refuses nothing`() {
@@ -176,7 +202,8 @@ import Testing
         let refusal = "invalid " + String(repeating: "x", count: 992)
         #expect(Submission(status: 1, output: "", errors: "sbatch: error: invalid \(long)\n") == .refused(refusal))
         let number = String(repeating: "7", count: 41)
-        #expect(Submission(status: 0, output: "\(number)\n", errors: "") == .ambiguous("sbatch did not answer"))
+        let silence = Submission.ambiguous("no number of a job in its output")
+        #expect(Submission(status: 0, output: "\(number)\n", errors: "") == silence)
         #expect(JobNumber(number) == nil && JobNumber("4294967295_4294967295") != nil)
         let text = "\(Self.header)1|1000|\(long)|\(long)|0|\(long)|N/A|opsd:ab12:12.1|\n"
         let row = try #require(JobListing(text, instance: "ab12")?.rows.first)

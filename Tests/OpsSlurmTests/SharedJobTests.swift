@@ -120,7 +120,7 @@ import Testing
         // A crash of the controller restores the first job as held. Its fence is closed, so it is cancelled.
         let reborn = Self.row("4711", "PENDING", "JobHeldUser")
         #expect(Self.list(&tracker, [reborn], at: 32).contains(.submit))
-        _ = tracker.submitted(.accepted(job: "4720"), isShared: false, now: Self.at(33))
+        _ = tracker.submitted(.accepted(job: "4720"), isShared: true, now: Self.at(33))
         let held = Self.row("4720", "PENDING", "JobHeldUser", fence: 1)
         #expect(Self.list(&tracker, [reborn, held], at: 34) == [.cancel(jobs: ["4711"])])
         // Other attempts may run in it.
@@ -209,6 +209,19 @@ import Testing
         _ = tracker.submitted(.accepted(job: "1"), isShared: true, now: Self.at(1))
         _ = Self.list(&tracker, [Self.row("4711", "PENDING", "JobHeldUser")], at: 0)
         #expect(tracker.keeps("4711"))
+    }
+
+    @Test func `an attempt whose job started before its number was known is ended without the others of the job`() {
+        var tracker = JobTracker(
+            Self.attempt, user: 7, record: nil, jobOfOpsd: "", settings: .init(), now: Self.at(0))
+        _ = Self.list(&tracker, [], at: 0)
+        let start = StartRecord(node: "n1", job: "4711", at: Self.at(1).wall)
+        _ = tracker.found(start: start, exit: nil, now: Self.at(2))
+        let listed = Self.list(&tracker, [Self.row("4711", "RUNNING")], at: 3)
+        #expect(tracker.record.isShared)
+        #expect(listed.first == .store(tracker.record))
+        let terminated = tracker.terminate(grace: .zero, now: Self.at(4))
+        #expect(terminated == [.store(tracker.record), .request])
     }
 
     @Test func `a held task ends with its array only if the array is listed without it`() {

@@ -129,6 +129,21 @@ import Testing
         #expect(try attempt.exit() == .signal(9))
     }
 
+    /// As a local operation, whose tree has to be gone.
+    @Test(arguments: [(Leftovers.wait, "sleep 2"), (.kill, "trap '' TERM; echo > ready; sleep 600")])
+    func `the end of an attempt is that of its last process`(leftovers: Leftovers, rest: String) throws {
+        let attempt = try Attempt(
+            ["sh", "-c", "(\(rest)) & \(leftovers == .kill ? "read x < ready; " : "")date +%s%N; exit 3"],
+            leftovers: leftovers, grace: .seconds(1))
+        attempt.makePipe("ready")
+        #expect(try attempt.run() == 3)
+        let record = try #require(try attempt.record())
+        let text = try attempt.text(attempt.paths.output).trimmingCharacters(in: .whitespacesAndNewlines)
+        let exited = WallInstant.zero + .nanoseconds(try #require(Int64(text)))
+        #expect(record.status == .code(3))
+        #expect(record.at - exited >= .milliseconds(500), "the main process ended a second before")
+    }
+
     @Test func `the record of a missing program names it, and Slurm gets the exit status of a shell`() throws {
         let attempt = try Attempt(["/no/such/program"])
         #expect(try attempt.run() == 127)
