@@ -23,12 +23,17 @@ public struct Recurrence: Hashable, Sendable {
         }
     }
 
-    /// Returns the last instant strictly before another one, and not before 1970, by bisection.
+    /// Returns the last instant strictly before another one, and not before 1970.
     public func previous(before instant: UnixTime) -> UnixTime? {
+        last(from: UnixTime(seconds: 0), before: instant)
+    }
+
+    /// Returns the last instant from `first` on and strictly before `end`, by bisection.
+    fileprivate func last(from first: UnixTime, before end: UnixTime) -> UnixTime? {
         func isThereOne(from start: Int64) -> Bool {
-            next(after: UnixTime(seconds: start - 1)).map { $0 < instant } ?? false
+            next(after: UnixTime(seconds: start - 1)).map { $0 < end } ?? false
         }
-        var (low, high) = (Int64(0), instant.seconds)
+        var (low, high) = (first.seconds, end.seconds)
         guard low < high, isThereOne(from: low) else { return nil }
         while high - low > 1 {
             let middle = low + (high - low) / 2
@@ -89,8 +94,16 @@ public struct Recurrences: Hashable, Sendable, Sequence {
         all.lazy.compactMap { $0.next(after: instant) }.min()
     }
 
+    /// Returns the last instant strictly before another one, and not before 1970. The periods that are searched double,
+    /// because a search through all of the time takes long if there are many expressions.
     public func previous(before instant: UnixTime) -> UnixTime? {
-        all.lazy.compactMap { $0.previous(before: instant) }.max()
+        var (end, length) = (instant, Int64(1))
+        while end.seconds > 0 {
+            let start = UnixTime(seconds: Swift.max(0, end.seconds - length))
+            if let last = all.compactMap({ $0.last(from: start, before: end) }).max() { return last }
+            (end, length) = (start, length * 2)
+        }
+        return nil
     }
 
     public func makeIterator() -> AnyIterator<UnixTime> {

@@ -162,6 +162,16 @@ import Testing
         #expect(settle(&ledger, at: 1_000_025).suffix(2) == ["missed 1000010", "run 1000020"])
     }
 
+    @Test func `an instant that a backfill has run is passed over, and the next one is a record of its own`() throws {
+        var ledger = try ledger()
+        #expect(settle(&ledger, at: 0, unfinished: 1) == ["skipped 0"])
+        ledger.noteEarlierRun(of: at(10))
+        #expect(ledger.nextStart == at(20))
+        #expect(settle(&ledger, at: 25, unfinished: 1) == ["skipped 20"])
+        #expect(ledger.position.last == InstantRecord(.skipped, at: at(20)))
+        #expect(ledger.position.ranAhead.isEmpty)
+    }
+
     @Test func `a record that lies ahead of the clock is shortened`() throws {
         let ledger = try ledger()
         let record = InstantRecord(.missed, from: at(0), through: at(90), count: 10)

@@ -122,6 +122,23 @@ import Testing
         #expect(recurrences.prefix(4).map(\.seconds) == [3600, 5400, 7200, 9000])
         #expect(recurrences.previous(before: UnixTime(seconds: 5400))?.seconds == 3600)
         #expect(Recurrences([]).next(after: .earliest) == nil)
+        #expect(Recurrences([]).previous(before: .latest) == nil)
+    }
+
+    @Test func `the instant before is the latest of all expressions, near or far`() throws {
+        let all = try ["0 0 29 2 *", "30 2 * * *", "2026-01-01 12:00", "every 7h"].map {
+            try recurrence($0, "Europe/Berlin", start: 1000)
+        }
+        let recurrences = Recurrences(all)
+        for text in ["1970-01-01T00:16:39Z", "1972-02-29T01:30:00Z", "2026-01-01T11:00:01Z", "2026-03-29T01:00:01Z"] {
+            let instant = try utc(text)
+            for before in [instant, instant.advanced(by: 1), instant.advanced(by: 1_000_003)] {
+                let expected = all.compactMap { $0.previous(before: before) }.max()
+                #expect(recurrences.previous(before: before) == expected, "\(text)")
+            }
+        }
+        let rare = Recurrences([try recurrence("Mon *-02-29", "Europe/Berlin")])
+        #expect(try rare.previous(before: utc("2044-02-28T00:00:00Z")) == utc("2016-02-28T23:00:00Z"))
     }
 
     // MARK: - Limits

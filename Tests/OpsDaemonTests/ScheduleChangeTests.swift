@@ -11,7 +11,7 @@ import Testing
 
 /// Schedules whose calendar, clock or storage changes while instants wait for their decision.
 @Suite struct ScheduleChangeTests {
-    private func request(_ name: String, at expression: String, _ change: (inout AddScheduleRequest) -> Void = { _ in })
+    func request(_ name: String, at expression: String, _ change: (inout AddScheduleRequest) -> Void = { _ in })
         -> AddScheduleRequest
     {
         .with {
@@ -26,7 +26,7 @@ import Testing
     /// Stores a schedule as if it had been added some seconds ago, and opens it.
     ///
     /// - Parameter accounted: Number of seconds from now up to which all instants have their record.
-    private func add(
+    func add(
         _ request: AddScheduleRequest, secondsAgo: Int64, accounted: Int64? = nil, to fixture: Fixture
     ) throws -> StoredSchedule {
         let daemon = fixture.daemon
@@ -416,8 +416,8 @@ import Testing
         #expect(schedule.ledger.position.last?.count == 5)
     }
 
-    /// The submission of a run revokes staged launches, and the reports of the runner about them may be so many that they
-    /// begin a long turn.
+    /// The submission of a run revokes staged launches, and the reports of the runner about them may be so many that
+    /// they begin a long turn.
     @Test func `runs start although a long turn begins to gather within their turn`() throws {
         let fixture = try Fixture()
         let (schedules, turns) = (fixture.daemon.schedules, fixture.daemon.turns)

@@ -143,6 +143,10 @@ public struct InstantLedger: Sendable {
     /// Counts a run that an event has started.
     public mutating func noteRun() { position.runs += 1 }
 
+    /// Records that an instant without a record of the calendar has run already: a backfill started the run, and then
+    /// the clock was turned back.
+    public mutating func noteEarlierRun(of instant: UnixTime) { position.ranAhead.insert(instant) }
+
     /// Records that an instant has run later, although it had a record: that record has been replaced by the parts that
     /// `split` returns.
     public mutating func noteLateRun(of instant: UnixTime) {

@@ -100,17 +100,10 @@ final class Backfill {
         let isWithin = stretch.map { $0.nominal...$0.through ~= nominal.seconds } ?? false
         let stored = try isWithin ? stretch : schedules.history.stretch(containing: nominal.seconds, of: schedule.id)
         guard let stored else { return }
-        func part(_ record: InstantRecord?) -> ScheduleInstant? {
-            guard let record else { return nil }
-            var part = stored
-            (part.nominal, part.through) = (record.nominal.seconds, record.through.seconds)
-            part.count = record.count
-            return part
-        }
         let (before, after) = schedule.ledger.split(InstantRecord(stored), at: nominal)
-        stretch = part(after)
+        stretch = after.map(stored.part)
         write.replaced = stored
-        write.rest = [part(before), stretch].compactMap { $0 }
+        write.rest = [before.map(stored.part), stretch].compactMap { $0 }
     }
 
     private func finishIfComplete() {

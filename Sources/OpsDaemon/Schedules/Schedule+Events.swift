@@ -54,6 +54,16 @@ extension Schedule {
         return ledger.nextNominal.map { $0 <= now } ?? false
     }
 
+    /// Moves an event to the next second, because its own has a record.
+    func delay(_ event: EventInstant) {
+        let next = UnixTime(seconds: event.nominal.seconds + 1)
+        if event.isBoot {
+            events.boot = next
+        } else if let pause = definition.afterFinish {
+            events.base = UnixTime(seconds: next.seconds - pause)
+        }
+    }
+
     /// Records the end of a run.
     func ended(at end: WallInstant, now: UnixTime) {
         let floor = UnixTime(flooring: end)
@@ -66,6 +76,8 @@ extension Schedule {
         events.base = events.base.map { min($0, now) }
         events.boot = events.boot.map { min($0, now) }
         events.missedBefore = min(events.missedBefore, now)
+        // The latest record may be of instants after `now`, with which earlier ones cannot be merged.
+        events.last = nil
     }
 
     /// Decides about a due instant.

@@ -112,6 +112,14 @@ extension InstantRecord {
 }
 
 extension ScheduleInstant {
+    /// Returns a copy of this record for some of its instants.
+    func part(_ instants: InstantRecord) -> ScheduleInstant {
+        var part = self
+        (part.nominal, part.through) = (instants.nominal.seconds, instants.through.seconds)
+        part.count = instants.count
+        return part
+    }
+
     init(_ record: InstantRecord, of schedule: Int64) {
         let result: Result =
             switch record.result {

@@ -22,23 +22,17 @@ extension Schedules {
 
     /// Processes the instant that an event has caused, if it is due.
     func decideEvents(_ schedule: Schedule, at now: UnixTime) throws {
-        guard let event = try unusedEvent(of: schedule), schedule.ledger.start(of: event.nominal) <= now else { return }
+        // The second may have a record already: the clock may have been turned back.
+        while let event = schedule.nextEvent, try history.hasRecord(at: event.nominal.seconds, of: schedule.id) {
+            schedule.delay(event)
+        }
+        guard let event = schedule.nextEvent, schedule.ledger.start(of: event.nominal) <= now else { return }
         let result = schedule.decision(on: event, at: now)
         guard result != .run else {
             _ = try start(schedule, at: event)
             return
         }
         try store(schedule.record(result, of: event, at: now), of: schedule, event, note: nil)
-    }
-
-    /// Returns the next event, at an instant that has no record yet: the clock may have been turned back.
-    private func unusedEvent(of schedule: Schedule) throws -> Schedule.EventInstant? {
-        guard let event = schedule.nextEvent else { return nil }
-        var nominal = event.nominal
-        while try history.hasRecord(at: nominal.seconds, of: schedule.id) {
-            nominal = UnixTime(seconds: nominal.seconds + 1)
-        }
-        return Schedule.EventInstant(nominal: nominal, isBoot: event.isBoot)
     }
 
     /// Submits the run of an event.

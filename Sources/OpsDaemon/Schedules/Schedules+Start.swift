@@ -110,8 +110,8 @@ extension Schedules {
         finish.watch(run, of: schedule)
     }
 
-    /// Returns the instant before this one. With `afterFinish` it is the instant of the latest run, from whose end this one
-    /// counts.
+    /// Returns the instant before this one. With `afterFinish` it is the instant of the latest run, from whose end this
+    /// one counts.
     private func instant(before nominal: UnixTime, of schedule: Schedule) -> UnixTime? {
         let ofCalendar = schedule.definition.recurrences.previous(before: nominal)
         guard schedule.definition.afterFinish != nil, let latest = schedule.latest, latest.nominal < nominal.seconds

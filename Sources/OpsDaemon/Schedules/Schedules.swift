@@ -137,8 +137,8 @@ final class Schedules {
         return schedule
     }
 
-    /// Changes the definition of a schedule: a changed calendar applies from now on. Returns nil if instants of the old one are
-    /// still undecided: then nothing has changed, and the next turn may try again.
+    /// Changes the definition of a schedule: a changed calendar applies from now on. Returns nil if instants of the old
+    /// one are still undecided: then nothing has changed, and the next turn may try again.
     func update(_ schedule: Schedule, _ definition: ScheduleDefinition) throws -> Schedule? {
         let now = UnixTime(flooring: Moment.now().wall)
         guard try decideDue(schedule, at: now) else { return nil }
@@ -146,6 +146,10 @@ final class Schedules {
         try store.update(stored)
         let changed = try open(stored, definition)
         changed.events = schedule.events
+        // A new `afterFinish` runs first at once, as in a new schedule.
+        if let pause = definition.afterFinish, schedule.definition.afterFinish == nil {
+            changed.events.base = UnixTime(seconds: now.seconds - pause)
+        }
         replace(schedule, with: changed)
         return changed
     }
@@ -176,6 +180,8 @@ final class Schedules {
         {
             stored.position.accounted = max(stored.position.accounted, now.seconds)
         }
+        // The present boot came before a new `@reboot`, which does not run for it.
+        if definition.runsAtBoot, !schedule.definition.runsAtBoot { stored.position.boot = boot }
         return stored
     }
 
@@ -349,6 +355,10 @@ final class Schedules {
                 try store(record, of: schedule, note: nil)
                 if record.count == InstantLedger.instantsPerDecision { return }
             case .run(let nominal, let cancelling):
+                guard try !history.hasRun(at: nominal.seconds, of: schedule.id) else {
+                    schedule.ledger.noteEarlierRun(of: nominal)
+                    continue
+                }
                 let runs = cancelling ? schedule.unfinished : []
                 _ = try start(schedule, at: nominal, cancelling: runs)
                 return
@@ -400,18 +410,19 @@ final class Schedules {
         let difference = now.clockDifference
         let change = difference - clockDifference
         guard abs(change.nanoseconds) > Self.adjustment.nanoseconds else { return }
-        clockDifference = difference
         let instant = UnixTime(flooring: now.wall)
         log.notice("the clock was changed by \(change.seconds) s: schedules continue from now")
-        guard change < .zero else {
+        if change < .zero {
+            absentUntil = min(absentUntil, instant)
+            for schedule in all where !schedule.isCommitting {
+                schedule.turnBackEvents(to: instant)
+                try turnBack(schedule, to: instant)
+            }
+        } else {
             absentUntil = instant
-            return
         }
-        absentUntil = min(absentUntil, instant)
-        for schedule in all where !schedule.isCommitting {
-            schedule.turnBackEvents(to: instant)
-            try turnBack(schedule, to: instant)
-        }
+        // If the disk fails before this, the pass after the outage handles the change again.
+        clockDifference = difference
     }
 
     func turnBack(_ schedule: Schedule, to now: UnixTime) throws {
@@ -419,7 +430,7 @@ final class Schedules {
         let records = try history.instants(of: schedule.id, behind: now.seconds)
         let ran = records.filter { $0.result == .run }.map { UnixTime(seconds: $0.nominal) }
         let shortened = records.filter { $0.result != .run }.compactMap { record in
-            schedule.ledger.shortened(InstantRecord(record), to: now).map { ScheduleInstant($0, of: schedule.id) }
+            schedule.ledger.shortened(InstantRecord(record), to: now).map(record.part)
         }
         var ledger = schedule.ledger
         ledger.clockWentBack(to: now, ran: ran)

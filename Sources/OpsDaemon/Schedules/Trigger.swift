@@ -56,8 +56,8 @@ enum Trigger: Equatable {
         }
     }
 
-    /// Device, inode, modification time, size and name of each file with a NUL, then inode and name again with a NUL. File
-    /// names are not passed as arguments, whose total length is limited.
+    /// Command that lists device, inode, modification time, size and name of each file with a NUL, then inode and name
+    /// again with a NUL. File names are not passed as arguments, whose total length is limited.
     private static func listing(_ glob: String) -> String {
         "for f in \(glob); do [ -e \"$f\" ] && printf '%s\\0' \"$f\"; done | xargs -0 -r sh -c "
             + "'exec find -L \"$@\" -maxdepth 0 -type f -printf \"%D %i %T@ %s %p\\0%i %p\\0\"' sh"
@@ -65,8 +65,8 @@ enum Trigger: Equatable {
 
     static let longestLine = 4096
 
-    /// Parses the output of the process. `ignored` is the number of lines or files that cannot start a run: their text is
-    /// not UTF-8, or a line is too long.
+    /// Parses the output of the process. `ignored` is the number of lines or files that cannot start a run: their text
+    /// is not UTF-8, or a line is too long.
     /// - Parameter isComplete: True if the last line is complete.
     func read(_ bytes: [UInt8], isComplete: Bool) -> (keys: [TriggerKey], ignored: Int) {
         switch self {
@@ -91,8 +91,8 @@ enum Trigger: Equatable {
         }
     }
 
-    /// Parses a list of files. A full disk may have lost any part of the list, so an entry counts only if inode and name
-    /// are there twice.
+    /// Parses a list of files. A full disk may have lost any part of the list, so an entry counts only if inode and
+    /// name are there twice.
     private static func files(_ bytes: [UInt8]) -> (keys: [TriggerKey], ignored: Int) {
         let parts = bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
         var keys: [TriggerKey] = []

@@ -70,8 +70,8 @@ final class TriggerWatch {
         if alarm.instant.map({ instant < $0 || $0 <= Clock.read().monotonic }) ?? true { alarm.set(at: instant) }
     }
 
-    /// Watches the directory again: another one may have its name by now. One that the owner cannot read is not watched,
-    /// because events would tell the owner about it.
+    /// Watches the directory again: another one may have its name by now. One that the owner cannot read is not
+    /// watched, because events would tell the owner about it.
     func renewWatch() {
         let former = token
         token = trigger.directory.flatMap(watch)

@@ -10,8 +10,8 @@ internal import OpsWire
 /// the lines.
 final class Triggers {
     unowned let schedules: Schedules
-    /// Directory with a directory for each schedule, in which its helper processes write: the removal of a file waits while
-    /// its user holds its lock, and holds that of the directory meanwhile.
+    /// Directory with a directory for each schedule, in which its helper processes write: the removal of a file waits
+    /// while its user holds its lock, and holds that of the directory meanwhile.
     private let directory: String
     let helpers: HelperProcesses
     let fileWatch: FileWatch
@@ -262,8 +262,8 @@ final class Triggers {
                 if comparison.ignored > 0, !watch.hasReportedIgnored {
                     watch.hasReportedIgnored = true
                     log.warning(
-                        "schedule \(watch.schedule.name): ignores \(comparison.ignored) of the \(watch.trigger.things): "
-                            + "not UTF-8, or longer than \(Trigger.longestLine) bytes")
+                        "schedule \(watch.schedule.name): ignores \(comparison.ignored) of the "
+                            + "\(watch.trigger.things): not UTF-8, or longer than \(Trigger.longestLine) bytes")
                 }
                 let keys = comparison.new
                 watch.found(

@@ -1,0 +1,129 @@
+import OpsCalendar
+import OpsSystem
+import OpsWire
+import Testing
+
+@testable import OpsDaemon
+@testable import OpsStore
+
+/// Changes of clocks and definitions that concern stored records, and instants that events cause.
+extension ScheduleChangeTests {
+    private func store(_ instant: ScheduleInstant, of stored: StoredSchedule, in fixture: Fixture) throws {
+        let store = fixture.daemon.store
+        let write = ScheduleWrite(instant, stored.position)
+        try store.change { () throws(StoreError) in try store.put(write) }
+    }
+
+    private func seconds(_ instant: WallInstant) -> Int64 { UnixTime(flooring: instant).seconds }
+
+    @Test func `a change of the clock that could not be stored is handled after the outage`() throws {
+        let fixture = try Fixture()
+        let (daemon, schedules) = (fixture.daemon, fixture.daemon.schedules)
+        _ = try add(request("steady", at: "every 1h"), secondsAgo: 10, accounted: 0, to: fixture)
+        try schedules.load()
+        let schedule = try #require(schedules.all.first)
+        // Other work of the daemon must not be the first that cannot be stored.
+        try fixture.turn { !daemon.turns.turn.isAheadOfStore }
+        // The clock showed two hours more when the last instant was decided.
+        let now = UnixTime(flooring: Clock.read().wall)
+        schedules.clockDifference += .seconds(7200)
+        let position = InstantLedger.Position(accounted: UnixTime(seconds: now.seconds + 7200))
+        schedule.adopt(
+            InstantLedger(
+                schedule.definition.recurrences, schedule.definition.policy, name: schedule.name, at: position))
+        try daemon.store.database.execute("PRAGMA query_only = 1")
+        schedules.zonesChanged.set(after: .zero)
+        try fixture.turn { daemon.turns.outage != nil }
+        #expect(schedule.ledger.position.accounted == position.accounted)
+        try daemon.store.database.execute("PRAGMA query_only = 0")
+        try fixture.turn { schedule.ledger.position.accounted < position.accounted }
+        #expect(try #require(schedule.nextStart).seconds <= now.seconds + 3600)
+    }
+
+    @Test func `a record that a change of the clock shortens keeps its reason and its time`() throws {
+        let fixture = try Fixture()
+        let stored = try add(request("steady", at: "every 1h"), secondsAgo: 7200, accounted: 7200, to: fixture)
+        let start = seconds(stored.addedAt)
+        var instant = ScheduleInstant(
+            schedule: stored.id, nominal: start, through: start + 4 * 3600, count: 5, result: .refused)
+        (instant.at, instant.note) = (stored.addedAt, "no such queue")
+        try store(instant, of: stored, in: fixture)
+        try fixture.daemon.schedules.load()
+        let record = try #require(try fixture.daemon.history.instants(of: stored.id, limit: 1).first)
+        #expect(record.count == 3 && record.through == start + 7200)
+        #expect(record.at == stored.addedAt && record.note == "no such queue")
+    }
+
+    @Test func `an instant that a backfill has run does not run again after the clock was turned back`() throws {
+        let fixture = try Fixture()
+        let hourly = request("steady", at: "every 1h") { $0.overlap = "allow" }
+        let stored = try add(hourly, secondsAgo: 7200, accounted: -1, to: fixture)
+        let due = seconds(stored.addedAt) + 7200
+        var ran = ScheduleInstant(schedule: stored.id, nominal: due, through: due, count: 1, result: .run)
+        ran.origin = .backfill
+        try store(ran, of: stored, in: fixture)
+        try fixture.daemon.schedules.load()
+        let schedule = try #require(fixture.daemon.schedules.all.first)
+        #expect(schedule.nextStart?.seconds == due)
+        try fixture.turn { schedule.nextStart?.seconds == due + 3600 }
+        #expect(try fixture.daemon.history.instants(of: stored.id, limit: 9).map(\.origin) == [.backfill])
+    }
+
+    @Test func `an instant of an event is not merged with later ones after the clock was turned back`() throws {
+        let fixture = try Fixture()
+        _ = try add(request("loop", at: "afterFinish 10m"), secondsAgo: 0, to: fixture)
+        try fixture.daemon.schedules.load()
+        let schedule = try #require(fixture.daemon.schedules.all.first)
+        let now = UnixTime(flooring: Clock.read().wall)
+        func pause(at nominal: UnixTime) -> (write: ScheduleWrite, after: Schedule.EventState) {
+            let event = Schedule.EventInstant(nominal: nominal, isBoot: false)
+            return schedule.accounting(InstantRecord(.paused, at: nominal), of: event)
+        }
+        schedule.adopt(pause(at: UnixTime(seconds: now.seconds + 3600)).after, isRun: false)
+        schedule.turnBackEvents(to: now)
+        let record = pause(at: now).write.instant
+        #expect(record.nominal == now.seconds && record.through == now.seconds && record.count == 1)
+    }
+
+    @Test func `an event whose second has a record waits for the next one without further decisions`() throws {
+        let fixture = try Fixture()
+        let stored = try add(request("loop", at: "afterFinish 1h"), secondsAgo: 0, to: fixture)
+        let schedules = fixture.daemon.schedules
+        try schedules.load()
+        let schedule = try #require(schedules.all.first)
+        let first = seconds(stored.addedAt)
+        #expect(schedule.nextStart?.seconds == first)
+        for second in first..<first + 3 {
+            let ran = ScheduleInstant(schedule: stored.id, nominal: second, through: second, count: 1, result: .run)
+            try store(ran, of: stored, in: fixture)
+        }
+        try schedules.decideEvents(schedule, at: UnixTime(seconds: first))
+        #expect(schedule.nextStart?.seconds == first + 3)
+        #expect(try fixture.daemon.history.instants(of: stored.id, limit: 9).count == 3)
+    }
+
+    @Test func `a schedule that gets afterFinish runs at once and has missed nothing`() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let stored = try add(request("loop", at: "every 1000h"), secondsAgo: 3 * 86_400, to: fixture)
+        let history = fixture.daemon.history
+        try fixture.daemon.schedules.load()
+        _ = try client.call(request("loop", at: "afterFinish 10m") { $0.replace = true })
+        try fixture.turn { try !history.instants(of: stored.id, limit: 1).isEmpty }
+        #expect(try history.instants(of: stored.id, limit: 9).map(\.result) == [.run])
+        #expect(try history.missedInstants(of: stored.id) == 0)
+    }
+
+    @Test func `a schedule that gets @reboot does not run for a boot before the change`() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        // It was added in an earlier boot.
+        _ = try add(request("boot", at: "every 1000h"), secondsAgo: 10, to: fixture)
+        let schedules = fixture.daemon.schedules
+        try schedules.load()
+        _ = try client.call(request("boot", at: "@reboot") { $0.replace = true })
+        let stored = try #require(try fixture.daemon.history.schedules().first)
+        #expect(stored.position.boot == schedules.boot)
+        #expect(try #require(schedules.all.first).nextEvent == nil)
+    }
+}
