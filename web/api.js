@@ -17,6 +17,7 @@ const errors = {
   StorageUnavailable: (p) => `Storage is unavailable: ${p.message}. Nothing was changed; try again later.`,
   Busy: (p) => `${p.message}. Nothing was changed; try again.`,
   InvalidOperation: (p) => p.problems.map((problem) => `${problem.key ?? ""} ${problem.message}`.trim()).join("; "),
+  TooLarge: (p) => `${p.what} may be at most ${p.limit}. Nothing was changed.`,
   Cycle: (p) => `This would create a cycle: ${p.path.join(" → ")}.`,
   InvalidParameter: (p) => `opsd does not understand ${p.parameter}; opsd and opsd-web may be of different versions.`,
 };
@@ -43,7 +44,7 @@ export function follow(parameters, signal, each) {
 
 export { about, drawing };
 
-// Events. One tab reads the stream and forwards it to the other tabs, because a browser opens at most six connections to a host.
+// Events. One tab reads the stream for all, because a browser opens at most six connections to a host.
 
 const listeners = new Set();
 const channel = new BroadcastChannel("opsd-events");
@@ -53,7 +54,7 @@ function publish(event) {
   if (event.to !== undefined) {
     // A new leader continues after the last event of the previous one.
     if (seen !== null && event.to <= seen && event.operations !== null) return;
-    // The first message does not name changes between the loading of the view and the opening of the stream.
+    // Changes before the opening of the stream are not in its first message.
     if (seen === null) event = { ...event, operations: null, graphs: null };
     seen = event.to;
   }

@@ -12,7 +12,7 @@ const views = {
 };
 const navigation = [["Now", "/"], ["List", "/list"], ["Graphs", "/graphs"], ["Schedules", "/schedules"]];
 
-/** State that views share. `isReturn` is true if the reader returns to the view, after a reload or from another view. */
+/** State that views share. `isReturn`: the reader returns to the view, after a reload or from another one. */
 export const app = { readOnly: false, host: "", isReturn: false };
 
 let connection = "opening";
@@ -65,7 +65,7 @@ async function show() {
   try {
     const module = await load();
     if (turn !== showing) return;
-    // Each view draws into a new element, so that nothing that an earlier view still draws is visible.
+    // Each view draws into a new element: an earlier view may still draw into its own.
     const root = h("div");
     main.replaceChildren(root);
     main.removeAttribute("data-ready");

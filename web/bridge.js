@@ -51,7 +51,7 @@ export async function stream(parameters, signal, each) {
   }
 }
 
-/** Returns the drawing of a graph as an element. The browser parses it as a separate document, so no text becomes markup of the page. */
+/** Returns the drawing of a graph. It is parsed as a document of its own, so no text becomes markup of the page. */
 export function drawing(graph) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();

@@ -47,7 +47,7 @@ const verbs = {
 /** Returns the action that a key stands for, if any. */
 export const verbOf = (key, row) => ({ r: "retry", c: "cancel", h: row.held || row.frozen ? "resume" : "hold" })[key];
 
-/** Reads all unfinished operations, or if there are too many, the first from the lowest of these ids on. */
+/** Reads the unfinished operations; if there are too many, the first from the lowest of these ids on. */
 async function unfinished(ids) {
   const limit = 1000;
   const read = async (range) => (await call("List", { selection: { state: "active", ...range }, limit })).operations;
@@ -94,7 +94,7 @@ async function consequences(rows) {
   ];
 }
 
-/** Performs an action on operations, after a question if it cannot be undone. `rows` may be only a part of the selection. */
+/** Performs an action on operations, after a question if it cannot be undone. `rows` may be a part of the selection. */
 export async function act(verb, rows, selection = { refs: references(rows.map((row) => row.id)) }) {
   const { word, done, method, danger } = verbs[verb];
   if (app.readOnly) return toast("This page is read-only. Start opsctl web without --read-only to change something.");

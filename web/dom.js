@@ -35,6 +35,7 @@ export function update(parent, ...next) {
     let old = key ? keyed.get(key) : current;
     if (old && !key && keyOf(old)) old = null;
     if (old && isSame(old, child)) {
+      keyed.delete(key);
       if (old !== current) parent.insertBefore(old, current);
       else current = current.nextSibling;
       adopt(old, child);

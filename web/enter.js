@@ -13,7 +13,7 @@ function say(text, command) {
   message.append(code);
 }
 
-/** Loads the page with the session, once. Without cookies, the browser would be redirected here again and again. */
+/** Loads the page with the session, once: without cookies, the browser would come back here again and again. */
 function load() {
   if (sessionStorage.getItem("tried") === location.pathname && !token) {
     sessionStorage.removeItem("tried");

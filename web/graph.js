@@ -19,7 +19,7 @@ export function open(main, [ref], parameters) {
 
   const refresh = refresher(async () => {
     try {
-      graph = await call("Graph", { graph: ref });
+      graph = await call("Graph", { graph: graph?.graph ?? ref });
       failure = null;
       drawAll();
       await drawPicture();
@@ -47,7 +47,8 @@ export function open(main, [ref], parameters) {
     const ends = graph.nodes.map((node) => Date.parse(node.finishedAt)).filter(Boolean);
     const bad = rows.filter((row) => row.outcome && row.outcome !== "succeeded" && !row.notNeeded);
     const retryable = bad.filter((row) => row.outcome !== "skipped");
-    const length = starts.length ? (over === rows.length ? Math.max(...ends) : Date.now()) - Math.min(...starts) : 0;
+    const rising = (a, b) => a - b;
+    const length = starts.length ? (over === rows.length ? ends.sort(rising).at(-1) : Date.now()) - starts.sort(rising)[0] : 0;
     update(head,
       problem(failure),
       h("div.title", {}, h("h1", {}, graph.name ?? `Graph ${graph.graph}`), h("span.crumb", {}, graph.graph),
@@ -75,7 +76,7 @@ export function open(main, [ref], parameters) {
 
   async function drawPicture() {
     try {
-      const fresh = await drawing(ref);
+      const fresh = await drawing(graph.graph);
       const [, , width, height] = fresh.getAttribute("viewBox").split(" ").map(Number);
       // The page shows the title itself, so the title of the drawing is cut off.
       const size = { x: 0, y: 34, width, height: height - 34 };

@@ -7,7 +7,7 @@ import { absolute, count, duration, median, quoted, runTime, standing, title } f
 import { setParameters } from "./app.js";
 
 const mostRuns = 30;
-/** Number of pages, each of a thousand operations, to search before the reader is asked. */
+/** Number of pages of a thousand operations to search before the reader is asked. */
 const pages = 8;
 
 export function open(main, [name], parameters) {

@@ -46,7 +46,7 @@ export function open(main, _, parameters) {
   const selection = selectionOf(parameters);
   const since = parameters.has("since") ? instant(parameters.get("since")) : null, refusal = refusalOf(parameters);
   const name = parameters.get("name");
-  // After a reload or a return, the selection is kept, and as many rows are read as before.
+  // After a reload or a return, selection and number of rows are as before.
   const memory = `list ${parameters}`, kept = app.isReturn ? JSON.parse(sessionStorage.getItem(memory) ?? "{}") : {};
   const chosen = new Set(kept.chosen);
   let rows = [], fresh = [], isComplete = false, isStopped = false, isLoading = false;

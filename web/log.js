@@ -1,4 +1,4 @@
-// The output of an attempt. The view follows new output if it is scrolled to the end; otherwise it keeps its position.
+// The output of an attempt. The view follows new output if it is scrolled to the end.
 
 import { follow } from "./api.js";
 import { announce, h, update } from "./dom.js";

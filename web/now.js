@@ -136,7 +136,7 @@ async function waiting() {
   return [...ready, ...pending].slice(0, 10);
 }
 
-/** Returns problems of the daemon, its storage, its runner and its executors, each with a command that shows details. */
+/** Returns problems of the daemon, storage, runner and executors, each with a command that shows details. */
 function troublesOf(status, executors) {
   const detail = status.detail ? ` (${status.detail})` : "";
   return [

@@ -21,7 +21,8 @@ export function open(main, [ref], parameters) {
 
   const refresh = refresher(async () => {
     try {
-      const shown = await call("Show", { ref });
+      // Another operation may get the name later.
+      const shown = await call("Show", { ref: operation ? String(operation.id) : ref });
       const isFirst = !operation;
       ({ operation, attempts } = shown);
       reasons = operation.state === "finished" || operation.state === "executing" ? [] : (await call("Why", { ref: String(operation.id) })).waitingFor;

@@ -6,7 +6,7 @@ import { absolute, relative, standing, title } from "./words.js";
 export const label = ({ symbol, word, tone }) => h("span.state", { class: `tone-${tone}` }, h("i", { "aria-hidden": "true" }, symbol), word);
 export const state = (row) => label(standing(row));
 
-/** Returns only the symbol, for a column in which all states are the same. Screen readers get the word. */
+/** Returns only the symbol, for a column of equal states. Screen readers get the word. */
 export function mark(row) {
   const { symbol, word, tone } = standing(row);
   return h("span.state", { class: `tone-${tone}`, title: word }, h("i", { "aria-hidden": "true" }, symbol), h("span.unseen", {}, word), " ");
@@ -61,7 +61,7 @@ export function refresher(load, pause = 700) {
   return { run, again, end() { isOver = true; clearTimeout(timer); document.removeEventListener("visibilitychange", seen); } };
 }
 
-/** Rows of equal height. Only visible rows are elements. `draw(index)` creates a row, and `near` is called when the last row is almost visible. */
+/** Rows of equal height. Only visible rows are elements. `draw(index)` creates a row; `near` is called near the last row. */
 export function virtualRows({ body, count, draw, near, scroller = null, height = 28 }) {
   let planned = false;
   const target = scroller ?? window;

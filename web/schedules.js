@@ -33,13 +33,16 @@ function instants(run) {
   return run.count > 1 ? `${count(run.count, "instant")} from ${absolute(run.nominal)} to ${absolute(run.through)}` : absolute(run.nominal);
 }
 
+/** A trigger can start several runs at one instant. */
+const identity = (run) => `${run.nominal} ${run.origin} ${run.at} ${run.graph ?? run.key}`;
+
 /** Returns a strip with one cell for each of the latest instants, the newest at the right. */
 function strip(runs) {
   return h("ol.strip", {}, runs.slice(0, stripLength).reverse().map((run) => {
     const { symbol, word, tone } = resultOf(run);
     const text = `${instants(run)}: ${word}${run.note ? `, ${run.note}` : ""}`;
     const content = [h("span", { "aria-hidden": "true" }, symbol), h("span.unseen", {}, text)];
-    return h("li", { class: `tone-${tone}`, title: text, "data-key": `${run.nominal} ${run.origin} ${run.at}` },
+    return h("li", { class: `tone-${tone}`, title: text, "data-key": identity(run) },
       run.graph ? h("a", { href: `/graph/${run.graph}`, class: `tone-${tone}` }, content) : h("span", { tabindex: 0 }, content));
   }));
 }
@@ -186,7 +189,7 @@ function one(main, name) {
       h("section", {}, h("h2", {}, "Latest instants"), runs.length ? strip(runs) : empty("No instant has been due yet.")),
       runs.length ? h("section", {}, h("h2", {}, "Records"),
         table("Records", [["Result", "c-state"], ["Instant"], ["Graph", "c-time"], ["Why", "wide"], ["Origin", "c-time wide"]],
-          runs.map((run) => ({ key: `${run.nominal} ${run.origin} ${run.at}`, cells: [
+          runs.map((run) => ({ key: identity(run), cells: [
             label(resultOf(run)),
             instants(run), run.graph ? h("a", { href: `/graph/${run.graph}` }, run.graph) : "",
             h("span.reason", { title: run.note ?? "" }, run.note ?? ""), run.origin] })))) : null);

@@ -19,8 +19,10 @@ struct BrowserLaunch {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
         let path = path
         let file = Descriptor(owning: try retrying("open \(path)") { unsafe open(path, flags, 0o600) })
-        _ = try file.writeAll(Array(text.utf8))
-        do throws(SystemError) { try Self.start(["xdg-open", path]) } catch {
+        do throws(SystemError) {
+            _ = try file.writeAll(Array(text.utf8))
+            try Self.start(["xdg-open", path])
+        } catch {
             remove()
             throw error
         }

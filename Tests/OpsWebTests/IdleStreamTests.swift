@@ -152,6 +152,35 @@ private func hangUp(_ socket: consuming Descriptor) {}
         #expect(web.process.isRunning)
     }
 
+    /// Returns the processor time that a process has used, in hundredths of a second.
+    private func processorTime(of process: Process) throws -> Int {
+        let text = try String(contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8)
+        // The name of the program, in parentheses, may contain spaces.
+        let words = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
+        try #require(words.count > 13)
+        return words[12...13].compactMap { Int($0) }.reduce(0, +)
+    }
+
+    @Test func `a log that its page does not read costs nothing after the end of the daemon`() throws {
+        let daemon = try ScriptedDaemon()
+        let web = try RunningWeb(environment: ["OPS_SOCKET": daemon.path])
+        let page = try open(web, "POST /follow", body: #"{"method":"Log","parameters":{"ref":"1","follow":true}}"#)
+        let log = try daemon.accept("Log")
+        let reply = Reply.frame(LogReply.with { $0.data = String(repeating: "A", count: 48 << 10) }, continues: true)
+        // opsd-web stops reading when its buffer and those of the page's connection are full.
+        var rest = reply[...]
+        while try log.waitUntil(.writable, milliseconds: 1000) {
+            guard case .moved(let count) = try log.write(rest) else { break }
+            rest = count < rest.count ? rest.dropFirst(count) : reply[...]
+        }
+        hangUp(log)
+        let before = try processorTime(of: web.process)
+        usleep(2_000_000)
+        #expect(try processorTime(of: web.process) - before < 30)
+        hangUp(page)
+        #expect(web.process.isRunning)
+    }
+
     @Test func `a request without a session causes no call to the daemon`() throws {
         let daemon = try ScriptedDaemon()
         let web = try RunningWeb(environment: ["OPS_SOCKET": daemon.path])

@@ -3,6 +3,7 @@
 import http.client
 import http.server
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -317,6 +318,20 @@ class Views(unittest.TestCase):
         go("/history/a%20b%3B%20it%27s")
         sees(r"opsctl submit --name 'a b; it'\''s' -- true")
 
+    def test_a_view_stays_at_its_operation_and_graph_when_their_names_are_used_again(self):
+        machine.opsctl("suspend")
+        self.addCleanup(machine.opsctl, "resume")
+        for path, names in (("/operation/reused", ["reused"]), ("/graph/reused", ["one", "two"])):
+            submit = lambda name: machine.call("Submit", {"name": "reused", "operations": [{"name": name, "command": ["true"]}]})["graph"]
+            first = submit(names[0])
+            go(path)
+            sees(first)
+            second = submit(names[-1])
+            machine.opsctl("cancel", "--graph", first)
+            sees("cancelled")
+            self.assertNotIn(second, text())
+            machine.opsctl("cancel", "--graph", second)
+
     def test_a_missing_operation_shows_an_error(self):
         go("/operation/nothing-like-this")
         sees("There is no operation nothing-like-this.")
@@ -473,6 +488,21 @@ class Actions(unittest.TestCase):
         go("/schedule/watcher")
         sees(f"ts next run is due when a file of {machine.state}/*.new is new or changed.")
         self.assertNotIn("Backfill", text())
+
+    def test_runs_that_a_trigger_starts_together_have_a_record_each(self):
+        folder = f"{machine.state}/drops"
+        os.mkdir(folder)
+        for number in range(20):
+            open(f"{folder}/{number}", "w").close()
+        machine.opsctl("schedule", "add", "drops", "--on-path", f"{folder}/*", "--settle", "0s", "--", "true")
+        self.addCleanup(machine.opsctl, "schedule", "rm", "drops")
+        until(lambda: len(machine.call("ScheduleRuns", {"name": "drops"})["runs"]) == 20, "each file starts a run")
+        go("/schedule/drops")
+        records = lambda: tab.find_elements(By.CSS_SELECTOR, "table[aria-label=Records] tbody tr")
+        until(lambda: len(records()) == 20, "each run has a record")
+        # The records are updated in place.
+        machine.opsctl("schedule", "run", "drops")
+        until(lambda: len(records()) == 21, "the next run has a record too")
 
     def test_a_backfill_shows_its_instants_before_it_starts(self):
         machine.opsctl("schedule", "add", "hourly", "--at", "0 * * * *", "--zone", "UTC", "--", "true")

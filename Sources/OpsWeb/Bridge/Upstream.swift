@@ -59,7 +59,10 @@ final class Upstream {
                 output.drop(count)
                 if output.isEmpty { updateInterest() }
             }
-            guard !isPaused, ready != .writable else { return }
+            // The end of the connection is reported again and again until it is read. So a pause does not delay the
+            // rest, which is at most what the kernel buffers.
+            let isEnding = !ready.isDisjoint(with: [.hungUp, .error])
+            guard isEnding || !isPaused, ready != .writable else { return }
             var bytes: [UInt8] = []
             switch try socket.read(atMost: Self.readSize, onto: &bytes) {
             case .moved: frames.append(bytes)
