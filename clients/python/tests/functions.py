@@ -166,6 +166,24 @@ def nested(number: int) -> int:
         return executor.submit(double, number).result(60)
 
 
+class Remote:
+    """A proxy of a remote function. It has attributes of any name, as those of xmlrpc do."""
+
+    path = "remote"
+
+    def __getattr__(self, name: str) -> Remote:
+        if name.startswith("__") and name != "__qualname__":
+            raise AttributeError(name)
+        if self.path.count(".") > 50:
+            raise RuntimeError("the attributes of a proxy have no end")
+        found = Remote()
+        found.path = f"{self.path}.{name}"
+        return found
+
+    def __call__(self, number: int) -> str:
+        return f"{self.path}({number})"
+
+
 class Point:
     """A value of a class that is defined here."""
 

@@ -31,6 +31,7 @@ import pytest
 
 import opsd as ops
 from opsd import _wire
+from opsd._spool import home
 from opsd.engine import Unit
 from opsd.testing import PrivateDaemon
 
@@ -107,6 +108,13 @@ def test_values_classes_methods_and_partials_can_be_called(opsd: PrivateDaemon) 
         assert executor.submit(functions.Point, 4).result(60) == functions.Point(4)
         large = os.urandom(3_000_000)
         assert executor.submit(bytes.upper, large).result(60) == large.upper()
+
+
+def test_a_proxy_with_attributes_of_any_name_can_be_called(opsd: PrivateDaemon) -> None:
+    with ops.OpsExecutor() as executor:
+        future = executor.submit(functions.Remote().add, 1)
+        assert future.result(60) == "remote.add(1)"
+        assert (opsd.client.show(str(future.operation)).operation.name or "").startswith("Remote-")
 
 
 def test_a_function_has_directory_path_and_environment_of_its_caller(
@@ -559,6 +567,38 @@ def test_calls_cancelled_by_shutdown_are_asked_about_together(
     assert asked.count("Cancel") == 1
 
 
+def test_the_remaining_calls_of_a_map_are_cancelled_together(
+    opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor = ops.OpsExecutor(held=True)
+    results = executor.map(functions.double, range(40), timeout=0)
+    assert executor.submit(functions.double, 40).operation == 41  # the calls of the map are stored, too
+    asked: list[str] = []
+    call = ops.Client._call
+
+    def count(self: ops.Client, method: str, *arguments: Any, **named: Any) -> Any:
+        asked.append(method)
+        return call(self, method, *arguments, **named)
+
+    monkeypatch.setattr(ops.Client, "_call", count)
+    with pytest.raises(TimeoutError):
+        next(results)
+    assert asked.count("Cancel") == 1
+    cancelled = [row.id for row in opsd.client.list().operations if row.outcome == "cancelled"]
+    assert cancelled == list(range(1, 41))
+    executor.shutdown(cancel_futures=True)
+
+
+def test_a_callback_that_exits_does_not_hide_the_cancellation_of_its_call(opsd: PrivateDaemon) -> None:
+    executor = ops.OpsExecutor(held=True)
+    future = executor.submit(functions.double, 1)
+    future.add_done_callback(lambda _: sys.exit(3))
+    with contextlib.suppress(SystemExit):  # it comes from the thread that resolves the future, perhaps this one
+        future.cancel()
+    assert futures.wait([future], 30).done == {future}
+    executor.shutdown()
+
+
 def test_shutdown_does_not_cancel_a_call_between_two_attempts(opsd: PrivateDaemon, tmp_path: Path) -> None:
     executor = ops.OpsExecutor(retry={"limit": 1, "backoff": "500ms", "jitter": 0})
     begun = executor.submit(functions.fail_until, str(tmp_path), 2)
@@ -937,6 +977,63 @@ def test_max_workers_works_for_users_who_may_not_create_queues(
         assert "leave it out" in refused.value.__notes__[0]
 
 
+def test_a_submission_reads_only_those_operations_of_a_map_that_it_sends(
+    opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Operations(list[Any]):
+        def __iter__(self) -> Iterator[Any]:
+            raise AssertionError("all operations of the map were read")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise ops.PermissionDenied({"message": "only root"})
+
+    monkeypatch.setattr(ops.Client, "set_queue", refuse)
+    with ops.OpsExecutor(max_workers=1) as executor:
+        write = executor._core._write
+
+        def written(*arguments: Any) -> Any:
+            calls = write(*arguments)
+            calls.submission["operations"] = Operations(calls.submission["operations"])
+            return calls
+
+        monkeypatch.setattr(executor._core, "_write", written)
+        assert list(executor.map(functions.double, range(3))) == [0, 2, 4]
+
+
+def test_calls_share_the_environment_of_their_process(opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    executor = ops.OpsExecutor(held=True)
+    first, second = (executor.submit(functions.double, number)._calls.submission for number in range(2))
+    monkeypatch.setenv("WORD", "changed")
+    third = executor.submit(functions.double, 2)._calls.submission
+    assert first["capture"] is second["capture"]
+    assert third["capture"]["environment"]["WORD"] == "changed"
+    executor.shutdown(cancel_futures=True)
+
+
+def test_ids_of_calls_with_a_key_are_stored_before_their_ends(
+    opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ops.OpsExecutor(key="k") as executor:
+        engine = executor._engine
+        write = engine.spool.write_ids
+        registered: list[int] = []
+
+        def record_registered(*arguments: Any) -> None:
+            registered.append(len(engine._by_id))
+            write(*arguments)
+
+        monkeypatch.setattr(engine.spool, "write_ids", record_registered)
+        assert executor.submit(functions.double, 1).result(60) == 2
+        assert registered == [0]
+
+
+def test_a_relative_state_directory_is_ignored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", "state")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert home() == tmp_path / ".local/state/opsd-python"
+
+
 def test_an_unused_executor_is_shut_down(opsd: PrivateDaemon, state_home: Path) -> None:
     future = ops.OpsExecutor().submit(functions.double, 4)
     engine = future._engine
@@ -966,6 +1063,26 @@ def test_a_forked_child_leaves_the_executor_to_its_parent(opsd: PrivateDaemon, t
         assert future.result(60) == 1
     assert "forked child" in (tmp_path / "told").read_text()
     assert (tmp_path / "own").read_text() == "4"
+
+
+def test_a_forked_child_cannot_cancel_the_calls_of_its_parent(opsd: PrivateDaemon, tmp_path: Path) -> None:
+    executor = ops.OpsExecutor(held=True)
+    future = executor.submit(functions.double, 1)
+    assert future.operation == 1
+
+    def child() -> None:
+        (tmp_path / "told").write_text(str(future.cancel()))
+        executor._engine.cancel("waiting")
+        executor._engine.withdraw_all([future])
+        executor.shutdown(cancel_futures=True)
+
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    process.join()
+    assert (tmp_path / "told").read_text() == "False"
+    opsd.client.resume(selection=ops.Selection(refs=["1"]))
+    assert future.result(60) == 2
+    executor.shutdown()
 
 
 def test_functions_of_the_main_program_are_found_by_its_path(opsd: PrivateDaemon, tmp_path: Path) -> None:

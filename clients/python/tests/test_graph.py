@@ -251,6 +251,37 @@ def test_wait_and_watch_continue_after_a_crash_of_the_daemon(opsd: PrivateDaemon
     assert submitted.wait(timeout=60).succeeded
 
 
+def test_the_patience_of_a_wait_begins_again_after_each_answer(
+    opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+
+    def interrupted(stream: Any) -> Any:
+        """Returns a `wait_stream` that loses its connection after each pause."""
+
+        def wait_stream(*arguments: Any, **keys: Any) -> Any:
+            if not pauses:
+                return stream(*arguments, **keys)
+            time.sleep(pauses.pop())
+            raise ops.ConnectionFailed("the daemon was restarted")
+
+        return wait_stream
+
+    for client in (ops.Client, ops.aio.Client):
+        monkeypatch.setattr(client, "wait_stream", interrupted(client.wait_stream))
+    graph = ops.Graph()
+    graph.add(["true"])
+
+    async def wait_async() -> ops.WaitReply:
+        async with ops.aio.Client() as client:
+            return await (await graph.submit_async(client)).wait(timeout=60, patience=0.1)
+
+    pauses += [0.2, 0]
+    assert graph.submit(opsd.client).wait(timeout=60, patience=0.1).succeeded
+    pauses += [0.2, 0]
+    assert asyncio.run(wait_async()).succeeded
+
+
 def test_coroutines_submit_wait_and_watch(opsd: PrivateDaemon) -> None:
     async def main() -> None:
         graph = ops.Graph("async")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pickle
 import re
@@ -26,7 +27,7 @@ def pickled(value: Any, function: Callable[..., object]) -> bytes:
         pass
     else:
         return bytes(cloudpickle.dumps(value, protocol=5))
-    name = getattr(function, "__qualname__", repr(function))
+    name = _qualified_name(function) or repr(function)
     if problem is None:
         raise pickle.PicklingError(
             f"{name} is defined in an interactive session or in -c, where no other process finds it; "
@@ -57,7 +58,13 @@ def main_module() -> tuple[str, str] | None:
 
 def name_of(function: Callable[..., object]) -> str:
     """Returns the name of a function, changed to a valid name of an operation."""
-    while hasattr(function, "func"):  # functools.partial
+    while isinstance(function, functools.partial):
         function = function.func
-    name = getattr(function, "__qualname__", type(function).__qualname__)
+    name = _qualified_name(function) or type(function).__qualname__
     return re.sub(r"[^A-Za-z0-9_.]+", "", name)[-100:] or "call"
+
+
+def _qualified_name(function: Callable[..., object]) -> str | None:
+    """Returns the name of a function. Proxies of remote functions have attributes of any name, of other types."""
+    name = getattr(function, "__qualname__", None)
+    return name if isinstance(name, str) else None

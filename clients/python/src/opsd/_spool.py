@@ -59,7 +59,9 @@ class Result:
 
 def home() -> Path:
     """Returns the private directory of all executors of this user, and creates it if necessary."""
-    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    state = os.environ.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(state):  # a worker may run in another directory
+        state = os.path.expanduser("~/.local/state")
     path = Path(state, "opsd-python")
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = path.lstat()

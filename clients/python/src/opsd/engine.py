@@ -16,7 +16,7 @@ import secrets
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -26,7 +26,7 @@ from ._spool import Calls, Result, Spool
 from ._wire import ConnectionFailed, OpsError, ProtocolError
 from .client import PART, TEMPORARY, Client, Connection, Reconnection, parts_of
 from .future import OpsFuture
-from .messages import Event, Lagged, Operation, Selection, SubmitReply, WatchReply
+from .messages import CancelReply, Event, Lagged, Operation, Selection, SubmitReply, WatchReply
 
 T = TypeVar("T")
 
@@ -77,12 +77,18 @@ class Engine:
         # Functions that resolve the futures whose end is decided.
         self._ends: dict[OpsFuture[Any], Callable[[], None]] = {}
         self._sending = 0
+        self._submitter: threading.Thread | None = None
         self.is_shut_down = False
         self._is_over = False
         self.broken: str | None = None
         self._threads: list[threading.Thread] = []
         self._watching: Connection | None = None
         self._seq = self._patiently(client.status).last_seq
+
+    @property
+    def is_inherited(self) -> bool:
+        """True in a forked child of the process that created the executor."""
+        return self.process != os.getpid()
 
     @property
     def selection(self) -> Selection:
@@ -122,6 +128,8 @@ class Engine:
 
     def withdraw(self, future: OpsFuture[Any]) -> bool:
         """Cancels a call and its future if the call has not begun. Returns whether it did."""
+        if self.is_inherited:
+            return False  # the call belongs to the parent
         with self._changed:
             unit = next((unit for unit in self._units if future in unit.futures), None)
             if unit is not None and self.spool.key is None:
@@ -138,6 +146,29 @@ class Engine:
         if touched:
             self._ended(future, future.operation, "cancelled", "")
         return touched and self._is_cancelled(future)
+
+    def withdraw_all(self, futures: Iterable[OpsFuture[Any]]) -> None:
+        """Cancels calls that have not begun, with few requests. The futures of calls that were sent end later.
+
+        The garbage collector may call this in any thread. That thread may hold the lock of the client, or be the one
+        that submits the calls.
+        """
+        if self.is_inherited:
+            return
+        wanted = dict.fromkeys(futures)
+        with self._changed:
+            dropped = self._drop_all(wanted)
+            if threading.current_thread() is not self._submitter:
+                self._changed.wait_for(lambda: all(future._stored.is_set() for future in wanted))
+        for future in dropped:
+            self.resolve(future)
+        ids = [future._id for future in wanted if not future._is_decided and not future.running()]
+        try:
+            for selection in selections_of(id for id in ids if id is not None):
+                parameters = {"selection": replace(selection, state="waiting").to_json()}
+                self.client._call("Cancel", parameters, CancelReply.from_json, own=True)
+        except OpsError:
+            pass  # the daemon did not cancel them, as far as is known here
 
     def _is_cancelled(self, future: OpsFuture[Any]) -> bool:
         """Resolves a future whose end is decided, and returns whether it is cancelled."""
@@ -185,6 +216,8 @@ class Engine:
 
     def cancel(self, *states: str) -> None:
         """Cancels calls that were not sent, and calls whose operations are in these states. Their futures end later."""
+        if self.is_inherited:
+            return
         self._drop_unsent()
         self._cancel([self.selection], states)
 
@@ -193,21 +226,12 @@ class Engine:
         self._drop_unsent()
         with self._changed:
             sent = dict(self._by_id)
-        # Unlike an id alone, a range may contain an operation that no longer exists.
-        refs = [f"{id}-{id}" for id, future in sent.items() if not future.running()]
-        parts = [refs[start : start + PART] for start in range(0, len(refs), PART)]
-        self._cancel([Selection(refs=part) for part in parts], ("waiting",))
+        self._cancel(selections_of(id for id, future in sent.items() if not future.running()), ("waiting",))
 
     def _drop_unsent(self) -> None:
         """Cancels calls that were not sent, and waits until all others are stored."""
-        dropped: list[OpsFuture[Any]] = []
         with self._changed:
-            if self.spool.key is None:
-                dropped = [future for unit in self._units for future in unit.futures]
-                self._units.clear()
-                self._changed.notify_all()
-                for future in dropped:
-                    self._drop(future)
+            dropped = self._drop_all(self._open)
         for future in dropped:
             self.resolve(future)
         self.wait_until_sent()
@@ -283,6 +307,19 @@ class Engine:
         """Cancels a call that was not sent."""
         self._decide(future, functools.partial(self._end, future, ended("cancelled", None)))
 
+    def _drop_all(self, wanted: Container[OpsFuture[Any]]) -> list[OpsFuture[Any]]:
+        """Cancels those of the wanted calls that were not sent, and returns their futures, which are not resolved."""
+        if self.spool.key is not None:
+            return []
+        dropped = [future for unit in self._units for future in unit.futures if future in wanted]
+        for unit in self._units:
+            unit.futures = [future for future in unit.futures if future not in wanted]
+        self._units = deque(unit for unit in self._units if unit.futures)
+        self._changed.notify_all()
+        for future in dropped:
+            self._drop(future)
+        return dropped
+
     def _finish_if_done(self) -> None:
         if self.is_shut_down and not self._open and not self._is_over:
             self._is_over = True
@@ -305,6 +342,7 @@ class Engine:
             while self._submit_next():
                 pass  # keeps no reference to a batch while it waits for the next one, because futures hold results
 
+        self._submitter = threading.current_thread()
         self._guarded(submit_all)
 
     def _submit_next(self) -> bool:
@@ -352,12 +390,11 @@ class Engine:
         by_name: dict[str, OpsFuture[Any]] = {}
         operations: list[dict[str, Any]] = []
         for unit in batch:
+            stored = unit.calls.submission["operations"]
             wanted = {future._index: future for future in unit.futures if not future._is_decided}
-            for index, operation in enumerate(unit.calls.submission["operations"]):
-                if index in wanted:
-                    by_name[operation["name"]] = wanted[index]
-                if index in wanted or key is not None:
-                    operations.append(operation)
+            by_name.update((stored[index]["name"], future) for index, future in wanted.items())
+            # With a key, all operations are sent again. Without one, a unit can be a small part of a large map.
+            operations += [stored[index] for index in wanted] if key is None else stored
         if not by_name:
             return
         parameters = {**batch[0].calls.submission, "operations": operations, "list": True}
@@ -376,9 +413,12 @@ class Engine:
                 for future in batch[0].futures:
                     self._fail(future, error)
             return
-        self._register(reply, by_name)
+        ids = {stored.name: stored.id for stored in reply.operations or []}
         if key is not None:
-            self._note(self.spool.write_ids, batch[0].calls, {one._index: one._id for one in by_name.values()})
+            # Stored before any end, because a later process needs the id of a call even if it knows the result.
+            known = {future._index: ids[name] for name, future in by_name.items() if name in ids}
+            self._note(self.spool.write_ids, batch[0].calls, known)
+        self._register(ids, by_name)
         if reply.existing:
             self._patiently(lambda: self._catch_up(Selection(graph=reply.graph)))
 
@@ -406,9 +446,8 @@ class Engine:
                         raise
                     self._changed.wait_for(lambda: self.broken, delay)
 
-    def _register(self, reply: SubmitReply, by_name: dict[str, OpsFuture[Any]]) -> None:
+    def _register(self, ids: dict[str | None, int], by_name: dict[str, OpsFuture[Any]]) -> None:
         early: list[Event] = []
-        ids = {stored.name: stored.id for stored in reply.operations or []}
         with self._changed:
             for name, future in by_name.items():
                 id = ids.get(name)
@@ -575,6 +614,13 @@ class Engine:
         # The operations of a broken executor may still be waiting, and need their files.
         self.spool.close(remove=self.spool.key is None and self.broken is None)
         self.client.close()
+
+
+def selections_of(ids: Iterable[int]) -> list[Selection]:
+    """Returns selections of these operations, each small enough for a message."""
+    # Unlike an id alone, a range may contain an operation that no longer exists.
+    refs = [f"{id}-{id}" for id in ids]
+    return [Selection(refs=refs[start : start + PART]) for start in range(0, len(refs), PART)]
 
 
 def ended(outcome: str, cause: str | None) -> Result:

@@ -13,7 +13,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, Unpack
 
@@ -196,6 +196,7 @@ class _Core:
         self._initializer = initializer
         self._lock = threading.Lock()
         self._number = 0
+        self._last_capture: dict[str, Any] = {}
 
     def submit(self, keys: dict[str, Any], fn: Callable[..., T], args: Any, kwargs: Any) -> OpsFuture[T]:
         self._check()
@@ -241,7 +242,7 @@ class _Core:
         return self._queue(number, calls, is_known=True)
 
     def _check(self) -> None:
-        if self._engine.process != os.getpid():
+        if self._engine.is_inherited:
             raise RuntimeError("the executor belongs to the process that created it, not to its forked child")
         if self._engine.broken is not None:
             raise BrokenOpsExecutor(self._engine.broken)
@@ -291,7 +292,7 @@ class _Core:
             path = _PACKAGE_PARENT + (os.pathsep + pythonpath if pythonpath else "")
             operation["environment"] = {**environment, "PYTHONPATH": path}
             operations.append(operation)
-        submission: dict[str, Any] = {"operations": operations, "capture": captured().to_json()}
+        submission: dict[str, Any] = {"operations": operations, "capture": self._capture()}
         inside = enclosing_operation(self._engine.client.socket)
         if inside is not None:
             submission["inside"] = inside
@@ -302,6 +303,13 @@ class _Core:
             if self._engine.is_shut_down:
                 raise RuntimeError("cannot schedule new futures after shutdown") from None
             raise
+
+    def _capture(self) -> dict[str, Any]:
+        """Returns the properties of this process. Calls share the object, because an environment can be large."""
+        capture = captured().to_json()
+        if capture != self._last_capture:
+            self._last_capture = capture
+        return self._last_capture
 
     def _queue(self, number: int, calls: Calls, *, is_known: bool) -> list[OpsFuture[Any]]:
         engine = self._engine
@@ -324,12 +332,12 @@ def _results(
         try:
             while futures:
                 futures.extend(itertools.islice(later, 1))
-                future: Future[Any] = futures.popleft()
+                future = futures.popleft()
                 try:
                     result = future.result() if end is None else future.result(end - time.monotonic())
                 finally:
                     if not future.done():
-                        future.cancel()
+                        futures.appendleft(future)
                     del future
                 if not is_chunked:
                     box = [result]
@@ -340,8 +348,8 @@ def _results(
                 while result:
                     yield result.pop()
         finally:
-            for left in futures:
-                left.cancel()
+            if futures:
+                futures[0]._engine.withdraw_all(futures)
 
     return iterate()
 
@@ -402,7 +410,7 @@ def _at_exit() -> None:
     """Waits for all calls, as executors of the standard library do. With a key, waits only until they are stored."""
     _exiting.set()
     for engine in list(_engines):
-        if engine.process == os.getpid():
+        if not engine.is_inherited:
             engine.shut_down(wait=engine.spool.key is None, cancel=False)
             engine.wait_until_sent()
 

@@ -97,7 +97,12 @@ class OpsFuture(Future[T], Generic[T]):
 
     def _cancelled(self) -> bool:
         """Marks the future as cancelled, once it is certain that the function will not run. Returns False if it did."""
-        return super().cancel() and not self.set_running_or_notify_cancel()
+        try:
+            return super().cancel()
+        finally:
+            # `wait` and `as_completed` need this, also after a callback that has raised SystemExit.
+            if self.cancelled():
+                self.set_running_or_notify_cancel()
 
     def _started(self) -> None:
         with self._condition:

@@ -200,8 +200,10 @@ class SubmittedGraph(_Submitted[Client]):
             ended: dict[int, Ended] = {}
             last: WaitReply | None = None
             try:
-                for last in self.client.wait_stream(self.selection, timeout=limit.remaining()):
+                if retry.is_waiting:
+                    self.client.status()  # answers at once; the first reply of the stream may take long
                     retry.succeeded()
+                for last in self.client.wait_stream(self.selection, timeout=limit.remaining()):
                     ended.update((one.id, one) for one in last.ended)
                 return _complete(last, ended)
             except TEMPORARY as error:
@@ -231,8 +233,10 @@ class AsyncSubmittedGraph(_Submitted[aio.Client]):
             ended: dict[int, Ended] = {}
             last: WaitReply | None = None
             try:
-                async for last in self.client.wait_stream(self.selection, timeout=limit.remaining()):
+                if retry.is_waiting:
+                    await self.client.status()  # answers at once; the first reply of the stream may take long
                     retry.succeeded()
+                async for last in self.client.wait_stream(self.selection, timeout=limit.remaining()):
                     ended.update((one.id, one) for one in last.ended)
                 return _complete(last, ended)
             except TEMPORARY as error:
