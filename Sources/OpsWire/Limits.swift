@@ -16,6 +16,11 @@ extension Limits {
     public static let textBytes = 4096
     /// References in one selection.
     public static let references = 32_768
+    /// Elements of an array or a map in a request, and values in the `changes` of a Set: those of a command with the
+    /// most arguments, and of other keys. In memory, short values take up to thirty times the bytes of their text.
+    static let values = arguments + 1024
+    /// Bytes of the `changes` of a Set: a command in which each byte is an escape of six, and all other keys.
+    static let changesBytes = 6 * commandBytes + (64 << 10)
     /// Rows of one List without `more`.
     public static let rows = 1000
 }

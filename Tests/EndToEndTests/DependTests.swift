@@ -14,6 +14,10 @@ import Testing
         #expect(try machine.ctl("depend", "\(a)", "--on", "\(a)").status == 5)
         try machine.ok("depend", "\(b)", "--remove", "\(a)")
         #expect(try machine.stateOf(b) == "ready")
+        let twice = try machine.ctl("depend", "\(b)", "--remove", "\(a)")
+        #expect(twice.status == 4)
+        let advice = "no dependency \(b) on \(a), see opsctl show \(b) for those that it has"
+        #expect(twice.err.contains(advice), "\(twice.err)")
         #expect(try machine.ctl("depend", "\(b)", "--on", "99").status == 4)
     }
 

@@ -21,6 +21,22 @@ import Testing
         #expect(try machine.ctl("retry", "99").status == 4)
     }
 
+    @Test func `a retry that needs a removed queue names the operation and the queue`() throws {
+        let machine = try Machine()
+        try machine.ok("queue", "add", "q3")
+        let id = try machine.submit("--name", "build", "--queue", "q3", "--", "false")
+        #expect(try machine.ctl("wait", "\(id)").status == 1)
+        try machine.ok("queue", "rm", "q3")
+        let refusal = try machine.ctl("retry", "build")
+        #expect(refusal.status == 5)
+        #expect(
+            refusal.err.contains(
+                "operation \(id) (build) needs queue q3, which was removed; add it again with opsctl queue add q3"),
+            "\(refusal.err)")
+        try machine.ok("queue", "add", "q3")
+        try machine.ok("retry", "build")
+    }
+
     @Test func `a new run shows no values of the run before it`() throws {
         let machine = try Machine()
         let id = try machine.submit("--", "sh", "-c", "exit 3")

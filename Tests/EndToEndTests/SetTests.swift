@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @Suite struct SetTests {
@@ -30,8 +31,49 @@ import Testing
         #expect(try machine.show(text)["command"] as? [String] == ["/bin/sh", "-c", "echo c"])
         #expect(try machine.show(text)["priority"] as? Int == 3)
         #expect(try machine.ctl("set", "\(text)", "--shell", "x", "--command", "y").status == 5)
-        #expect(try machine.ctl("set", "\(id)", "--command", "true").status == 5, "it is finished")
+        let finished = try machine.ctl("set", "\(id)", "--command", "true")
+        #expect(finished.status == 5)
+        #expect(finished.err.contains("has finished already; opsctl retry runs it again"), "\(finished.err)")
         #expect(try machine.ctl("check").status == 0)
+    }
+
+    @Test func `set changes only the given settings of a retry`() throws {
+        let machine = try Machine()
+        let id = try machine.submit(
+            "--hold", "--retry", "2", "--retry-backoff", "1m", "--retry-on", "failed,interrupted",
+            "--retry-exit-codes", "3,4", "--retry-scale", "timeout=2", "--", "true")
+        func retry() throws -> [String: Any] { try #require(try machine.show(id)["retry"] as? [String: Any]) }
+        try machine.ok("set", "\(id)", "--retry", "5")
+        #expect(try retry()["limit"] as? Int == 5)
+        #expect(try retry()["backoff"] as? String == "1m")
+        #expect(try retry()["on"] as? [String] == ["failed", "interrupted"])
+        #expect(try retry()["exitCodes"] as? [Int] == [3, 4])
+        try machine.ok("set", "\(id)", "--retry-backoff", "30s", "--retry-exit-codes", "none", "--timeout", "1h")
+        #expect(try retry()["limit"] as? Int == 5)
+        #expect(try retry()["backoff"] as? String == "30s")
+        #expect(try retry()["exitCodes"] as? [Int] == nil)
+        #expect((try retry()["scale"] as? [String: Any])?.keys.sorted() == ["timeout"])
+        try machine.ok("set", "\(id)", "--retry-scale", "none")
+        #expect(try retry()["scale"] as? [String: Any] == nil)
+        try machine.ok("set", "\(id)", "--retry", "none", "--priority", "3")
+        #expect(try machine.show(id)["retry"] is NSNull)
+        try machine.ok("set", "\(id)", "--retry", "1", "--retry-max", "2m")
+        #expect(try retry()["backoff"] as? String == "1s")
+        #expect(try retry()["max"] as? String == "2m")
+    }
+
+    @Test func `only the back-off of an operation without retries is refused`() throws {
+        let machine = try Machine()
+        let plain = try machine.submit("--hold", "--name", "plain", "--", "true")
+        let retried = try machine.submit("--hold", "--retry", "2", "--", "true")
+        let refusal = try machine.ctl("set", "\(plain)", "\(retried)", "--retry-backoff", "30s")
+        #expect(refusal.status == 5)
+        #expect(
+            refusal.err.contains("operation \(plain) (plain) has no retries; add their number with"), "\(refusal.err)")
+        #expect((try machine.show(retried)["retry"] as? [String: Any])?["backoff"] as? String == "1s")
+        let contradiction = try machine.ctl("set", "\(retried)", "--retry", "none", "--retry-backoff", "30s")
+        #expect(contradiction.status == 2)
+        #expect(contradiction.err.contains("--retry none and --retry-backoff contradict each other"))
     }
 
     @Test func `a group takes no command`() throws {

@@ -38,8 +38,10 @@ import Testing
         #expect(try shown("1-3") == [1, 2, 3])
         #expect(try shown("3,1") == [3, 1])
         #expect(try shown("b,d") == [2, 4])
-        let nothing = try machine.ctl("show", "7-9")
-        #expect(nothing.status == 2 && nothing.err.contains("no operation in 7-9"), "\(nothing.err)")
+        for verb in ["show", "why"] {
+            let nothing = try machine.ctl(verb, "7-9")
+            #expect(nothing.status == 4 && nothing.err.contains("no operation in 7-9"), "\(verb): \(nothing.err)")
+        }
         #expect(try machine.ctl("show", "1,nobody").status == 4)
     }
 
@@ -74,6 +76,19 @@ import Testing
         try machine.ok("wait", "\(id)")
         row = try machine.show(id)
         #expect(row["pid"] is NSNull)
+    }
+
+    @Test func `show names the limit of a group`() throws {
+        let machine = try Machine()
+        try machine.ok("suspend")
+        _ = try machine.graph(
+            #"{"operations": [{"name": "g", "limit": 2, "operations": [{"name": "x", "command": ["true"]}]}]}"#)
+        #expect(try machine.show("g")["limit"] as? Int == 2)
+        #expect(try machine.show("x")["limit"] is NSNull)
+        #expect(try machine.ok("show", "g").out.contains("2 at once"))
+        #expect(try !machine.ok("show", "x").out.contains("at once"))
+        try machine.ok("set", "g", "--limit", "none")
+        #expect(try machine.show("g")["limit"] is NSNull)
     }
 
     @Test func `the message of an approval is its cause`() throws {

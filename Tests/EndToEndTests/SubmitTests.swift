@@ -85,6 +85,41 @@ import Testing
         #expect(try machine.ok("ls", "--json").lines.count == 1)
     }
 
+    @Test func `relative paths of input and output are relative to the directory of the operation`() throws {
+        let machine = try Machine()
+        let directory = machine.state + "/work"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try "given".write(toFile: directory + "/in", atomically: true, encoding: .utf8)
+        let id = try machine.submit("-C", directory, "--stdin", "in", "--stdout", "out", "--", "cat")
+        let repeated = try machine.submit("--again", "\(id)", "--output", "./again")
+        #expect(try machine.ctl("wait", "\(id)", "\(repeated)", "--timeout", "20s").status == 0)
+        for name in ["out", "again"] {
+            #expect(try String(contentsOfFile: directory + "/" + name, encoding: .utf8) == "given")
+        }
+    }
+
+    @Test func `a dry run says that the key is known`() throws {
+        let machine = try Machine()
+        try machine.ok("suspend")
+        let graph = #"{"operations": [{"name": "a", "command": ["true"], "key": "once"}, {"command": ["true"]}]}"#
+        #expect(
+            try machine.ok("submit", "--dry-run", "--key", "nightly", "true").out
+                == "1 operation would be submitted (dry run)\n")
+        let id = try machine.submit("--key", "nightly", "--", "true")
+        #expect(
+            try machine.ok("submit", "--dry-run", "--key", "nightly", "true").out
+                == "nothing would be submitted (dry run): \(id) was submitted with this key\n")
+        #expect(
+            try machine.ok("submit", "--dry-run", "--unless-active", "nightly", "true").out
+                == "nothing would be submitted (dry run): \(id) was submitted with this key\n")
+        let name = try machine.graph(graph)
+        #expect(
+            try machine.ok("submit", "--dry-run", "-f", "-", input: graph).out
+                == "nothing would be submitted (dry run): \(name) was submitted with this key\n")
+        let row = try machine.ok("submit", "--dry-run", "--json", "--key", "nightly", "true").object
+        #expect(row["existing"] as? Bool == true && row["dryRun"] as? Bool == true)
+    }
+
     /// Graph names must differ from ids, because both are accepted in the same places.
     @Test(arguments: ["key", "unless-active"]) func `an empty key is refused`(_ flag: String) throws {
         let machine = try Machine()

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @Suite struct WhyTests {
@@ -5,7 +6,7 @@ import Testing
         let output = try machine.begin(["why", "\(id)", "--json"]).wait()
         try #require(output.status == 0, "\(output.err)")
         let reply = try output.object
-        #expect(Set(reply.keys) == ["id", "state", "waitingFor"])
+        #expect(Set(reply.keys) == ["id", "state", "outcome", "waitingFor"])
         let reasons = try #require(reply["waitingFor"] as? [[String: Any]])
         for reason in reasons { #expect(Set(reason.keys) == ["kind", "text", "ids", "at"]) }
         return reasons.compactMap { $0["kind"] as? String }
@@ -51,6 +52,18 @@ import Testing
         #expect(try machine.stateOf(held) == "ready", "nothing was done")
     }
 
+    @Test func `what-if names the outcome that an operation would have`() throws {
+        let machine = try Machine()
+        let held = try machine.submit("--hold", "--", "true")
+        let later = try machine.submit("--after", "\(held)", "--", "true")
+        let answer = try machine.ok("why", "\(later)", "--json", "--what-if", "cancel \(held)").object
+        #expect(answer["state"] as? String == "finished" && answer["outcome"] as? String == "skipped")
+        #expect(try machine.ok("why", "\(later)", "--what-if", "cancel \(held)").out == "\(later) would be skipped\n")
+        #expect(
+            try machine.ok("why", "\(later)", "--what-if", "cancel \(later)").out == "\(later) would be cancelled\n")
+        #expect(try machine.ok("why", "\(later)", "--json").object["outcome"] is NSNull)
+    }
+
     @Test func `why gives no obstacle for a finished operation`() throws {
         let machine = try Machine()
         let id = try machine.submit("--", "true")
@@ -84,7 +97,7 @@ import Testing
             heads == ["1 (a) is ready:", "2 (b) is ready:", "4 (d) is ready:"])
         #expect(try machine.ok("why", "--json", "1,3").lines.count == 2)
         let nothing = try machine.ctl("why", "7-9")
-        #expect(nothing.status == 2 && nothing.err.contains("no operation in 7-9"), "\(nothing.err)")
+        #expect(nothing.status == 4 && nothing.err.contains("no operation in 7-9"), "\(nothing.err)")
     }
 
     @Test func `why refuses a what-if that cannot be done`() throws {

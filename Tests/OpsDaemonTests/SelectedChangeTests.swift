@@ -238,6 +238,29 @@ import Testing
         #expect(fixture.daemon.turns.core?.counts.ready == 1)
     }
 
+    @Test func `a Set keeps the members of retry that it does not have, and null restores a default`() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let retried = #"{"command":["true"],"held":true,"retry":{"limit":2,"backoff":"1m","max":"9m","exitCodes":[3]}}"#
+        _ = try client.submit("[\(retried),\(held)]")
+        func edit(_ ref: String, _ retry: JSONValue) -> SetRequest {
+            .with {
+                $0.selection.refs = [ref]
+                $0.changes = JSONObject([.init("retry", retry)])
+            }
+        }
+        _ = try client.call(edit("1", ["limit": 5, "exitCodes": nil, "max": nil]))
+        let retry = try client.call(ShowRequest.with { $0.ref = "1" }).details.retry
+        let members = (retry?.members ?? []).map { "\($0.key) \($0.value.text)" }
+        #expect(members.contains("limit 5") && members.contains(#"backoff "1m""#) && members.contains(#"max "5m""#))
+        #expect(!members.contains { $0.hasPrefix("exitCodes") })
+        for refused: JSONValue in [["limit": nil], [:], ["backof": "1s"]] {
+            #expect(try client.refusal(edit("1", refused)) != nil)
+        }
+        #expect(try client.refusal(edit("2", ["backoff": "30s"])) != nil, "it has no retries")
+        #expect(try client.refusal(edit("2", ["limit": 1])) == nil)
+    }
+
     @Test func `a dependency that ends while it is looked up counts as it ended`() throws {
         let fixture = try Fixture()
         let client = try fixture.connect()

@@ -18,7 +18,9 @@ import Testing
         let found = Dictionary(uniqueKeysWithValues: [1, 2, 5].map { ("\($0)", OperationID($0)) })
         #expect(WhatIf.references("finish 1; cancel 5; finish 2; workers 3") == ["1", "2", "5"])
         let events = try WhatIf(turns: fixture.daemon.turns, found: found).events("finish 1; cancel 5; finish 2")
-        let core = try WhatIf.simulate(events, #require(fixture.daemon.turns.core))
+        let answer = try WhatIf.simulate(events, #require(fixture.daemon.turns.core), for: OperationID(5))
+        #expect(answer.outcome == .cancelled)
+        let core = answer.core
         #expect(core.executing.map(\.id.rawValue).sorted() == [3, 4])
         #expect(core.counts.ready == 0, "5 is cancelled")
     }

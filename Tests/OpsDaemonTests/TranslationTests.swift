@@ -66,6 +66,31 @@ import Testing
         for (reason, sentence) in expected { #expect(text.text(reason) == sentence) }
     }
 
+    @Test func `the state that an executor reports is part of the reason`() {
+        let refused = EngineState("sbatch: You must give --account")
+        let waiting = EngineState("PENDING (Priority)", expectedStart: .zero + .nanoseconds(5))
+        let lost = EngineState("NODE_FAIL on n1")
+        let none = EngineState("")
+        let expected: [(Reason.Detail, String)] = [
+            (.job(executor: "c", id: nil), "executor c has not submitted it yet"),
+            (.job(executor: "c", id: nil, state: none), "executor c has not submitted it yet"),
+            (
+                .job(executor: "c", id: nil, state: refused),
+                "executor c has not submitted it yet: sbatch: You must give --account"
+            ),
+            (
+                .job(executor: "c", id: "17", state: waiting),
+                "job 17 of executor c has not started: PENDING (Priority); expected at at 5"
+            ),
+            (.startedJob(executor: "c", id: "17"), "job 17 of executor c has started"),
+            (.startedJob(executor: "c", id: "17", state: lost), "job 17 of executor c has started: NODE_FAIL on n1"),
+            (.startedJob(executor: "t", id: nil, state: none), "its process is running"),
+        ]
+        for (detail, sentence) in expected {
+            #expect(text.text(Reason(kind: .executor, detail: detail)) == sentence)
+        }
+    }
+
     @Test func `only the first of many names are listed and the rest is counted`() {
         let ids = (1...Int64(Limits.named) + 5).map { OperationID($0) }
         let reason = Reason(kind: .barrier, ids: ids, detail: .barrier)

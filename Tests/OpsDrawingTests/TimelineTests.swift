@@ -39,6 +39,12 @@ import Testing
         #expect(TimeScale(from: .min / 2, to: .max / 2 - 1).ticks.count < 12)
     }
 
+    @Test func `a flag takes two cells`() {
+        #expect(DisplayWidth.of("\u{1f1e9}\u{1f1ea}") == 2)
+        #expect(DisplayWidth.of("\u{1f1e9}\u{1f1ea}\u{1f1eb}\u{1f1f7}") == 4)
+        #expect(DisplayWidth.of("\u{1f1e9}") == 1)
+    }
+
     @Test func `lines for the terminal are as wide as it is`() {
         let chart = Timeline(title: "t", [ran(1, 0, 2, 4), ran(2, 0, 4, 9)], rows: .operations, now: 0)
         let lines = chart.lines(columns: 60) { _ in "12:00:00" }

@@ -102,6 +102,49 @@ import Testing
         #expect(strange.failure == .unknown(name: "a.b.C", parameters: #"{"x":1}"#))
     }
 
+    private func request(_ method: String, _ parameters: String) throws -> ControlRequest {
+        let text = #"{"method":"org.opsd.Control.\#(method)","parameters":\#(parameters)}"#
+        return try ControlRequest(try Call(frame: Array(text.utf8)))
+    }
+
+    @Test func `changes with more values or bytes than any edit has are refused`() throws {
+        func set(_ changes: String) throws -> ControlRequest {
+            try request("Set", #"{"selection":{"refs":["1"]},"changes":\#(changes)}"#)
+        }
+        func command(_ count: Int) -> String {
+            #"{"command":[\#(Array(repeating: "1", count: count).joined(separator: ","))]}"#
+        }
+        guard case .set(let largest) = try set(command(Limits.arguments)) else {
+            return #expect(Bool(false), "it is another request")
+        }
+        #expect(largest.changes.members.map(\.key) == ["command"])
+        #expect(throws: ServiceError.invalidParameter("changes")) { try set(command(Limits.values)) }
+        let long = String(repeating: "x", count: Limits.changesBytes)
+        #expect(throws: ServiceError.invalidParameter("changes")) { try set(#"{"shell":"\#(long)"}"#) }
+    }
+
+    @Test func `arrays and maps with more values than any request has are refused`() throws {
+        let references = Array(repeating: "\"\"", count: Limits.values + 1).joined(separator: ",")
+        let labels = (0...Limits.values).map { "\"\($0)\":\"\"" }.joined(separator: ",")
+        for (name, value) in [("refs", "[\(references)]"), ("labels", "{\(labels)}")] {
+            let selection = "{\"\(name)\":\(value)}"
+            #expect(throws: ServiceError.invalidParameter("selection.\(name)")) {
+                try request("Cancel", "{\"selection\":\(selection)}")
+            }
+            // Replies may be longer.
+            _ = try scan(Array(selection.utf8)) { (scanner) throws(InvalidParameter) in
+                scanner.isTolerant = true
+                return try Selection(from: &scanner)
+            }
+        }
+    }
+
+    @Test func `unknown members of a message are ignored, and known ones may occur only once`() throws {
+        let call = try Call(frame: Array(#"{"later":1,"method":"a.b","later":2,"more":true}"#.utf8))
+        #expect(call.method == "a.b" && call.more)
+        #expect(throws: JSONError.self) { try Call(frame: Array(#"{"method":"a.b","more":true,"more":true}"#.utf8)) }
+    }
+
     @Test func `an invalid call is refused with an error that names the fault`() throws {
         func answer(_ text: String) throws -> ServiceError? {
             let call = try Call(frame: Array(text.utf8))

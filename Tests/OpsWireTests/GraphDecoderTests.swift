@@ -40,6 +40,21 @@ import Testing
         #expect(graph.externals == ["12", "old@g3"])
     }
 
+    @Test func `the strictest use of each category counts`() {
+        let uses = [
+            CategoryUse(name: "b", units: 2), CategoryUse(name: "a", mode: .shared), CategoryUse(name: "b", units: 3),
+            CategoryUse(name: "b", mode: .shared), CategoryUse(name: "c"), CategoryUse(name: "a", mode: .shared),
+            CategoryUse(name: "c", mode: .exclusive, units: 9),
+        ]
+        let expected = [
+            CategoryUse(name: "a", mode: .shared), CategoryUse(name: "b", units: 3),
+            CategoryUse(name: "c", mode: .exclusive),
+        ]
+        #expect(CategoryUse.strictest(uses) == expected)
+        #expect(CategoryUse.strictest(uses.reversed()) == expected)
+        #expect(CategoryUse.strictest([]) == [])
+    }
+
     @Test func `a group comes before its children and passes keys down to them`() throws {
         let graph = try decode(
             #"""

@@ -105,24 +105,164 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
             ])
     }
 
+    /// Member of an operation with several errors, and their paths.
+    static let manyErrors: [(String, [String])] = [
+        (#""command": ["x", 1, 2]"#, ["command[1]", "command[2]"]),
+        (
+            #""http": {"url": "ftp://h/f", "sha256": "12", "limitRate": 0}"#,
+            ["http.url", "http.sha256", "http.limitRate", "http.to"]
+        ),
+        (
+            #""after": ["a b", 7, {"when": "x", "if": 1}, {"when": "y"}]"#,
+            ["after[0]", "after[2].when", "after[2].if", "after[3].when", "after[3].op"]
+        ),
+        (
+            #""categories": ["", "db", {"name": "", "units": 0}, {"mode": "x"}]"#,
+            ["categories[0]", "categories[2].name", "categories[2].units", "categories[3].mode", "categories[3].name"]
+        ),
+        (
+            #""conditions": [{"pathExist": "/"}, {"loadBelow": "x", "every": 0}, {"otherwise": "stop"}]"#,
+            [
+                "conditions[0].pathExist", "conditions[1].loadBelow", "conditions[1].every", "conditions[2].otherwise",
+                "conditions[2]",
+            ]
+        ),
+        (
+            #""conditions": [{"exec": ["x", 1, 2]}, {"not": {"freeSpace": {"path": 1, "atLeast": "x"}}}]"#,
+            [
+                "conditions[0].exec[1]", "conditions[0].exec[2]", "conditions[1].not.freeSpace.path",
+                "conditions[1].not.freeSpace.atLeast",
+            ]
+        ),
+        (
+            #""conditions": [{"pathExists": "", "window": "x"}, {"newer": {"inputs": [1, 2], "outputs": []}}]"#,
+            [
+                "conditions[0].pathExists", "conditions[0].window", "conditions[1].newer.inputs[0]",
+                "conditions[1].newer.inputs[1]", "conditions[1].newer.outputs",
+            ]
+        ),
+        (
+            #""observers": {"begin": ["x"], "start": [], "finish": ["x", 1, 2], "failed": [1, ""]}"#,
+            [
+                "observers.begin", "observers.start", "observers.finish[1]", "observers.finish[2]",
+                "observers.failed[0]",
+            ]
+        ),
+        (#""environment": {"A": 1, "B": 2, "C=": "x"}"#, ["environment.A", "environment.B", "environment.C="]),
+        (#""labels": {"a": 1, "b": "x", "b": "y", "c=": ""}"#, ["labels.a", "labels.b", "labels.c="]),
+        (#""limits": {"nice": 99, "mem": 1, "cpuQuota": 5}"#, ["limits.nice", "limits.mem", "limits.cpuQuota"]),
+        (
+            #""secrets": {"A": {"fil": 1, "file": ""}, "B": "x", "B": {"file": "x"}}"#,
+            ["secrets.A.fil", "secrets.A.file", "secrets.B", "secrets.B"]
+        ),
+        (
+            #""slurm": {"cpus": 0, "args": ["-H", "--hold"], "x": 1}"#,
+            ["slurm.cpus", "slurm.args[0]", "slurm.args[1]", "slurm.x"]
+        ),
+        (#""output": {"stdout": 1, "stderr": ""}"#, ["output.stdout", "output.stderr"]),
+        (
+            #""retry": {"limit": "x", "backoff": "y", "on": ["a", "b"], "exitCodes": [256, -1]}"#,
+            [
+                "retry.limit", "retry.backoff", "retry.on[0]", "retry.on[1]", "retry.exitCodes[0]",
+                "retry.exitCodes[1]",
+            ]
+        ),
+        (
+            #""retry": {"backoff": "y", "scale": {"timeout": 0, "memory": 2}}"#,
+            ["retry.backoff", "retry.scale.timeout", "retry.scale.memory", "retry.limit"]
+        ),
+        (#""successCodes": [-1, 0, 256]"#, ["successCodes[0]", "successCodes[2]"]),
+    ]
+
+    @Test(arguments: manyErrors) func `all errors of a value are reported with their paths`(
+        member: String, paths: [String]
+    ) {
+        let isTransfer = member.hasPrefix(#""http""#)
+        let command = isTransfer || member.hasPrefix(#""command""#) ? "" : #", "command": ["x"]"#
+        #expect(problems("[{\(member)\(command)}]").map(\.key) == paths)
+        guard !isTransfer else { return }
+        let ofDefaults = problems(#"[{"shell": "x"}]"#, defaults: "{\(member)}")
+        #expect(ofDefaults.map(\.key) == paths.map { "defaults.\($0)" })
+    }
+
+    @Test func `a very long key is not repeated in the paths of many errors`() {
+        let secret = #"{"a": 1, "b": 2}"#
+        for (length, count) in [(Limits.nameBytes, 2), (Limits.nameBytes + 1, 1)] {
+            let name = String(repeating: "X", count: length)
+            #expect(problems(#"[{"command": ["x"], "secrets": {"\#(name)": \#(secret)}}]"#).count == count)
+        }
+    }
+
+    @Test func `all errors of an edit are reported with their paths`() throws {
+        let changes = JSONObject([
+            .init("retry", try JSONValue(Array(#"{"limit": "x", "backoff": "y"}"#.utf8))),
+            .init("successCodes", try JSONValue(Array("[-1, 256]".utf8))),
+            .init("command", try JSONValue(Array(#"["x", 1, 2]"#.utf8))),
+        ])
+        do throws(GraphRefusal) {
+            _ = try OperationEdit(changes, now: .zero)
+            Issue.record("it was accepted")
+        } catch {
+            #expect(
+                error.problems.map(\.key) == [
+                    "retry.limit", "retry.backoff", "successCodes[0]", "successCodes[1]", "command[1]", "command[2]",
+                ])
+        }
+    }
+
+    @Test func `all errors of the observers of a graph are reported with their paths`() {
+        do throws(JSONError) {
+            _ = try GraphObserverCommands(json: #"{"finish": ["x", 1, 2], "start": ["x"], "failure": []}"#.utf8)
+            Issue.record("they were accepted")
+        } catch {
+            let paths = ["finish[1]", "finish[2]", "start", "failure"].map { "observers.\($0)" }
+            #expect(error.all.map(\.path) == paths)
+        }
+    }
+
+    @Test func `operations that wrong conditions provide count, and their errors are reported`() {
+        let found = problems(
+            #"""
+            [{"command": ["x"], "conditions": [
+                {"loadBelow": "x", "provide": {"command": [1]}},
+                {"provide": {"command": [2]}, "pathExists": "/x"},
+                {"loadBelow": "x", "provide": {"command": [3]}, "silent": true}]},
+             {"name": "next", "command": [4]}]
+            """#)
+        #expect(
+            found.map { "\($0.index ?? -1) \($0.key ?? "-")" } == [
+                "0 conditions[0].loadBelow", "0 conditions[2].loadBelow", "1 command[0]", "2 command[0]",
+                "3 command[0]",
+            ])
+        #expect(found.last?.name == "next")
+    }
+
     @Test func `the number of reported problems is limited`() {
         let many = "[\(Array(repeating: "{\"x\": 1}", count: 5000).joined(separator: ","))]"
         #expect(problems(many).count == Limits.problems)
         let unknown =
             "[{\"name\":\"a\",\"command\":[\"x\"],\"after\":[\((0..<500).map { "\"n\($0)\"" }.joined(separator: ","))]},{\"command\":[\"y\"]}]"
         #expect(problems(unknown).count == Limits.problems)
+        let numbers = Array(repeating: "1", count: 5000).joined(separator: ",")
+        #expect(problems("[{\"command\":[\(numbers)]},{\"command\":[1]}]").count == Limits.problems)
+        let conditions = "{\"not\":{\"exec\":[\(numbers)]}}"
+        #expect(problems("[{\"shell\":\"x\",\"conditions\":[\(conditions),\(conditions)]}]").count == Limits.problems)
     }
 
     @Test func `the offset of a problem points at the mistake`() {
-        let text = #"[{"command": ["x"], "priority": 101}, {"command": [1]}]"#
+        let text = #"[{"command": ["x"], "priority": 101}, {"command": [1, "x", {"y": 2}, 3]}]"#
         let bytes = Array(text.utf8)
         let found = problems(text)
-        #expect(found.map { String(decoding: bytes[($0.offset ?? 0)...].prefix(3), as: UTF8.self) } == ["101", "1]}"])
+        #expect(
+            found.map { String(decoding: bytes[($0.offset ?? 0)...].prefix(3), as: UTF8.self) } == [
+                "101", "1, ", "{\"y", "3]}",
+            ])
     }
 
     @Test(arguments: [
         "[", "[{", "[{\"command\":[\"x\"]}", "[{\"command\":[\"x\"]},]", "[{\"name\":}]", "{}", "", "[] []",
-        "[{\"name\":\"\u{1}\"}]",
+        "[{\"name\":\"\u{1}\"}]", "[{\"command\":[1,2,tru]}]",
+        "[{\"shell\":\"x\",\"conditions\":[{\"not\":{\"exec\":[1,2}}]}]",
     ])
     func `malformed JSON is one problem with an offset`(text: String) {
         let found = problems(text)
@@ -207,6 +347,15 @@ func problems(_ operations: String, defaults: String? = nil) -> [GraphProblem] {
         decoder.add(Array("[\(Array(repeating: "{}", count: 100).joined(separator: ","))]".utf8))
         let hasMore = decoder.step()
         #expect(!hasMore && decoder.heldBytes - before >= 100_000 * MemoryLayout<GraphInput.Edge>.stride)
+    }
+
+    @Test func `defaults are counted at once, and read in the first step`() {
+        let names = (0..<1000).map { "\"n\($0)\"" }.joined(separator: ",")
+        let defaults = Array("{\"after\": [\(names)], \"command\": [\"x\"]}".utf8)
+        var decoder = GraphDecoder(defaults: defaults, now: .zero)
+        #expect(decoder.heldBytes >= defaults.count && decoder.input.names.count == 0)
+        let hasMore = decoder.step()
+        #expect(!hasMore && decoder.input.names.count == 1000 && decoder.waitingBytes == 0)
     }
 
     private func nested(_ depth: Int, _ innermost: String = #"{"command":["x"]}"#) -> String {

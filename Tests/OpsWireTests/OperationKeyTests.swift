@@ -51,7 +51,7 @@ import Testing
                 ("[\"\"]", "after[0]"),
                 ("[\"012\"]", "after[0]"), ("[\"a b\"]", "after[0]"), ("[\"@g\"]", "after[0]"),
                 ("[\"a@\"]", "after[0]"), (#"["a@b\u0007"]"#, "after[0]"),
-                ("[1, {}]", "after[1]"), (#"[{"op": 1, "when": "done"}]"#, "after[0].when"),
+                ("[1, {}]", "after[1].op"), (#"[{"op": 1, "when": "done"}]"#, "after[0].when"),
                 (#"[{"op": 1, "if": 1}]"#, "after[0].if"), (#"[{"op": null}]"#, "after[0].op"), ("[null]", "after[0]"),
             ]),
         Forms(
@@ -59,7 +59,7 @@ import Testing
             taken: ["[]", "[\"db\"]", #"[{"name": "gpu", "units": 3}]"#, #"[{"name": "db", "mode": "shared"}, "db"]"#],
             refused: [
                 ("\"db\"", "categories"), ("[\"\"]", "categories[0]"), ("[1]", "categories[0]"),
-                ("[{}]", "categories[0]"),
+                ("[{}]", "categories[0].name"),
                 (#"[{"name": "x", "units": 0}]"#, "categories[0].units"),
                 (#"[{"name": "x", "mode": "any"}]"#, "categories[0].mode"),
                 (#"[{"name": "x", "mode": "shared", "units": 2}]"#, "categories[0]"),
@@ -89,19 +89,23 @@ import Testing
                 (#"[{"pathExists": "x", "window": "1:00-2:00"}]"#, "conditions[0].window"),
                 (#"[{"reachable": "host"}]"#, "conditions[0].reachable"),
                 (#"[{"reachable": "h:0"}]"#, "conditions[0].reachable"),
+                (#"[{"reachable": "h:+80"}]"#, "conditions[0].reachable"),
                 (#"[{"reachable": ":80"}]"#, "conditions[0].reachable"),
                 (#"[{"reachable": "::1:80"}]"#, "conditions[0].reachable"),
                 (#"[{"exec": "true"}]"#, "conditions[0].exec"),
                 (#"[{"exec": ["true"], "timeout": 0}]"#, "conditions[0].timeout"),
                 (#"[{"pathExists": "x", "timeout": 1}]"#, "conditions[0].timeout"),
-                (#"[{"freeSpace": {"path": "/"}}]"#, "conditions[0].freeSpace"),
+                (#"[{"freeSpace": {"path": "/"}}]"#, "conditions[0].freeSpace.atLeast"),
                 (#"[{"freeSpace": {"path": "/", "atLeast": -1}}]"#, "conditions[0].freeSpace.atLeast"),
+                (#"[{"newer": {"inputs": []}}]"#, "conditions[0].newer.outputs"),
+                (#"[{"newer": {"inputs": [], "outputs": []}}]"#, "conditions[0].newer.outputs"),
                 (#"[{"loadBelow": 0}]"#, "conditions[0].loadBelow"),
                 (#"[{"loadBelow": "4"}]"#, "conditions[0].loadBelow"),
                 (#"[{"memoryAvailable": "1X"}]"#, "conditions[0].memoryAvailable"),
                 (#"[{"window": "22:00"}]"#, "conditions[0].window"),
                 (#"[{"window": "25:00-26:00"}]"#, "conditions[0].window"),
                 (#"[{"window": "1:00-1:00"}]"#, "conditions[0].window"),
+                (#"[{"window": "24:00-0:00"}]"#, "conditions[0].window"),
                 (#"[{"window": "+1:00-2:00"}]"#, "conditions[0].window"),
                 (#"[{"dependenciesSucceeded": false}]"#, "conditions[0].dependenciesSucceeded"),
                 (#"[{"not": {}}]"#, "conditions[0].not"),
@@ -175,7 +179,7 @@ import Testing
             refused: [("\"\"", "directory"), ("1", "directory"), (#""a\u0000""#, "directory")]),
         Forms(
             key: "umask", taken: ["\"022\"", "\"0077\"", "\"0\""],
-            refused: ["22", "\"8\"", "\"1000\"", "\"\"", "\"+22\"", "\"00022\""].map { ($0, "umask") }),
+            refused: ["22", "\"8\"", "\"1000\"", "\"\"", "\"+22\"", "\"-0\"", "\"00022\""].map { ($0, "umask") }),
         Forms(key: "stdin", taken: ["\"/dev/zero\""], refused: [("\"\"", "stdin")]),
         Forms(
             key: "output",
@@ -204,9 +208,15 @@ import Testing
                 (#"{"url": "ftp://h/f", "to": "f"}"#, "http.url"), (#"{"url": "http://", "to": "f"}"#, "http.url"),
                 (#"{"url": "http://:80/f", "to": "f"}"#, "http.url"),
                 (#"{"url": "http://u:p@h/f", "to": "f"}"#, "http.url"),
+                (#"{"url": "http://u:p@\u0301h/f", "to": "f"}"#, "http.url"),
                 (#"{"url": "http://h:99999/f", "to": "f"}"#, "http.url"),
+                (#"{"url": "http://h:+80/f", "to": "f"}"#, "http.url"),
                 (#"{"url": "http://h/f", "to": "d/"}"#, "http.to"),
                 (#"{"url": "http://h/f", "to": "f", "sha256": "12"}"#, "http.sha256"),
+                (
+                    #"{"url": "http://h/f", "to": "f", "sha256": "a\#(String(repeating: "１", count: 21))"}"#,
+                    "http.sha256"
+                ),
                 (#"{"url": "http://h/f", "to": "f", "limitRate": 0}"#, "http.limitRate"),
             ]),
         Forms(
@@ -241,7 +251,8 @@ import Testing
                 (#"{"memory": "1Q"}"#, "limits.memory"),
                 (#"{"tasks": 0}"#, "limits.tasks"), (#"{"cpuWeight": 0}"#, "limits.cpuWeight"),
                 (#"{"cpuQuota": 150}"#, "limits.cpuQuota"),
-                (#"{"cpuQuota": "0%"}"#, "limits.cpuQuota"), (#"{"openFiles": 0}"#, "limits.openFiles"),
+                (#"{"cpuQuota": "0%"}"#, "limits.cpuQuota"), (#"{"cpuQuota": "+50%"}"#, "limits.cpuQuota"),
+                (#"{"openFiles": 0}"#, "limits.openFiles"),
                 (#"{"fileSize": -1}"#, "limits.fileSize"),
                 (#"{"coreSize": true}"#, "limits.coreSize"), (#"{"mem": 1}"#, "limits.mem"),
             ]),
@@ -364,8 +375,27 @@ import Testing
         }
     }
 
+    @Test func `every key that may change is applied by an edit`() throws {
+        for key in OperationKey.allCases where key.isEditable {
+            let text = try #require(try form(of: key.text).taken.last)
+            let value = try JSONValue(Array(text.utf8))
+            let edit = try OperationEdit(JSONObject([.init(key.text, value)]), now: .zero)
+            switch key {
+            case .priority: #expect(edit.priority != nil)
+            case .queue: #expect(edit.queue != nil)
+            case .command, .shell: #expect(edit.command != nil)
+            case .categories: #expect(edit.categories?.isEmpty == false)
+            default: #expect(edit.changesPolicy && edit.applied(to: Policy()) != Policy(), "\(key)")
+            }
+            guard key.isRemovable else { continue }
+            let changed = edit.applied(to: Policy())
+            let removal = try OperationEdit(JSONObject([.init(key.text, nil)]), now: .zero)
+            #expect(removal.applied(to: changed) == Policy(), "\(key)")
+        }
+    }
+
     @Test func `a stored transfer that a submission would refuse today can be read`() throws {
-        let text = Array(#"{"http":{"url":"http://u:p@h:99999","to":"d/"}}"#.utf8)
+        let text = Array(#"{"http":{"url":"http://u:p@h:99999","to":"d/","sha256":"12"}}"#.utf8)
         var again = JSONWriter()
         try OperationDetails(json: text).write(to: &again)
         #expect(again.bytes == text)

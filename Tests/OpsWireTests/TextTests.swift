@@ -93,6 +93,8 @@ import Testing
         #expect(InstantText.format(.zero) == "1970-01-01T00:00:00.000Z")
         #expect(InstantText.format(.zero + .nanoseconds(1_795_243_200_123_999_999)) == "2026-11-21T06:40:00.123Z")
         #expect(InstantText.format(.zero + .nanoseconds(-1)) == "1969-12-31T23:59:59.999Z")
+        #expect(InstantText.format(.distantPast) == "1677-09-21T00:12:43.145Z")
+        #expect(InstantText.format(.distantFuture) == "2262-04-11T23:47:16.854Z")
         var random = SeededGenerator(seed: 2)
         for _ in 0..<2000 {
             let value = WallInstant.zero + .milliseconds(Int64.random(in: 0..<9_223_372_036_000, using: &random))

@@ -124,6 +124,92 @@ import Testing
             ])
     }
 
+    /// Returns position and key of each problem that the daemon would report.
+    private func problems(of graph: GraphFile) -> [String] {
+        let submission = graph.submission
+        var decoder = GraphDecoder(defaults: submission.terms.defaults?.bytes, now: .zero)
+        decoder.add(submission.elements.bytes)
+        do throws(GraphRefusal) {
+            _ = try decoder.finish()
+            return []
+        } catch {
+            return graph.located(Failure(.refused(.control(error.error)))).problems.map {
+                "\($0.place ?? "-") \($0.problem.key ?? "-")"
+            }
+        }
+    }
+
+    /// Name and text of a file, and the positions of its errors.
+    static let wrongGraphs: [(String, String, [String])] = [
+        (
+            "g.json",
+            """
+            // All of it is wrong.
+            {"defaults": {"labels": {"a": 1,
+                "b": 2}},
+             "operations": [
+              {"name": "a", "command": ["x", 1,
+                 2],
+               "environment": {"A": 1, "B": 2},
+               "successCodes": [-1, 256,],
+               "retry": {"limit": "x",
+                 "backoff": "y"},
+               "conditions": [{"pathExist": "/"},
+                 {"loadBelow": "x"}]},
+              {"command": ["x"], "observers": {"begin": ["x"],
+                "start": []}}
+            ]}
+            """,
+            [
+                "2:26", "3:5", "5:34", "6:6", "7:20", "7:28", "8:21", "8:25", "9:14", "10:6", "11:20", "12:7", "13:36",
+                "14:5",
+            ]
+        ),
+        (
+            "g.yaml",
+            """
+            # All of it is wrong.
+            defaults:
+              labels: {a: 1, b: 2}
+            operations:
+              - name: a
+                command: [x, 1, 2]
+                environment:
+                  A: 1
+                  B: 2
+                successCodes: [-1, 256]
+                retry: {limit: x, backoff: y}
+                conditions:
+                  - pathExist: /
+                  - loadBelow: x
+              - command: [x]
+                observers: {begin: [x], start: []}
+            """,
+            [
+                "3:12", "3:18", "6:18", "6:21", "8:7", "9:7", "10:20", "10:24", "11:13", "11:23", "13:9", "14:9",
+                "16:17", "16:29",
+            ]
+        ),
+    ]
+
+    @Test(arguments: wrongGraphs)
+    func `each error of a graph is reported with its line and column`(
+        path: String, text: String, positions: [String]
+    ) throws {
+        let keys = [
+            "defaults.labels.a", "defaults.labels.b", "command[1]", "command[2]", "environment.A", "environment.B",
+            "successCodes[0]", "successCodes[1]", "retry.limit", "retry.backoff", "conditions[0].pathExist",
+            "conditions[1].loadBelow", "observers.begin", "observers.start",
+        ]
+        let graph = try GraphFile(GraphText.parse(path, Array(text.utf8), nil))
+        #expect(problems(of: graph) == zip(positions, keys).map { "\(path):\($0) \($1)" })
+    }
+
+    @Test func `the position of a key with a dot is not that of another key before the dot`() throws {
+        let graph = try file("[{\"command\": [\"x\"], \"labels\": {\n\"app.name\": 1,\n\"app\": 2}}]")
+        #expect(problems(of: graph) == ["g.json:2:1 labels.app.name", "g.json:3:1 labels.app"])
+    }
+
     @Test func `problems of defaults and of operations for conditions are reported with their lines`() throws {
         let graph = try file(
             """

@@ -14,6 +14,28 @@ import Testing
         return String(decoding: text.bytes, as: UTF8.self)
     }
 
+    /// Returns the changes that options of `set` make, as JSON.
+    private func edits(_ options: String...) throws -> String {
+        var parser = Parser(["set", "1"] + options)
+        var text = JSONWriter()
+        text.beginObject()
+        try OperationKeys(arguments: try parser.parse()).writeEdits(to: &text)
+        text.endObject()
+        return String(decoding: text.bytes, as: UTF8.self)
+    }
+
+    @Test func `an edit has only the given settings of a retry, but a submission needs their number`() throws {
+        #expect(try edits("--retry", "5") == #"{"retry":{"limit":5}}"#)
+        #expect(try edits("--retry-backoff", "30s") == #"{"retry":{"backoff":"30s"}}"#)
+        #expect(
+            try edits("--retry-exit-codes", "none", "--retry-scale", "none")
+                == #"{"retry":{"exitCodes":null,"scale":null}}"#)
+        #expect(try edits("--retry", "none") == #"{"retry":null}"#)
+        let refusal = #expect(throws: Failure.self) { try keys("--retry-backoff", "30s") }
+        #expect(refusal?.status == .usage && refusal?.advice == "add --retry N")
+        #expect(throws: Failure.self) { try edits("--retry", "none", "--retry-backoff", "30s") }
+    }
+
     @Test func `an observer is an array of texts or a text for the shell`() throws {
         #expect(
             try keys("--observer", #"failed=["page-me", "now"]"#) == #"{"observers":{"failed":["page-me","now"]}}"#)
@@ -58,6 +80,13 @@ import Testing
         #expect(variables.map { "\($0.key)=\($0.value)" } == ["B=2", "A=3"])
     }
 
+    @Test(arguments: ["", "=", "=x"]) func `a variable without a name is refused`(value: String) throws {
+        var parser = Parser(["submit", "--env", value, "true"])
+        let arguments = try parser.parse()
+        let refusal = #expect(throws: Failure.self) { try OperationKeys(arguments: arguments).environment() }
+        #expect(refusal?.status == .usage && refusal?.advice == "write --env NAME=VALUE")
+    }
+
     @Test func `an empty path of a secret is left to the daemon to refuse`() throws {
         #expect(try keys("--secret", "A=") == #"{"secrets":{"A":{"file":""}}}"#)
     }
@@ -71,6 +100,15 @@ import Testing
         }
         #expect(try pattern() == OperationKeys.absolute("in/*.csv"))
         #expect(try pattern("--host", "h") == "in/*.csv")
+    }
+
+    @Test func `relative paths of input and output are relative to the directory of the operation`() throws {
+        let directory = OperationKeys.absolute("d")
+        #expect(try keys("-C", "d", "--stdin", "in") == #"{"directory":"\#(directory)","stdin":"in"}"#)
+        #expect(try keys("--stdout", "out") == #"{"output":{"stdout":"out","stderr":"out"}}"#)
+        #expect(
+            try keys("--stdout", "out", "--stderr", "/err") == #"{"output":{"stdout":"out","stderr":"/err"}}"#)
+        #expect(try keys("--output", "./out") == #"{"output":{"stdout":"./out","stderr":"./out"}}"#)
     }
 
     @Test func `a relative path of a condition is left to the operation`() throws {

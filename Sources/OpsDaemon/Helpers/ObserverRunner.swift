@@ -216,14 +216,12 @@ final class ObserverRunner {
         }
     }
 
-    /// Returns the event as `watch --json` prints it, with the present values of the operation.
+    /// Returns the event as `watch --json` prints it. The event of an end also has the cause.
     private func event(_ observer: Observer, _ record: OperationRecord) throws -> String {
         var row =
             try history.newestEvent(
                 observer.kind, of: observer.operation, product: observer.product, amongLast: DaemonLimits.eventsSearched
             ).map(EventTranslation().row) ?? bare(observer, record)
-        row.attempt = Int(record.attempt)
-        row.queue = record.queue
         if observer.kind == .finished { row.detail = record.cause }
         var writer = JSONWriter()
         row.write(to: &writer)
@@ -239,6 +237,7 @@ final class ObserverRunner {
             row.graph = record.graph.reference
             row.type = EventType(observer.kind)
             row.product = observer.product?.rawValue
+            if observer.kind == .started { row.attempt = Int(record.attempt) }
             guard observer.kind == .finished else { return }
             row.new = .finished
             row.outcome = record.outcome.map { OutcomeName($0) }

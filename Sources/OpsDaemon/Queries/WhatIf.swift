@@ -34,16 +34,25 @@ struct WhatIf {
         return Set(all).sorted()
     }
 
-    /// Returns a copy of the scheduler after these events.
-    static func simulate(_ events: [Event], _ core: consuming Scheduler) throws(Rejection) -> Scheduler {
+    /// A copy of the scheduler after the events, and the outcome that they gave an operation, if any.
+    struct Answer {
+        let core: Scheduler
+        let outcome: Outcome?
+    }
+
+    /// Returns a copy of the scheduler after these events, with the outcome of one operation.
+    static func simulate(
+        _ events: [Event], _ core: consuming Scheduler, for id: OperationID
+    ) throws(Rejection) -> Answer {
+        var outcome: Outcome?
         for event in events {
             let now = Moment.now()
             // The event before may have staged launches in the copy.
             _ = core.handle(.stagingRevoked(started: 0), at: now)
             if case .failure(let rejection) = core.handle(event, at: now) { throw rejection }
-            simulateOutcome(event, &core, now)
+            outcome = simulateOutcome(event, &core, now, for: id) ?? outcome
         }
-        return core
+        return Answer(core: core, outcome: outcome)
     }
 
     private func event(_ verb: String, _ rest: [String]) throws -> Event {
@@ -101,14 +110,22 @@ struct WhatIf {
         return .exited(AttemptID(id, executing.attempt), exit, treeIsGone: true)
     }
 
-    /// Reports the ends of all attempts that the event has terminated, and lets the rules decide.
-    private static func simulateOutcome(_ event: Event, _ core: inout Scheduler, _ now: Moment) {
-        let commands = core.endTurn(at: now).effects
-        for command in commands {
+    /// Reports the ends of all attempts that the event has terminated, and lets the rules decide. Returns the outcome
+    /// that an operation gets.
+    private static func simulateOutcome(
+        _ event: Event, _ core: inout Scheduler, _ now: Moment, for id: OperationID
+    ) -> Outcome? {
+        let turn = core.endTurn(at: now)
+        for command in turn.effects {
             guard case .terminate(let attempt, _) = command else { continue }
             let exit = ProcessExit(status: .signal(Signals.terminate), at: now)
             _ = core.handle(.exited(attempt, exit, treeIsGone: true), at: now)
         }
-        _ = core.endTurn(at: now)
+        return outcome(of: id, in: core.endTurn(at: now)) ?? outcome(of: id, in: turn)
+    }
+
+    private static func outcome(of id: OperationID, in turn: Transition) -> Outcome? {
+        for case .finished(id, let outcome, _, at: _) in turn.changes { return outcome }
+        return nil
     }
 }

@@ -3,10 +3,10 @@ internal import OpsWire
 
 /// An edit of operations, before it is merged with the keys of each of them.
 struct Edits: Sendable {
-    /// A key that does not apply to its operation.
+    /// A key that does not apply to its operation, or an operation that cannot be edited with any key (`key` is nil).
     struct Refusal: Error {
         let id: OperationID
-        let key: String
+        let key: String?
         let reason: String
     }
 
@@ -24,11 +24,22 @@ struct Edits: Sendable {
         return .edit(together(core))
     }
 
-    /// Refuses a key that does not apply to its operation, as at submission. The scheduler refuses finished operations.
+    /// Refuses a key that does not apply to its operation, as at submission, and an operation that has finished.
     private func requireMeaning(_ core: Scheduler) throws(Refusal) {
-        for id in ids where core.contains(id) {
-            guard let found = edit.meaningless(forGroup: core.isGroup(id)) else { continue }
-            throw Refusal(id: id, key: found.key, reason: found.reason)
+        for id in ids {
+            guard core.contains(id) else {
+                throw Refusal(
+                    id: id, key: nil,
+                    reason: "has finished already; opsctl retry runs it again, opsctl submit --again with changes")
+            }
+            if let found = edit.meaningless(forGroup: core.isGroup(id)) {
+                throw Refusal(id: id, key: found.key, reason: found.reason)
+            }
+            if edit.needsStoredRetry, core.policy(of: id)?.retry == nil {
+                throw Refusal(
+                    id: id, key: "retry",
+                    reason: "has no retries; add their number with \"limit\", or with opsctl set --retry N")
+            }
         }
     }
 

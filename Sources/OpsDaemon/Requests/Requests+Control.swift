@@ -132,6 +132,7 @@ extension Requests {
         guard !ids.isEmpty else { return turns.afterCommit { exchange.reply(TouchedOnes()) } }
         try exchange.reserve(answer.heldBytes)
         if answer.selected.isSingle, turns.ask({ $0.contains(ids[0]) }) == true { throw Rejection.notFinished(ids[0]) }
+        try requireQueues(of: answer.revived)
         let revalidate: @Sendable (History) throws -> Void = { history in
             if try answer.isStale(history) { throw RetryQuery.changing }
         }
@@ -139,6 +140,17 @@ extension Requests {
         turns.request(.retry(ids, revived: revived), revalidating: revalidate, of: exchange) {
             [unowned self] acceptance in
             self.reply(revived.operations.map(\.id), acceptance.touched, exchange)
+        }
+    }
+
+    /// Refuses to retry an operation whose queue was removed since it finished.
+    private func requireQueues(of revived: Revival) throws(ControlError) {
+        for (index, name) in revived.queues.enumerated() where turns.ask({ $0.hasQueue(name) }) == false {
+            guard let row = revived.operations.first(where: { Int($0.queue) == index }) else { continue }
+            throw .wrongState(
+                id: row.id.rawValue,
+                message: "operation \(turns.label(row.id)) needs queue \(name), which was removed; "
+                    + "add it again with opsctl queue add \(name)")
         }
     }
 

@@ -106,7 +106,11 @@ extension Requests {
         }
         let events = try WhatIf(turns: turns, found: named).events(whatIf)
         schedulerQueries.askCopy(
-            exchange, { core in Explanation(id, try WhatIf.simulate(events, core)) },
+            exchange,
+            { core in
+                let answer = try WhatIf.simulate(events, core, for: id)
+                return Explanation(id, answer.core, outcome: answer.outcome)
+            },
             then: { [unowned self] in self.send(self.whyReply(id, $0), exchange) })
     }
 
@@ -121,8 +125,11 @@ extension Requests {
     private struct Explanation: Sendable {
         let state: OperationState?
         let reasons: [Reason]
+        /// Outcome that a supposed change gives the operation.
+        let outcome: Outcome?
 
-        init(_ id: OperationID, _ core: Scheduler) {
+        init(_ id: OperationID, _ core: Scheduler, outcome: Outcome? = nil) {
+            self.outcome = outcome
             state = core.state(of: id)
             reasons = core.why(id, at: .now())
         }
@@ -131,6 +138,7 @@ extension Requests {
         init() {
             state = nil
             reasons = []
+            outcome = nil
         }
     }
 
@@ -138,6 +146,7 @@ extension Requests {
         var reply = WhyReply()
         reply.id = id.rawValue
         reply.state = StateName(explanation.state ?? .finished)
+        reply.outcome = explanation.outcome.map { OutcomeName($0) }
         let text = ReasonText(
             label: turns.label, instantText: InstantText.format,
             // Without the database the number of the condition is used.

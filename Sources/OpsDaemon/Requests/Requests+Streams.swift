@@ -77,10 +77,11 @@ extension Requests {
         let wantsErrors = request.stderr ?? false
         let details = try Details(record.details)
         if let refusal = details.own.output.refusal(of: id, readingErrors: wantsErrors) {
-            throw ControlError.wrongState(id: id.rawValue, message: refusal)
+            throw ControlError.wrongState(id: id.rawValue, message: "operation \(turns.label(id)): \(refusal)")
         }
         if record.isGroup {
-            throw ControlError.wrongState(id: id.rawValue, message: "a group has no output of its own")
+            let message = "operation \(turns.label(id)) is a group, which has no output of its own"
+            throw ControlError.wrongState(id: id.rawValue, message: message)
         }
         if let number = request.attempt, number < 1 || number > Int(record.attempt) && record.state == .finished {
             throw ControlError.notFound(kind: "attempt", name: "\(number)", nearest: "\(record.attempt)")

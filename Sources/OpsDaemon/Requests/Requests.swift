@@ -143,7 +143,11 @@ final class Requests {
         case let error as Rejection: exchange.fail(turns.translate(error))
         case let error as GraphRefusal: exchange.fail(error.error)
         case let error as Edits.Refusal:
-            exchange.fail(invalid(error.key, "operation \(turns.label(error.id)) \(error.reason)"))
+            let message = "operation \(turns.label(error.id)) \(error.reason)"
+            guard let key = error.key else {
+                return exchange.fail(ControlError.wrongState(id: error.id.rawValue, message: message))
+            }
+            exchange.fail(invalid(key, message))
         default:
             log.error("\(exchange.call.method): \(error)")
             exchange.fail(ControlError.wrongState(id: nil, message: "\(error)"))

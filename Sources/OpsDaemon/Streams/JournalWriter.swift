@@ -32,7 +32,7 @@ final class JournalWriter {
         if interrupted > 0 {
             let were = interrupted == 1 ? "was" : "were"
             log.warning(
-                "the runner or the machine died while operations ran; \(interrupted) \(were) interrupted "
+                "the runner, the machine or a job died while operations ran; \(interrupted) \(were) interrupted "
                     + "(opsctl ls -s interrupted)")
         }
         guard log.writesToJournal else { return }

@@ -188,7 +188,7 @@ extension OperationDetails.Output {
         case .log: wantsErrors ? "its standard error is in the same log; leave --stderr out" : nil
         case .split: nil
         case .journal: "its output goes to the journal: journalctl -t \(LaunchComposer.journalIdentifier(of: id))"
-        case .null: "its output is not kept"
+        case .null: "its output is not kept (output: null)"
         case .files(let stdout, let stderr): "its output goes to \(stdout ?? stderr ?? "files")"
         }
     }

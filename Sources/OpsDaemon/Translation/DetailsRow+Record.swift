@@ -28,6 +28,7 @@ extension DetailsRow {
         leftovers = "\(policy.leftovers)"
         qos = text("qos")
         limits = try object("limits")
+        limit = policy.childLimit.map(Int.init)
         let files = try object("output")
         output = files == nil ? text("output") ?? "log" : "files"
         for member in files?.members ?? [] {

@@ -30,7 +30,7 @@ public struct CommandOption: Sendable {
     /// Conversion of an option's text to the JSON of a key, or of a member of its object.
     public enum Encoding: Sendable {
         case text
-        /// A path, which is made absolute.
+        /// A path relative to the current directory, which is made absolute.
         case path
         case integer, number
         /// True if the option is given.
@@ -113,8 +113,8 @@ public struct CommandOption: Sendable {
         return option
     }
 
-    /// True if the option sets or removes the whole value of the key.
-    var isOfWholeKey: Bool { member == nil || member == "limit" }
+    /// True if `none` as a value removes the whole key, or a member whose absence no other value expresses.
+    var canBeRemoved: Bool { member.map { ["limit", "exitCodes", "scale"].contains($0) } ?? true }
 
     public func isCalled(_ name: String) -> Bool { name == self.name || name == alias }
 

@@ -127,6 +127,8 @@ extension KeyEntry {
                 "With `\"scale\": {\"limits.memory\": 2, \"timeout\": 1.5}` each attempt has twice the memory "
                     + "and one and a half times the time of the previous one: 64M, 128M, 256M. opsctl retry "
                     + "begins with the first values again.",
+                "opsctl set changes only the members that it names. `none` as the value of its `--retry` removes "
+                    + "all of them.",
                 example: #""retry": {"limit": 3, "backoff": "10s"}"#),
             options: [
                 .value("retry", "r", "N", .integer, "number of retries after the first attempt").written(

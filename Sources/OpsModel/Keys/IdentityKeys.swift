@@ -168,7 +168,7 @@ extension KeyEntry {
                 default: "`/dev/null`",
                 "The file for standard input, opened with the rights of the operation's user. A relative path is "
                     + "relative to the directory of the operation.", example: #""stdin": "input.csv""#),
-            options: [.value("stdin", "FILE", .file, "standard input (default: /dev/null)").written(as: .path)])
+            options: [.value("stdin", "FILE", .file, "standard input (default: /dev/null)").written(as: .text)])
     }
 
     static var user: KeyEntry {

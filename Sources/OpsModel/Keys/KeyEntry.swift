@@ -63,10 +63,9 @@ public struct KeyEntry: Sendable {
         self.traits = traits
         self.options = options
         let edits = editing ?? options
-        // An option for a single member cannot remove the whole key.
         let isRemovable = traits.contains(.removable)
         editOptions =
-            traits.contains(.editable) ? edits.map { isRemovable && $0.isOfWholeKey ? $0.orNone : $0 } : []
+            traits.contains(.editable) ? edits.map { isRemovable && $0.canBeRemoved ? $0.orNone : $0 } : []
         makeForm = form
         makeManual = manual
     }

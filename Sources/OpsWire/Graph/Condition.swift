@@ -32,15 +32,17 @@ public struct Condition: Equatable, Sendable {
         if provide != nil { throw scanner.error(.refused("not possible here")).inside("provide") }
     }
 
-    /// Reads a condition of a graph file. `provide` becomes the position of the operation to add, unless the condition
-    /// is silent.
+    /// Reads a condition of a graph file. `provide` becomes the position of the operation to add, even if the condition
+    /// is wrong, but not if it is silent.
     init(from scanner: inout JSONScanner, provide: inout JSONScanner.State?) throws(JSONError) {
         _ = try scanner.peek()
         let start = scanner.position
         var reader = TestReader()
         var policy = ConditionPolicy()
         var isSilent = false
-        try scanner.members(of: Self.keys + ["provide", "silent"]) { (key, scanner) throws(JSONError) in
+        defer { if isSilent { provide = nil } }
+        try scanner.members(of: Self.keys + ["provide", "silent"], alternatives: Self.testKeys) {
+            (key, scanner) throws(JSONError) in
             switch key {
             case "otherwise": policy.otherwise = try scanner.choice()
             case "every": policy.every = try scanner.duration(atLeast: .nanoseconds(1))
@@ -52,7 +54,6 @@ public struct Condition: Equatable, Sendable {
             default: try reader.read(key, &scanner)
             }
         }
-        if isSilent { provide = nil }
         test = try reader.finish(scanner, at: start)
         self.policy = policy
     }
@@ -61,6 +62,7 @@ public struct Condition: Equatable, Sendable {
 /// Collects the test of a condition and the keys that belong to it.
 private struct TestReader {
     private var test: Condition.Test?
+    private var hasTest = false
     private var timeout: TimeSpan?
 
     mutating func read(_ key: String, _ scanner: inout JSONScanner) throws(JSONError) {
@@ -68,7 +70,9 @@ private struct TestReader {
             timeout = try scanner.duration(atLeast: .nanoseconds(1))
             return
         }
-        if test != nil { throw scanner.error(.refused("a condition can have only one test")) }
+        // A test with a wrong value is one, too.
+        if hasTest { throw scanner.error(.refused("a condition can have only one test")) }
+        hasTest = true
         test = try Self.test(key, &scanner)
     }
 
@@ -95,7 +99,8 @@ private struct TestReader {
             _ = try scanner.peek()
             let start = scanner.position
             var inner = TestReader()
-            try scanner.members(of: Condition.testKeys + ["timeout"]) { (key, scanner) throws(JSONError) in
+            try scanner.members(of: Condition.testKeys + ["timeout"], alternatives: Condition.testKeys) {
+                (key, scanner) throws(JSONError) in
                 try inner.read(key, &scanner)
             }
             return .not(try inner.finish(scanner, at: start))
@@ -103,10 +108,7 @@ private struct TestReader {
     }
 
     func finish(_ scanner: JSONScanner, at start: Int) throws(JSONError) -> Condition.Test {
-        guard let test else {
-            throw scanner.error(
-                .refused("has no test: one of \(Condition.testKeys.joined(separator: ", "))"), at: start)
-        }
+        guard let test else { preconditionFailure("a condition without a test is refused when it is read") }
         guard let timeout else { return test }
         guard case .exec(let argv, _) = test else {
             throw scanner.error(.refused("belongs to \"exec\""), at: start).inside("timeout")
@@ -118,7 +120,8 @@ private struct TestReader {
         _ = try scanner.peek()
         let start = scanner.position
         let text = try scanner.plainString(atMost: 300)
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0 else {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(digits: text[colon...].dropFirst()), port > 0
+        else {
             throw scanner.error(.refused("not \"host:port\""), at: start)
         }
         var host = text[..<colon]
@@ -132,27 +135,33 @@ private struct TestReader {
     }
 
     private static func freeSpace(_ scanner: inout JSONScanner) throws(JSONError) -> Condition.Test {
-        var path: String?
-        var least: Int64?
-        try scanner.members(of: ["path", "atLeast"]) { (key, scanner) throws(JSONError) in
+        var path = ""
+        var least: Int64 = 0
+        let keys = ["path", "atLeast"]
+        try scanner.members(of: keys, required: keys) { (key, scanner) throws(JSONError) in
             if key == "path" { path = try scanner.path() } else { least = try scanner.size() }
         }
-        guard let path, let least else { throw scanner.error(.refused("needs \"path\" and \"atLeast\"")) }
         return .freeSpace(path: path, atLeast: least)
     }
 
     private static func newer(_ scanner: inout JSONScanner) throws(JSONError) -> Condition.Test {
-        var inputs: [String]?
+        var inputs: [String] = []
         var outputs: [String] = []
-        try scanner.members(of: ["inputs", "outputs"]) { (key, scanner) throws(JSONError) in
+        let keys = ["inputs", "outputs"]
+        try scanner.members(of: keys, required: keys) { (key, scanner) throws(JSONError) in
+            scanner.skipSpace()
+            let start = scanner.position
             var patterns: [String] = []
             try scanner.elements(atMost: Limits.patterns) { (scanner) throws(JSONError) in
                 patterns.append(try scanner.plainString(atMost: Limits.pathBytes))
             }
-            if key == "inputs" { inputs = patterns } else { outputs = patterns }
-        }
-        guard let inputs, !outputs.isEmpty else {
-            throw scanner.error(.refused("needs \"inputs\" and \"outputs\", and at least one output"))
+            if key == "inputs" {
+                inputs = patterns
+            } else if patterns.isEmpty {
+                throw scanner.error(.refused("must not be empty"), at: start)
+            } else {
+                outputs = patterns
+            }
         }
         return .newer(inputs: inputs, outputs: outputs)
     }
@@ -165,7 +174,8 @@ private struct TestReader {
         guard ends.count == 2, let from = minutes(ends[0]), let to = minutes(ends[1]) else {
             throw scanner.error(.refused("not \"22:00-06:00\""), at: start)
         }
-        guard from != to else {
+        // A window that begins at 24:00 begins at 0:00.
+        guard from != to, from % (24 * 60) != to else {
             throw scanner.error(.refused("the window is empty: it begins and ends at the same time"), at: start)
         }
         return .window(from: from, to: to)
@@ -174,8 +184,9 @@ private struct TestReader {
     private static func minutes(_ text: Substring) -> Int? {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2,
-            parts.allSatisfy({ 1...2 ~= $0.utf8.count && $0.utf8.allSatisfy { 0x30...0x39 ~= $0 } }),
-            let hour = Int(parts[0]), let minute = Int(parts[1]), minute < 60, hour < 24 || (hour == 24 && minute == 0)
+            parts.allSatisfy({ 1...2 ~= $0.utf8.count }),
+            let hour = Int(digits: parts[0]), let minute = Int(digits: parts[1]), minute < 60,
+            hour < 24 || (hour == 24 && minute == 0)
         else { return nil }
         return hour * 60 + minute
     }

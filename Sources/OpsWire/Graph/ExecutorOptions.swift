@@ -93,8 +93,7 @@ extension HTTPOptions {
     /// `isStored`: true if a submission, perhaps to an opsd with fewer checks, has accepted the values.
     init(from scanner: inout JSONScanner, isStored: Bool) throws(JSONError) {
         self.init()
-        let object = scanner.position
-        try scanner.members(of: ["url", "to", "sha256", "headersFile", "limitRate"]) {
+        try scanner.members(of: ["url", "to", "sha256", "headersFile", "limitRate"], required: ["url", "to"]) {
             (key, scanner) throws(JSONError) in
             let start = scanner.position
             switch key {
@@ -110,7 +109,7 @@ extension HTTPOptions {
                 }
             case "sha256":
                 let text = try scanner.plainString(atMost: 64).lowercased()
-                guard text.utf8.count == 64, text.allSatisfy(\.isHexDigit) else {
+                guard isStored || Self.isDigest(text) else {
                     throw scanner.error(.refused("is not 64 hexadecimal digits"), at: start)
                 }
                 sha256 = text
@@ -118,8 +117,12 @@ extension HTTPOptions {
             default: limitRate = try scanner.size(atLeast: 1)
             }
         }
-        if url.isEmpty { throw scanner.error(.refused("\"url\" is missing"), at: object).inside("url") }
-        if to.isEmpty { throw scanner.error(.refused("\"to\" is missing"), at: object).inside("to") }
+    }
+
+    /// Returns true for 64 hexadecimal digits.
+    private static func isDigest(_ text: String) -> Bool {
+        // Swift also calls the wide digits of East Asian texts hexadecimal.
+        text.utf8.count == 64 && text.utf8.allSatisfy { JSONScanner.hexDigit($0) != nil }
     }
 
     /// Returns the problem of an address that no transfer can use; nil if there is none.
@@ -127,15 +130,18 @@ extension HTTPOptions {
         guard let scheme = ["http://", "https://"].first(where: { url.lowercased().hasPrefix($0) }) else {
             return "is not an address that begins with http:// or https://"
         }
-        let authority = url.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
-        if authority.contains("@") {
+        // libcurl reads bytes: an "@" with a combining character ends the user name, too.
+        let authority = url.utf8.dropFirst(scheme.utf8.count).prefix { !"/?#".utf8.contains($0) }
+        if authority.contains(UInt8(ascii: "@")) {
             return "must not contain a user name or password, which others could see; use \"headersFile\""
         }
         // The colons in brackets belong to an IPv6 address.
-        let end = authority[(authority.lastIndex(of: "]") ?? authority.startIndex)...].firstIndex(of: ":")
-        if authority[..<(end ?? authority.endIndex)].isEmpty { return "has no host" }
-        guard let port = end.map({ authority[$0...].dropFirst() }), !port.isEmpty else { return nil }
-        return UInt16(port) == nil ? "has a port that is not a number from 0 to 65535" : nil
+        let last = authority.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex
+        let end = authority[last...].firstIndex(of: UInt8(ascii: ":")) ?? authority.endIndex
+        if authority[..<end].isEmpty { return "has no host" }
+        let port = Substring(authority[end...].dropFirst())
+        if port.isEmpty || UInt16(digits: port) != nil { return nil }
+        return "has a port that is not a number from 0 to 65535"
     }
 
     func write(to writer: inout JSONWriter) {

@@ -49,11 +49,11 @@ extension GraphDecoder {
     private mutating func transferCommand(_ http: HTTPOptions, _ draft: OperationDraft) -> Int32 {
         var writer = JSONWriter()
         http.command.write(to: &writer)
-        guard let place = input.commands.intern(writer.bytes) else {
+        guard let index = input.commands.intern(writer.bytes) else {
             report(draft, key: "http", "the commands together are too long")
             return -1
         }
-        return place
+        return index
     }
 
     /// Returns the details of an operation; nil if they do not differ from the defaults.

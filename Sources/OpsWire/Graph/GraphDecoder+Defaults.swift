@@ -19,10 +19,10 @@ extension GraphDecoder {
         if draft.has(.command), draft.has(.shell) {
             report(draft, key: "shell", "there is also a \"command\"; only one of them is possible")
         }
-        take(draft)
+        setDefaults(draft)
     }
 
-    private mutating func take(_ draft: OperationDraft) {
+    private mutating func setDefaults(_ draft: OperationDraft) {
         defaults.command = draft.operation.command
         defaults.queue = draft.operation.queue
         defaults.priority = draft.priority

@@ -26,9 +26,9 @@ extension GraphDecoder {
 
     private mutating func reportQueues(outside known: [String]) {
         guard !known.isEmpty, !isBroken else { return }
-        for place in 0..<Int32(input.queues.count) where !known.contains(input.queues[place]) {
-            guard let index = input.operations.firstIndex(where: { $0.queue == place }) else { continue }
-            let name = input.queues[place]
+        for queue in 0..<Int32(input.queues.count) where !known.contains(input.queues[queue]) {
+            guard let index = input.operations.firstIndex(where: { $0.queue == queue }) else { continue }
+            let name = input.queues[queue]
             report(
                 GraphProblem(
                     index: index, name: input.name(of: index), key: "queue",

@@ -27,7 +27,7 @@ extension GraphDecoder {
             return
         }
         try scanner.beginObject()
-        try goOn(draft, &scanner)
+        try continueOperation(draft, &scanner)
     }
 
     /// Reads the contents of open groups until only `floor` of them are open; returns false if the budget ends earlier.
@@ -40,15 +40,15 @@ extension GraphDecoder {
                 budget -= 1
                 try beginOperation(&scanner, parent: openGroups[openGroups.count - 1].index)
             } else {
-                try goOn(openGroups.removeLast(), &scanner)
+                try continueOperation(openGroups.removeLast(), &scanner)
             }
         }
         return true
     }
 
     /// Reads the members of an operation to their end, or to its children.
-    private mutating func goOn(_ operation: OperationDraft, _ scanner: inout JSONScanner) throws(JSONError) {
-        var draft = operation
+    private mutating func continueOperation(_ open: OperationDraft, _ scanner: inout JSONScanner) throws(JSONError) {
+        var draft = open
         guard try readMembers(&draft, &scanner) else { return openGroups.append(draft) }
         if isBroken { return }
         conclude(&draft)
@@ -60,8 +60,8 @@ extension GraphDecoder {
         }
     }
 
-    /// Reads all members, or those before the children of a group (then it returns false). A wrong value is reported
-    /// and skipped.
+    /// Reads all members, or those before the children of a group (then it returns false). The errors of a wrong value
+    /// are reported, and it is skipped.
     mutating func readMembers(_ draft: inout OperationDraft, _ scanner: inout JSONScanner) throws(JSONError) -> Bool {
         while let text = try scanner.nextMember() {
             guard let key = find(text, scanner) else {
@@ -88,7 +88,7 @@ extension GraphDecoder {
                 continue
             }
             draft.seen |= key.bit
-            let before = scanner
+            let before = scanner.state
             do throws(JSONError) {
                 if key == .operations {
                     draft.operation.flags.insert(.group)
@@ -97,10 +97,12 @@ extension GraphDecoder {
                 }
                 try readValue(of: key, &draft, &scanner)
             } catch {
-                scanner = before
+                scanner.state = before
                 // If the JSON itself is malformed, this throws and ends the reading.
                 try scanner.skip()
-                report(draft, key: error.inside(key.text).path, error.reason.text, at: error.offset)
+                for found in error.inside(key.text).all where !isBroken {
+                    report(draft, key: found.path, found.reason.text, at: found.offset)
+                }
             }
             if isBroken { break }
         }
@@ -170,31 +172,45 @@ extension GraphDecoder {
     private mutating func readConditions(
         _ draft: inout OperationDraft, _ scanner: inout JSONScanner
     ) throws(JSONError) {
+        scanner.skipSpace()
+        let start = scanner.position
         var conditions: [Condition] = []
+        var index = 0
+        var errors: [JSONError] = []
         try scanner.beginArray()
         while try scanner.nextElement() {
-            let step = "[\(conditions.count)]"
-            guard conditions.count < Limits.conditionsPerOperation else {
-                throw scanner.error(.refused("at most \(Limits.conditionsPerOperation) are possible"))
+            let step = "[\(index)]"
+            guard index < Limits.conditionsPerOperation else {
+                throw scanner.error(.refused("at most \(Limits.conditionsPerOperation) are possible")).after(errors)
             }
+            index += 1
+            let before = scanner.state
             var provide: JSONScanner.State?
             do throws(JSONError) { conditions.append(try Condition(from: &scanner, provide: &provide)) } catch {
-                throw error.inside(step)
+                try scanner.resume(after: error.inside(step), at: before, &errors)
             }
             guard let provide else { continue }
-            guard draft.index >= 0 else {
-                throw scanner.error(.refused("not possible in defaults")).inside("provide").inside(step)
-            }
-            guard providedDepth < Limits.providedDepth else {
-                let why = "provided operations are nested more than \(Limits.providedDepth) deep"
-                throw scanner.error(.refused(why)).inside("provide").inside(step)
+            if let reason = refusalOfProvided(by: draft) {
+                let refusal = scanner.error(.refused(reason), at: provide.position)
+                errors.append(refusal.inside("provide").inside(step))
+                continue
             }
             try readProvided(by: draft, at: provide, scanner)
             if isBroken { return }
         }
+        try scanner.finish(valueAt: start, errors)
         var details = draft.details ?? defaults.details
         details.conditions = conditions
         draft.details = details
+    }
+
+    /// Returns the reason why conditions of an operation cannot provide one; nil if they can.
+    private func refusalOfProvided(by draft: OperationDraft) -> String? {
+        if draft.index < 0 { return "not possible in defaults" }
+        guard providedDepth < Limits.providedDepth else {
+            return "provided operations are nested more than \(Limits.providedDepth) deep"
+        }
+        return nil
     }
 
     /// Adds the operation that a condition provides. The operation with the condition waits for its end.

@@ -46,7 +46,7 @@ extension GraphDecoder {
 
     mutating func queue(_ scanner: inout JSONScanner) throws(JSONError) -> Int32 {
         let start = scanner.position
-        let name = try scanner.nameOfSomething()
+        let name = try scanner.name()
         guard let index = input.queues.intern(Array(name.utf8)) else {
             throw scanner.error(.refused("too many queues"), at: start)
         }
@@ -62,36 +62,39 @@ extension GraphDecoder {
         cache.scratch.beginArray()
         var count = 0
         var bytes = 0
+        var errors: [JSONError] = []
         try scanner.beginArray()
         while try scanner.nextElement() {
-            let kind = try scanner.peek()
-            guard kind == .string else { throw scanner.expectedString(butFound: kind).inside("[\(count)]") }
-            let text = try scanner.text()
-            bytes += try append(argument: text, at: count, scanner) + 1
+            let before = scanner.state
+            do throws(JSONError) { bytes += try appendArgument(&scanner) + 1 } catch {
+                try scanner.resume(after: error.inside("[\(count)]"), at: before, &errors)
+            }
             count += 1
             guard count <= Limits.arguments else {
-                throw scanner.error(.refused("more than \(Limits.arguments) words"), at: start)
+                throw scanner.error(.refused("more than \(Limits.arguments) words"), at: start).after(errors)
             }
             guard bytes <= Limits.commandBytes else {
-                throw scanner.error(.refused("longer than \(Limits.commandBytes) bytes"), at: start)
+                throw scanner.error(.refused("longer than \(Limits.commandBytes) bytes"), at: start).after(errors)
             }
         }
+        try scanner.finish(valueAt: start, errors)
         cache.scratch.endArray()
         if count == 0 { throw scanner.error(.refused("must name a command"), at: start) }
         return try internCommand(scanner, start)
     }
 
-    /// Returns the number of bytes of the argument.
-    private mutating func append(argument text: JSONScanner.Text, at index: Int, _ scanner: JSONScanner)
-        throws(JSONError) -> Int
-    {
+    /// Adds the next argument to the command that is being read, and returns the number of its bytes.
+    private mutating func appendArgument(_ scanner: inout JSONScanner) throws(JSONError) -> Int {
+        let kind = try scanner.peek()
+        guard kind == .string else { throw scanner.expectedString(butFound: kind) }
+        let text = try scanner.text()
         guard text.hasEscapes else {
             cache.scratch.string(utf8: scanner.slice(text.start..<text.end))
             return text.count
         }
         let characters = scanner.unescaped(text)
         if characters.contains(0) {
-            throw scanner.error(.refused("must not contain a NUL"), at: text.start - 1).inside("[\(index)]")
+            throw scanner.error(.refused("must not contain a NUL"), at: text.start - 1)
         }
         characters.withUnsafeBufferPointer { cache.scratch.string(utf8: $0) }
         return characters.count
@@ -116,18 +119,25 @@ extension GraphDecoder {
 
     /// Reads edges. They contain indices of names until `finish` knows all names.
     mutating func readEdges(of draft: OperationDraft, _ scanner: inout JSONScanner) throws(JSONError) {
+        scanner.skipSpace()
+        let start = scanner.position
         let first = input.edges.count
         var index = 0
+        var errors: [JSONError] = []
         try scanner.beginArray()
         while try scanner.nextElement() {
+            let before = scanner.state
             do throws(JSONError) {
                 let edge = try edge(from: draft.index, &scanner)
                 // Duplicates in long lists are removed at once when the list is complete.
                 if index >= Self.comparedEdges || !input.edges[first...].contains(edge) { append(edge) }
-            } catch { throw error.inside("[\(index)]") }
+            } catch {
+                try scanner.resume(after: error.inside("[\(index)]"), at: before, &errors)
+            }
             index += 1
             if isBroken { return }
         }
+        try scanner.finish(valueAt: start, errors)
         guard index > Self.comparedEdges else { return }
         var seen: Set<UInt64> = []
         let unique = input.edges[first...].filter { seen.insert(UInt64($0.on) << 8 | UInt64($0.when.bits)).inserted }
@@ -147,14 +157,11 @@ extension GraphDecoder {
         guard try scanner.peek() == .object else {
             return GraphInput.Edge(from: index, on: try reference(&scanner), when: .succeeded)
         }
-        let start = scanner.position
-        var on: Int32?
-        var when = EdgeCondition.succeeded
-        try scanner.members(of: ["op", "when"]) { (key, scanner) throws(JSONError) in
-            if key == "op" { on = try reference(&scanner) } else { when = try scanner.choice() }
+        var edge = GraphInput.Edge(from: index, on: -1, when: .succeeded)
+        try scanner.members(of: ["op", "when"], required: ["op"]) { (key, scanner) throws(JSONError) in
+            if key == "op" { edge.on = try reference(&scanner) } else { edge.when = try scanner.choice() }
         }
-        guard let on else { throw scanner.error(.refused("\"op\" is missing"), at: start) }
-        return GraphInput.Edge(from: index, on: on, when: when)
+        return edge
     }
 
     /// Reads a reference: a name, an id as text or number, or `name@graph`.
@@ -230,21 +237,20 @@ extension CategoryUse {
     init(from scanner: inout JSONScanner) throws(JSONError) {
         let kind = try scanner.peek()
         guard kind == .object else {
-            self.init(name: try scanner.nameOfSomething())
+            self.init(name: try scanner.name())
             return
         }
         let start = scanner.position
-        var name: String?
+        var name = ""
         var mode: Mode?
         var units: Int32?
-        try scanner.members(of: ["name", "units", "mode"]) { (key, scanner) throws(JSONError) in
+        try scanner.members(of: ["name", "units", "mode"], required: ["name"]) { (key, scanner) throws(JSONError) in
             switch key {
-            case "name": name = try scanner.nameOfSomething()
+            case "name": name = try scanner.name()
             case "units": units = Int32(try scanner.integer(in: 1...Int64(Int32.max)))
             default: mode = try scanner.choice()
             }
         }
-        guard let name else { throw scanner.error(.refused("\"name\" is missing"), at: start) }
         if let mode, mode != .units, units != nil {
             throw scanner.error(.refused("\"units\" and \"mode\" \(mode.rawValue) cannot be used together"), at: start)
         }
@@ -253,8 +259,8 @@ extension CategoryUse {
 }
 
 extension JSONScanner {
-    /// Reads the name of a queue or a category.
-    mutating func nameOfSomething() throws(JSONError) -> String {
+    /// Reads the name of a queue, a category, an executor or a credential.
+    mutating func name() throws(JSONError) -> String {
         _ = try peek()
         let start = position
         let name = try string()
@@ -262,10 +268,10 @@ extension JSONScanner {
         return name
     }
 
-    /// Reads a priority: -100...100, or one of five names.
+    /// Reads a priority: a number, or one of five names.
     mutating func priority() throws(JSONError) -> Int8 {
         let kind = try peek()
-        if kind == .number { return Int8(try integer(in: -100...100)) }
+        if kind == .number { return Int8(try integer(in: Limits.priority)) }
         guard kind == .string else { throw error(.expected("a number or one of \(PriorityName.all)")) }
         return try choice(PriorityName.self).value
     }

@@ -17,9 +17,11 @@ public struct GraphDecoder: Sendable {
     var providers: [Int32: Int32] = [:]
     var cache = DecoderCache()
 
+    /// Defaults that have not been read.
+    private var waitingDefaults: [UInt8]?
     /// Parts that have not been read completely.
     private var waiting: [[UInt8]] = []
-    /// Bytes of the waiting parts.
+    /// Bytes of the waiting defaults and parts.
     private(set) var waitingBytes = 0
     private var nextPart = 0
     private var state: JSONScanner.State?
@@ -36,7 +38,7 @@ public struct GraphDecoder: Sendable {
     public let now: WallInstant
 
     /// - Parameters:
-    ///   - defaults: A JSON object with keys of operations.
+    ///   - defaults: A JSON object with keys of operations. The first step reads it.
     ///   - fixedLabels: Labels that every operation gets, over those of the submission.
     public init(
         defaults: [UInt8]? = nil, fixedLabels: StringMap = StringMap(), joinsGraph: Bool = false, now: WallInstant
@@ -44,7 +46,8 @@ public struct GraphDecoder: Sendable {
         self.now = now
         self.fixedLabels = fixedLabels
         self.joinsGraph = joinsGraph
-        if let defaults { read(defaults: defaults) }
+        waitingDefaults = defaults
+        waitingBytes = defaults?.count ?? 0
     }
 
     public var count: Int { input.operations.count }
@@ -64,8 +67,13 @@ public struct GraphDecoder: Sendable {
         waitingBytes += operations.count
     }
 
-    /// Reads up to this many more operations; returns true if there is more to read.
+    /// Reads up to this many more operations, the defaults before the first; returns true if there is more to read.
     public mutating func step(maxOperations: Int = .max) -> Bool {
+        if let defaults = waitingDefaults {
+            waitingDefaults = nil
+            waitingBytes -= defaults.count
+            read(defaults: defaults)
+        }
         var budget = maxOperations
         while !isBroken, nextPart < waiting.count, budget > 0 {
             let part = waiting[nextPart]

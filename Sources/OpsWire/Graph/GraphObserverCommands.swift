@@ -16,6 +16,8 @@ public struct GraphObserverCommands: Equatable, Sendable {
     ) throws(JSONError) -> (finish: [String]?, failure: [String]?) {
         var read = (finish: [String]?.none, failure: [String]?.none)
         try scan(json) { scanner throws(JSONError) in
+            // Errors name the keys; to count the lines for each of many errors would take long.
+            scanner.countsLines = false
             guard try scanner.peek() == .object else { throw scanner.error(.expected("an object")) }
             try scanner.members(of: Self.keys) { (key, scanner) throws(JSONError) in
                 if try scanner.skipNull() { return }

@@ -2,33 +2,90 @@
 extension JSONScanner {
     // MARK: - Structure
 
-    /// Reads an object with known keys; `read` reads the value of each one.
+    /// Reads an object with known keys; `read` reads the value of each one. The errors of all members are thrown
+    /// together.
+    ///
+    /// Keys are not reported as missing if there is an unknown one, which may be one of them, mistyped.
+    ///
+    /// - Parameters:
+    ///   - required: Keys that the object must have.
+    ///   - alternatives: Keys of which the object must have one, unless there are none.
     mutating func members(
-        of keys: [String], _ read: (String, inout JSONScanner) throws(JSONError) -> Void
+        of keys: [String], required: [String] = [], alternatives: [String] = [],
+        _ read: (String, inout JSONScanner) throws(JSONError) -> Void
     ) throws(JSONError) {
+        skipSpace()
+        let start = position
         var seen: Set<String> = []
+        var hasUnknownKey = false
+        var errors: [JSONError] = []
         try beginObject()
         while let text = try nextMember() {
             let key = string(text)
-            guard keys.contains(key) else {
-                throw error(.refused("unknown key\(Nearest.suggestion(for: key, among: keys))"), at: text.start - 1)
-                    .inside(key)
+            let before = state
+            do throws(JSONError) {
+                guard keys.contains(key) else {
+                    hasUnknownKey = true
+                    throw error(
+                        .refused("unknown key\(Nearest.suggestion(for: key, among: keys))"), at: text.start - 1)
+                }
+                guard seen.insert(key).inserted else { throw error(.duplicateKey(key), at: text.start - 1) }
+                try read(key, &self)
+            } catch {
+                try resume(after: error.inside(key), at: before, &errors)
             }
-            guard seen.insert(key).inserted else { throw error(.duplicateKey(key), at: text.start - 1).inside(key) }
-            do throws(JSONError) { try read(key, &self) } catch { throw error.inside(key) }
         }
+        if !hasUnknownKey {
+            for key in required where !seen.contains(key) {
+                errors.append(error(.refused("\"\(key)\" is missing"), at: start).inside(key))
+            }
+            if !alternatives.isEmpty, seen.isDisjoint(with: alternatives) {
+                errors.append(error(.refused("needs one of \(alternatives.joined(separator: ", "))"), at: start))
+            }
+        }
+        try finish(valueAt: start, errors)
     }
 
+    /// Reads an array; `read` reads each element. The errors of all elements are thrown together.
     mutating func elements(
         atMost limit: Int = .max, _ read: (inout JSONScanner) throws(JSONError) -> Void
     ) throws(JSONError) {
+        skipSpace()
+        let start = position
         var index = 0
+        var errors: [JSONError] = []
         try beginArray()
         while try nextElement() {
-            guard index < limit else { throw error(.refused("at most \(limit) are possible")) }
-            do throws(JSONError) { try read(&self) } catch { throw error.inside("[\(index)]") }
+            guard index < limit else { throw error(.refused("at most \(limit) are possible")).after(errors) }
+            let before = state
+            do throws(JSONError) { try read(&self) } catch {
+                try resume(after: error.inside("[\(index)]"), at: before, &errors)
+            }
             index += 1
         }
+        try finish(valueAt: start, errors)
+    }
+
+    // MARK: - Errors of parts
+
+    /// Skips a part of a value in which an error was found, so that the other parts are read too, and adds the error to
+    /// those of the value. If there are too many, or the JSON is malformed, it throws instead.
+    ///
+    /// - Parameter start: State of the scanner before the part.
+    mutating func resume(after error: JSONError, at start: State, _ errors: inout [JSONError]) throws(JSONError) {
+        if error.reason.isMalformed { throw error }
+        let found = error.all
+        guard errors.count + found.count < Limits.problems else { throw error.after(errors) }
+        errors += found
+        state = start
+        try skip()
+    }
+
+    /// Throws the errors of a value that has been read to its end, if there are any.
+    mutating func finish(valueAt start: Int, _ errors: [JSONError]) throws(JSONError) {
+        guard let last = errors.last else { return }
+        skipped = start..<position
+        throw last.after(Array(errors.dropLast()))
     }
 
     // MARK: - Numbers and times
@@ -164,8 +221,10 @@ extension JSONScanner {
         let start = position
         var argv: [String] = []
         var bytes = 0
+        var isProgram = true
         try elements(atMost: Limits.arguments) { (scanner) throws(JSONError) in
-            argv.append(try scanner.plainString(atMost: Limits.commandBytes, mayBeEmpty: !argv.isEmpty))
+            defer { isProgram = false }
+            argv.append(try scanner.plainString(atMost: Limits.commandBytes, mayBeEmpty: !isProgram))
             bytes += argv[argv.count - 1].utf8.count + 1
         }
         if argv.isEmpty { throw error(.refused("must name a command"), at: start) }
@@ -175,27 +234,35 @@ extension JSONScanner {
         return argv
     }
 
-    /// Reads a map of texts; `problem` returns what is wrong with an entry.
+    /// Reads a map of texts; `problem` returns what is wrong with an entry. The errors of all entries are thrown
+    /// together.
     mutating func stringMap(
         atMost limit: Int, problem: (_ name: String, _ value: String) -> String?
     ) throws(JSONError) -> StringMap {
+        skipSpace()
+        let start = position
         var map = StringMap()
         var names: Set<ExactText> = []
+        var errors: [JSONError] = []
         try beginObject()
         while let text = try nextMember() {
             let name = string(text)
-            guard names.insert(ExactText(name)).inserted else {
-                throw error(.duplicateKey(name), at: text.start - 1).inside(name)
-            }
             guard map.entries.count < limit else {
-                throw error(.refused("at most \(limit) are possible"), at: text.start - 1)
+                throw error(.refused("at most \(limit) are possible"), at: text.start - 1).after(errors)
             }
+            let before = state
             do throws(JSONError) {
+                guard names.insert(ExactText(name)).inserted else {
+                    throw error(.duplicateKey(name), at: text.start - 1)
+                }
                 let value = try string()
                 if let problem = problem(name, value) { throw error(.refused(problem), at: text.start - 1) }
                 map.entries.append(StringMap.Entry(name: name, value: value))
-            } catch { throw error.inside(name) }
+            } catch {
+                try resume(after: error.inside(name), at: before, &errors)
+            }
         }
+        try finish(valueAt: start, errors)
         return map
     }
 }

@@ -57,12 +57,20 @@ public enum NameSyntax {
         return contains(0, in: value) ? "must not contain a NUL" : nil
     }
 
-    /// Returns whether a text contains a byte. Each submission checks its whole environment; to read the bytes in place is
-    /// several times as fast as to read them one at a time.
+    /// Returns whether a text contains a byte. Each submission checks its whole environment; to read the bytes in place
+    /// is several times as fast as to read them one at a time.
     private static func contains(_ byte: UInt8, in text: String) -> Bool {
         text.utf8.withContiguousStorageIfAvailable { $0.contains(byte) } ?? text.utf8.contains(byte)
     }
 
     /// Returns true if a text can be the name of a queue or a category.
     public static func isName(_ text: String) -> Bool { isName(text.utf8) }
+}
+
+extension FixedWidthInteger {
+    /// Reads a number that consists of digits alone. Swift's own reader also accepts a sign before them.
+    init?(digits text: some StringProtocol, radix: Int = 10) {
+        guard NameSyntax.isNumber(text.utf8), let value = Self(text, radix: radix) else { return nil }
+        self = value
+    }
 }

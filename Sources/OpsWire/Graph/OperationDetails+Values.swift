@@ -51,7 +51,7 @@ extension OperationDetails.ResourceLimits {
     init(from scanner: inout JSONScanner) throws(JSONError) {
         try scanner.members(of: Self.keys) { (key, scanner) throws(JSONError) in
             switch key {
-            case "nice": nice = Int32(try scanner.integer(in: -20...19))
+            case "nice": nice = Int32(try scanner.integer(in: Limits.nice))
             case "memory": memory = try scanner.size(atLeast: 1)
             case "tasks": tasks = try scanner.integer(in: 1...Int64(Int32.max))
             case "cpuWeight": cpuWeight = try scanner.integer(in: 1...10_000)
@@ -84,7 +84,7 @@ extension JSONScanner {
         guard try peek() == .string else { throw error(.expected("text such as \"150%\"")) }
         let start = position
         let text = try string()
-        guard text.hasSuffix("%"), let value = Int64(text.dropLast()), 1...1_000_000 ~= value else {
+        guard text.hasSuffix("%"), let value = Int64(digits: text.dropLast()), 1...1_000_000 ~= value else {
             throw error(.refused("not a share of one CPU such as \"150%\""), at: start)
         }
         return value

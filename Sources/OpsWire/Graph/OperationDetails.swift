@@ -8,7 +8,7 @@ public struct OperationDetails: Equatable, Sendable {
 
     public enum Output: Equatable, Sendable {
         case log, split, journal, null
-        /// Paths of the outputs. If one is absent, that output goes to the log.
+        /// Paths of the outputs. If one is absent, both outputs go to the file of the other.
         case files(stdout: String?, stderr: String?)
     }
 
@@ -90,7 +90,7 @@ public struct OperationDetails: Equatable, Sendable {
         case .umask: umask = try scanner.umask()
         case .stdin: stdin = try scanner.path()
         case .output: output = try Output(from: &scanner)
-        case .user: user = try scanner.plainString(atMost: 256)
+        case .user: user = try scanner.plainString(atMost: Limits.userBytes)
         case .limits: limits = try ResourceLimits(from: &scanner)
         case .observers: observers = try Observers(from: &scanner)
         case .environment: environment = try scanner.environment()
@@ -157,8 +157,7 @@ extension JSONScanner {
         guard try peek() == .string else { throw error(.expected("octal text such as \"022\"")) }
         let start = position
         let text = try string()
-        guard 1...4 ~= text.utf8.count, let value = Int32(text, radix: 8), 0...0o777 ~= value, text.utf8.first != 0x2b
-        else {
+        guard 1...4 ~= text.utf8.count, let value = Int32(digits: text, radix: 8), value <= 0o777 else {
             throw error(.refused("not octal text such as \"022\""), at: start)
         }
         return value
@@ -167,9 +166,12 @@ extension JSONScanner {
     mutating func environment() throws(JSONError) -> StringMap {
         var bytes = 0
         return try stringMap(atMost: Limits.environmentVariables) { name, value in
+            let before = bytes
             bytes += name.utf8.count + value.utf8.count + 2
             if let complaint = NameSyntax.complaint(aboutVariable: name, value: value) { return complaint }
-            return bytes > Limits.environmentBytes ? "more than \(Limits.environmentBytes) bytes in all" : nil
+            // Only the first variable that is too much is reported.
+            let isTooMuch = before <= Limits.environmentBytes && bytes > Limits.environmentBytes
+            return isTooMuch ? "more than \(Limits.environmentBytes) bytes in all" : nil
         }
     }
 

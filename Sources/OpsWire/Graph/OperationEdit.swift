@@ -7,6 +7,8 @@ public struct OperationEdit: Equatable, Sendable {
     /// New categories; empty for none.
     public var categories: [CategoryUse]?
     private var changedPolicy: Policy?
+    /// Change of `retry`, unless the edit removes it.
+    private var retry: RetryEdit?
     private var seen: UInt64 = 0
 
     /// Reads `changes`; problems name the keys as given.
@@ -23,9 +25,15 @@ public struct OperationEdit: Equatable, Sendable {
             }
             do throws(JSONError) {
                 try scan(Array(member.value.text.utf8)) { scanner throws(JSONError) in
-                    try decoder.readEdited(key, &draft, &scanner)
+                    if key == .retry, try scanner.peek() != .null {
+                        retry = try RetryEdit(from: &scanner)
+                    } else {
+                        try decoder.readEdited(key, &draft, &scanner)
+                    }
                 }
-            } catch { problems.append(GraphProblem(key: error.inside(key.text).path, message: error.reason.text)) }
+            } catch {
+                problems += error.inside(key.text).all.map { GraphProblem(key: $0.path, message: $0.reason.text) }
+            }
             seen |= key.bit
         }
         if changes.members.isEmpty { problems.append(GraphProblem(message: "there is nothing to change")) }
@@ -33,7 +41,7 @@ public struct OperationEdit: Equatable, Sendable {
             problems.append(
                 GraphProblem(key: "shell", message: "there is also a \"command\"; only one of them is possible"))
         }
-        guard problems.isEmpty else { throw GraphRefusal(problems: problems) }
+        guard problems.isEmpty else { throw GraphRefusal(problems: Array(problems.prefix(Limits.problems))) }
         priority = draft.priority
         if draft.operation.command >= 0 { command = decoder.input.commands[draft.operation.command] }
         if draft.operation.queue >= 0 { queue = decoder.input.queues[draft.operation.queue] }
@@ -52,7 +60,7 @@ public struct OperationEdit: Equatable, Sendable {
     }
 
     /// True if any key of the policy changes.
-    public var changesPolicy: Bool { changedPolicy != nil }
+    public var changesPolicy: Bool { changedPolicy != nil || retry != nil }
 
     /// Returns the first changed key that does not apply to this kind of operation (a group, or no group), and the
     /// reason.
@@ -64,15 +72,44 @@ public struct OperationEdit: Equatable, Sendable {
         return key.map { ($0.text, "is a group, which has no process; set it for the operations inside") }
     }
 
-    /// Returns the stored policy with the changed keys.
+    /// True if the edit says how to retry, but not how often: an operation without retries cannot be changed like this.
+    public var needsStoredRetry: Bool { retry?.hasLimit == false }
+
+    /// Returns the stored policy with the changed keys. Members of `retry` that the edit does not name stay unchanged.
     public func applied(to stored: Policy) -> Policy {
-        guard let own = changedPolicy else { return stored }
         var policy = stored
-        policy.take(seen, from: own)
+        if let changedPolicy { policy.copy(seen, from: changedPolicy) }
+        if let retry { policy.retry = retry.applied(to: stored.retry) }
         return policy
     }
 
     private func has(_ key: OperationKey) -> Bool { seen & key.bit != 0 }
+}
+
+/// A change of `retry`: some of its members.
+private struct RetryEdit: Equatable, Sendable {
+    private var values = RetryPolicy(limit: 0)
+    private var given: Set<RetryPolicy.Key> = []
+
+    init(from scanner: inout JSONScanner) throws(JSONError) {
+        try scanner.members(of: RetryPolicy.names) { (name, scanner) throws(JSONError) in
+            guard let key = RetryPolicy.Key(rawValue: name) else { return }
+            given.insert(key)
+            // null gives a member its default, which `values` has. The limit has no default.
+            if key != .limit, try scanner.skipNull() { return }
+            try values.read(key, from: &scanner)
+        }
+        if given.isEmpty { throw scanner.error(.refused("there is nothing to change")) }
+    }
+
+    var hasLimit: Bool { given.contains(.limit) }
+
+    /// Returns the stored value with the given members; without a stored value the other members have their defaults.
+    func applied(to stored: RetryPolicy?) -> RetryPolicy {
+        guard var policy = stored else { return values }
+        for key in given { policy.copy(key, from: values) }
+        return policy
+    }
 }
 
 extension GraphDecoder {
@@ -91,7 +128,8 @@ extension GraphDecoder {
             if key.isRemovable, try scanner.skipNull() {
                 policy.remove(key)
             } else {
-                _ = try policy.read(key, from: &scanner, now: now)
+                let isRead = try policy.read(key, from: &scanner, now: now)
+                precondition(isRead, "no reader for \(key)")
             }
             draft.policy = policy
         }

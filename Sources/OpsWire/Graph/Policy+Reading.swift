@@ -31,7 +31,7 @@ extension Policy {
             }
         case .completion: completion = try scanner.choice()
         case .leftovers: leftovers = try scanner.choice()
-        case .executor: executor = try scanner.nameOfSomething()
+        case .executor: executor = try scanner.name()
         case .limit: childLimit = Int32(try scanner.integer(in: 0...Int64(Int32.max)))
         default: return false
         }
@@ -40,33 +40,53 @@ extension Policy {
 }
 
 extension RetryPolicy {
-    private static let keys = ["limit", "backoff", "factor", "max", "jitter", "on", "exitCodes", "scale"]
+    /// The members, with their names in a graph file.
+    enum Key: String, CaseIterable, Sendable {
+        case limit, backoff, factor, max, jitter, on, exitCodes, scale
+    }
+
+    static let names = Key.allCases.map(\.rawValue)
 
     init(from scanner: inout JSONScanner) throws(JSONError) {
         self.init(limit: 0)
-        var hasLimit = false
-        try scanner.members(of: Self.keys) { (key, scanner) throws(JSONError) in
-            switch key {
-            case "limit":
-                limit = Int32(try scanner.integer(in: 0...Limits.retries))
-                hasLimit = true
-            case "backoff": backoff = try scanner.duration(atLeast: .zero)
-            case "factor": factor = try scanner.thousandths(in: 1...1000)
-            case "max": max = try scanner.duration(atLeast: .zero)
-            case "jitter": jitter = try scanner.thousandths(in: 0...1)
-            case "on": try readOutcomes(&scanner)
-            case "scale": scale = try RetryScale(from: &scanner)
-            default:
-                scanner.skipSpace()
-                let start = scanner.position
-                exitCodes = try scanner.exitCodes()
-                if exitCodes.isEmpty {
-                    throw scanner.error(
-                        .refused("must not be empty; leave it out to retry after every exit code"), at: start)
-                }
+        try scanner.members(of: Self.names, required: [Key.limit.rawValue]) { (name, scanner) throws(JSONError) in
+            if let key = Key(rawValue: name) { try read(key, from: &scanner) }
+        }
+    }
+
+    /// Reads the value of a member.
+    mutating func read(_ key: Key, from scanner: inout JSONScanner) throws(JSONError) {
+        switch key {
+        case .limit: limit = Int32(try scanner.integer(in: 0...Limits.retries))
+        case .backoff: backoff = try scanner.duration(atLeast: .zero)
+        case .factor: factor = try scanner.thousandths(in: 1...1000)
+        case .max: max = try scanner.duration(atLeast: .zero)
+        case .jitter: jitter = try scanner.thousandths(in: 0...1)
+        case .on: try readOutcomes(&scanner)
+        case .scale: scale = try RetryScale(from: &scanner)
+        case .exitCodes:
+            scanner.skipSpace()
+            let start = scanner.position
+            exitCodes = try scanner.exitCodes()
+            if exitCodes.isEmpty {
+                throw scanner.error(
+                    .refused("must not be empty; leave it out to retry after every exit code"), at: start)
             }
         }
-        guard hasLimit else { throw scanner.error(.refused("\"limit\" is missing")).inside("limit") }
+    }
+
+    /// Copies the value of a member from another policy.
+    mutating func copy(_ key: Key, from other: RetryPolicy) {
+        switch key {
+        case .limit: limit = other.limit
+        case .backoff: backoff = other.backoff
+        case .factor: factor = other.factor
+        case .max: max = other.max
+        case .jitter: jitter = other.jitter
+        case .on: (onFailed, onTimedOut, onInterrupted) = (other.onFailed, other.onTimedOut, other.onInterrupted)
+        case .exitCodes: exitCodes = other.exitCodes
+        case .scale: scale = other.scale
+        }
     }
 
     private mutating func readOutcomes(_ scanner: inout JSONScanner) throws(JSONError) {
@@ -98,8 +118,8 @@ extension RetryScale {
 }
 
 extension Policy {
-    /// Copies the values of these keys from another policy.
-    mutating func take(_ keys: UInt64, from other: Policy) {
+    /// Copies the values of these keys, which can be edited, from another policy.
+    mutating func copy(_ keys: UInt64, from other: Policy) {
         func has(_ key: OperationKey) -> Bool { keys & key.bit != 0 }
         if has(.timeout) { timeout = other.timeout }
         if has(.grace) { grace = other.grace }
@@ -109,7 +129,6 @@ extension Policy {
         if has(.successCodes) { successCodes = other.successCodes }
         if has(.leftovers) { leftovers = other.leftovers }
         if has(.limit) { childLimit = other.childLimit }
-        if has(.executor) { executor = other.executor }
     }
 
     /// Removes the value of a key.

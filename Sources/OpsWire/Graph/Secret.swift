@@ -11,25 +11,32 @@ public struct Secret: Hashable, Sendable {
     public let source: Source
 
     static func list(from scanner: inout JSONScanner) throws(JSONError) -> [Secret] {
+        scanner.skipSpace()
+        let start = scanner.position
         var secrets: [Secret] = []
+        var names: Set<String> = []
+        var errors: [JSONError] = []
         try scanner.beginObject()
         while let text = try scanner.nextMember() {
             let name = scanner.string(text)
-            if secrets.contains(where: { $0.name == name }) {
-                throw scanner.error(.duplicateKey(name), at: text.start - 1).inside(name)
-            }
             guard secrets.count < Limits.secrets else {
                 throw scanner.error(.refused("at most \(Limits.secrets) are possible"), at: text.start - 1)
+                    .after(errors)
             }
-            if let complaint = NameSyntax.complaint(aboutVariable: name, value: "") {
-                throw scanner.error(.refused(complaint), at: text.start - 1).inside(name)
-            }
+            let before = scanner.state
             do throws(JSONError) {
+                guard names.insert(name).inserted else {
+                    throw scanner.error(.duplicateKey(name), at: text.start - 1)
+                }
+                if let complaint = NameSyntax.complaint(aboutVariable: name, value: "") {
+                    throw scanner.error(.refused(complaint), at: text.start - 1)
+                }
                 secrets.append(Secret(name: name, source: try Source(from: &scanner)))
             } catch {
-                throw error.inside(name)
+                try scanner.resume(after: error.inside(name), at: before, &errors)
             }
         }
+        try scanner.finish(valueAt: start, errors)
         return secrets
     }
 
@@ -58,7 +65,7 @@ extension Secret.Source {
             if key == "file" {
                 sources.append(.file(try scanner.path()))
             } else {
-                sources.append(.credential(try scanner.nameOfSomething()))
+                sources.append(.credential(try scanner.name()))
             }
         }
         guard sources.count == 1, let source = sources.first else {

@@ -25,6 +25,8 @@ public struct JSONError: Error, Equatable, Sendable {
     var column: Int
     /// Path from the expected value to the one with the error: `retry.on[1]`.
     public internal(set) var path = ""
+    /// Errors of other parts of the same value: the readers of the keys of operations read on after an error.
+    private var others: [JSONError] = []
 
     public init(_ reason: Reason, offset: Int, line: Int, column: Int) {
         self.reason = reason
@@ -38,7 +40,23 @@ public struct JSONError: Error, Equatable, Sendable {
         var error = self
         let isDirect = path.isEmpty || path.utf8.first == UInt8(ascii: "[")
         error.path = isDirect ? step + path : "\(step).\(path)"
+        // Repeated in the paths of many errors, a very long key would take much memory.
+        error.others = step.utf8.count > Limits.nameBytes ? [] : others.map { $0.inside(step) }
         return error
+    }
+
+    /// This error and the errors of other parts of the same value, in the order in which they were found.
+    public var all: [JSONError] {
+        var first = self
+        first.others = []
+        return [first] + others
+    }
+
+    /// Returns one error that stands for earlier errors of the same value and for this one.
+    func after(_ earlier: [JSONError]) -> JSONError {
+        guard var first = earlier.first else { return self }
+        first.others = Array(earlier.dropFirst()) + all
+        return first
     }
 }
 
@@ -47,6 +65,16 @@ extension JSONError: CustomStringConvertible {
 }
 
 extension JSONError.Reason {
+    /// True if the text is not JSON, so that nothing after the error can be read.
+    var isMalformed: Bool {
+        switch self {
+        case .unexpectedEnd, .unexpectedByte, .invalidUTF8, .controlCharacter, .invalidEscape, .loneSurrogate,
+            .invalidNumber, .tooDeep, .trailingBytes:
+            true
+        case .numberOutOfRange, .duplicateKey, .expected, .refused: false
+        }
+    }
+
     /// The reason, without the position.
     public var text: String {
         switch self {

@@ -23,7 +23,8 @@ public struct JSONScanner {
     private var isFresh = false
     /// True if errors contain lines and columns; to count them, all text before the error is read again.
     var countsLines = true
-    /// Value that was skipped during the search for members of an object, so it need not be checked again.
+    /// Value that has been read to its end, during the search for members of an object or with errors. It need not be
+    /// read again to skip it.
     var skipped: Range<Int>?
     /// True if records may come from another version of the interface: unknown members are skipped, and missing members
     /// keep their initial values.

@@ -27,12 +27,20 @@ public indirect enum JSONValue: Equatable, Sendable {
     }
 
     public init(from scanner: inout JSONScanner) throws(JSONError) {
+        var budget = Int.max
+        try self.init(from: &scanner, budget: &budget)
+    }
+
+    /// Reads a value, and takes it and the values inside it from the budget.
+    init(from scanner: inout JSONScanner, budget: inout Int) throws(JSONError) {
+        guard budget > 0 else { throw scanner.error(.refused("has too many values")) }
+        budget -= 1
         switch try scanner.peek() {
-        case .object: self = .object(try Self.members(from: &scanner))
+        case .object: self = .object(try Self.members(from: &scanner, budget: &budget))
         case .array:
             var elements: [JSONValue] = []
             try scanner.beginArray()
-            while try scanner.nextElement() { elements.append(try JSONValue(from: &scanner)) }
+            while try scanner.nextElement() { elements.append(try JSONValue(from: &scanner, budget: &budget)) }
             self = .array(elements)
         case .string: self = .string(try scanner.string())
         case .number:
@@ -47,7 +55,7 @@ public indirect enum JSONValue: Equatable, Sendable {
         }
     }
 
-    private static func members(from scanner: inout JSONScanner) throws(JSONError) -> [Member] {
+    private static func members(from scanner: inout JSONScanner, budget: inout Int) throws(JSONError) -> [Member] {
         var members: [Member] = []
         // For a few members comparing is faster than hashing.
         var seen: Set<ExactText> = []
@@ -58,7 +66,7 @@ public indirect enum JSONValue: Equatable, Sendable {
             let isTwice =
                 members.count < 16 ? members.contains { ExactText($0.key) == key } : !seen.insert(key).inserted
             if isTwice { throw scanner.error(.duplicateKey(key.text), at: text.start - 1) }
-            members.append(Member(key.text, try JSONValue(from: &scanner)))
+            members.append(Member(key.text, try JSONValue(from: &scanner, budget: &budget)))
         }
         return members
     }

@@ -114,8 +114,35 @@ public struct SetRequest: WireRequest {
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("selection", &selection)
-        try visitor.field("changes", &changes)
+        var limited = LimitedObject(object: changes)
+        try visitor.field("changes", &limited)
+        changes = limited.object
     }
+}
+
+/// The `changes` of a Set. The daemon reads all their values before it checks them, so it limits their number and size.
+private struct LimitedObject: WireField {
+    var object: JSONObject
+
+    static var varlinkType: String { JSONObject.varlinkType }
+
+    init(object: JSONObject) { self.object = object }
+
+    init(from scanner: inout JSONScanner) throws(InvalidParameter) {
+        object = try reading { () throws(JSONError) in
+            var ahead = scanner
+            guard try ahead.skip().count <= Limits.changesBytes else {
+                throw scanner.error(.refused("longer than \(Limits.changesBytes) bytes"))
+            }
+            var budget = Limits.values
+            guard case .object(let members) = try JSONValue(from: &scanner, budget: &budget) else {
+                throw scanner.error(.expected("an object"))
+            }
+            return JSONObject(members)
+        }
+    }
+
+    func write(to writer: inout JSONWriter) { object.write(to: &writer) }
 }
 
 public struct AddDependencyRequest: WireRequest {

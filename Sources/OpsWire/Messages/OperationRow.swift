@@ -184,6 +184,7 @@ public struct DetailsRow: WireRecord {
     public var leftovers = ""
     public var qos: String?
     public var limits: JSONObject?
+    public var limit: Int?
     public var output = ""
     public var stdout: String?
     public var stderr: String?
@@ -206,6 +207,7 @@ public struct DetailsRow: WireRecord {
         try visitor.field("leftovers", &leftovers)
         try visitor.field("qos", &qos)
         try visitor.field("limits", &limits)
+        try visitor.field("limit", &limit)
         try visitor.field("output", &output)
         try visitor.field("stdout", &stdout)
         try visitor.field("stderr", &stderr)

@@ -59,11 +59,13 @@ public struct WhyRequest: WireRequest {
 public struct WhyReply: WireRecord {
     public var id: Int64 = 0
     public var state: StateName = ""
+    public var outcome: OutcomeName?
     public var waitingFor: [ReasonRow] = []
     public init() {}
     public mutating func visit(_ visitor: inout some FieldVisitor) throws(InvalidParameter) {
         try visitor.field("id", &id)
         try visitor.field("state", &state)
+        try visitor.field("outcome", &outcome)
         try visitor.field("waitingFor", &waitingFor)
     }
 }

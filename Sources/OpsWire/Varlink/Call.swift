@@ -16,12 +16,19 @@ public struct Call: Equatable, Sendable {
         self = try scan(frame) { scanner throws(JSONError) in try Call(from: &scanner) }
     }
 
+    private static let memberNames = ["method", "parameters", "more", "oneway", "upgrade"]
+
     private init(from scanner: inout JSONScanner) throws(JSONError) {
         self.method = ""
         var seen: Set<String> = []
         try scanner.beginObject()
         while let text = try scanner.nextMember() {
             let key = scanner.string(text)
+            // A later version may add members to the message; parameters of methods are checked strictly.
+            guard Self.memberNames.contains(key) else {
+                try scanner.skip()
+                continue
+            }
             guard seen.insert(key).inserted else { throw scanner.error(.duplicateKey(key), at: text.start - 1) }
             if key != "method", try scanner.skipNull() { continue }
             switch key {
@@ -31,9 +38,7 @@ public struct Call: Equatable, Sendable {
                 parameters = Array(scanner.slice(try scanner.skip()))
             case "more": more = try scanner.bool()
             case "oneway": oneway = try scanner.bool()
-            case "upgrade": upgrade = try scanner.bool()
-            // A later version may add members to the message; parameters of methods are checked strictly.
-            default: try scanner.skip()
+            default: upgrade = try scanner.bool()
             }
         }
         try scanner.end()

@@ -20,7 +20,7 @@ public struct FrameDecoder: Sendable {
     public var isInsideMessage: Bool { buffered > 0 }
 
     public mutating func append(_ bytes: [UInt8]) {
-        dropTaken()
+        dropReturned()
         if buffer.isEmpty { buffer = bytes } else { buffer.append(contentsOf: bytes) }
     }
 
@@ -62,7 +62,7 @@ public struct FrameDecoder: Sendable {
     }
 
     /// Moves the rest to the front when at least half of the buffer has been returned, so the total cost is linear.
-    private mutating func dropTaken() {
+    private mutating func dropReturned() {
         guard start > 0, start >= buffer.count - start else { return }
         buffer.removeSubrange(..<start)
         searched -= start

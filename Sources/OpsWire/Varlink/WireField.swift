@@ -30,6 +30,16 @@ extension WireField {
     public var isAbsent: Bool { false }
 }
 
+extension JSONScanner {
+    /// Refuses another element of an array, or entry of a map, if there are too many for a request. Replies, which a
+    /// tolerant reader reads, may have more.
+    fileprivate func requireRoom(after count: Int) throws(InvalidParameter) {
+        guard isTolerant || count < Limits.values else {
+            throw InvalidParameter("", "at most \(Limits.values) are possible")
+        }
+    }
+}
+
 /// Runs a reader of JSON, and turns its error into one about parameters.
 func reading<T>(_ body: () throws(JSONError) -> T) throws(InvalidParameter) -> T {
     do throws(JSONError) { return try body() } catch { throw InvalidParameter(error) }
@@ -91,7 +101,10 @@ extension Array: WireField where Element: WireField {
     public init(from scanner: inout JSONScanner) throws(InvalidParameter) {
         self = []
         try reading { () throws(JSONError) in try scanner.beginArray() }
-        while try reading({ () throws(JSONError) in try scanner.nextElement() }) { append(try Element(from: &scanner)) }
+        while try reading({ () throws(JSONError) in try scanner.nextElement() }) {
+            try scanner.requireRoom(after: count)
+            append(try Element(from: &scanner))
+        }
     }
     public func write(to writer: inout JSONWriter) {
         writer.beginArray()
@@ -170,6 +183,7 @@ public struct StringMap: WireField, ExpressibleByDictionaryLiteral {
         var names: Set<ExactText> = []
         try reading { () throws(JSONError) in try scanner.beginObject() }
         while let text = try reading({ () throws(JSONError) in try scanner.nextMember() }) {
+            try scanner.requireRoom(after: entries.count)
             let name = scanner.string(text)
             guard names.insert(ExactText(name)).inserted else { throw InvalidParameter(name, "occurs twice") }
             do throws(InvalidParameter) {

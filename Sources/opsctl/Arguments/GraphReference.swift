@@ -167,8 +167,9 @@ struct GraphReference {
         .paragraph(
             "An observer runs with the environment of the operation and `OPS_ID`, `OPS_NAME`, `OPS_GRAPH`, "
                 + "`OPS_QUEUE`, `OPS_ATTEMPT`, `OPS_SOCKET` and `OPS_EVENT`. `OPS_EVENT` and the standard input contain "
-                + "the event as one line of JSON, as opsctl watch prints it with `--json`. An observer may run for 30 "
-                + "seconds; at most four run at once."),
+                + "the event as one line of JSON, as opsctl watch prints it with `--json`; the `detail` of an end is "
+                + "its cause, which watch does not repeat. An observer may run for 30 seconds; at most four run at "
+                + "once."),
         .literal(
             "{\"name\": \"deploy\", \"command\": [\"./deploy\"],\n"
                 + " \"observers\": {\"finish\": [\"/bin/sh\", \"-c\", \"jq -r .outcome | wall\"]}}"),

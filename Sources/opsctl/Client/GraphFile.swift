@@ -239,13 +239,15 @@ struct GraphFile {
             return offset(of: path[end...].dropFirst(), in: element) ?? element.lowerBound
         }
         let keys = path.hasPrefix(".") ? path.dropFirst() : path
-        // The second of two equal keys is the problem.
-        for member in Self.members(bytes, range).reversed() where keys.hasPrefix(member.key) {
+        var named: (key: String, offset: Int, value: Range<Int>)?
+        for member in Self.members(bytes, range) where keys.hasPrefix(member.key) {
             let rest = keys.dropFirst(member.key.count)
             guard rest.isEmpty || rest.hasPrefix(".") || rest.hasPrefix("[") else { continue }
-            return offset(of: rest, in: member.value) ?? member.offset
+            // A key may contain a dot, so the longest one counts. The second of two equal keys is the problem.
+            if member.key.count >= named?.key.count ?? 0 { named = member }
         }
-        return nil
+        guard let named else { return nil }
+        return offset(of: keys.dropFirst(named.key.count), in: named.value) ?? named.offset
     }
 
     /// Ranges of all operations; a group comes before its children, and an operation before those that its conditions

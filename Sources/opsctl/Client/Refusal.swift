@@ -31,6 +31,10 @@ extension Failure {
             // The nearest name may be that of an operation of another graph.
             let graph = name.drop { $0 != "@" }.dropFirst()
             self.init(.notFound, "", "no operation \(name)", "see opsctl ls --graph \(graph)")
+        case .notFound("dependency", let name, _):
+            // The daemon names the dependency "12 on 7".
+            let operation = name.prefix { $0 != " " }
+            self.init(.notFound, "", "no dependency \(name)", "see opsctl show \(operation) for those that it has")
         case .notFound(let kind, let name, let nearest):
             let advice = nearest.map { "did you mean \($0)?" } ?? Self.look(for: kind)
             self.init(.notFound, "", "no \(kind) \(name)", advice)
@@ -134,7 +138,9 @@ extension Failure {
                 "start one there, or name its socket with --socket")
         case .ended(status: 127):
             Failure(
-                .unreachable, host, "this host has no opsctl", "install it there, in the PATH that ssh gives")
+                .unreachable, host, "this host has no opsctl",
+                "install it there, in the PATH that ssh gives"
+                    + (Environment["OPS_SSH"] == nil ? "" : ", or correct OPS_SSH if it names no program"))
         case .ended(let status):
             Failure(
                 .unreachable, host, "the connection ended with status \(status)",

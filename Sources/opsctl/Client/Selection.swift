@@ -50,7 +50,10 @@ extension Selection {
                 continue
             }
             let rows = try session.rows(of: selection)
-            guard !rows.isEmpty else { throw session.refuse("no operation in \(operand)", "see opsctl ls -a") }
+            guard !rows.isEmpty else {
+                throw Failure(
+                    .notFound, session.arguments.path, "no operation in \(operand)", "see opsctl ls -a")
+            }
             references += rows.map { "\($0.id)" }
         }
         return references

@@ -11,6 +11,9 @@ extension OperationKeys {
         for entry in arguments.texts(.env) {
             if let pair = Pair(entry) ?? Environment[entry].flatMap({ Pair("\(entry)=\($0)") }) {
                 pairs.append(pair)
+            } else if entry.isEmpty || entry.hasPrefix("=") {
+                throw .usage(
+                    arguments.path, "--env \(entry): the name of the variable is missing", "write --env NAME=VALUE")
             } else {
                 throw .usage(
                     arguments.path, "--env \(entry): there is no such variable here", "write --env \(entry)=VALUE")
@@ -175,12 +178,12 @@ extension OperationKeys {
         }
     }
 
-    /// Writes the output.
+    /// Writes the output. A relative path stays relative to the directory of the operation.
     ///
     /// - Parameter usual: Destination without an option.
     func writeOutput(_ usual: String?, to text: inout JSONWriter) throws(Failure) {
-        let stdout = arguments.text(.stdout).map(located)
-        let stderr = arguments.text(.stderrFile).map(located)
+        let stdout = arguments.text(.stdout)
+        let stderr = arguments.text(.stderrFile)
         if let stdout {
             guard !arguments.has(.sendOutput) else {
                 throw .usage(arguments.path, "--output and --stdout cannot be used together", "leave one out")
@@ -195,8 +198,7 @@ extension OperationKeys {
         if words.contains(output) {
             text.member("output", output)
         } else if output.contains("/") {
-            let path = located(output)
-            writeFiles(path, path, to: &text)
+            writeFiles(output, output, to: &text)
         } else {
             let near = Nearest.name(to: output, among: words)
             throw .usage(

@@ -54,32 +54,40 @@ struct OperationKeys {
             } else if given.count > 1, given[0].encoding == .time {
                 let names = given.map { "--\($0.name)" }.joined(separator: " and ")
                 throw .usage(arguments.path, "\(names) both set the time", "give one of them")
-            } else if try !writeNone(key, given[0], to: &text) {
+            } else if try !writeNone(key.text, given[0], to: &text) {
                 try write(key, given[0], to: &text)
             }
         }
     }
 
     /// Removes the value if the option is `none`.
-    private func writeNone(_ key: OperationKey, _ option: Option, to text: inout JSONWriter) throws(Failure) -> Bool {
+    private func writeNone(_ name: String, _ option: Option, to text: inout JSONWriter) throws(Failure) -> Bool {
         guard case .orNone = option.kind, arguments.text(option) == "none" else { return false }
-        text.key(key.text)
+        text.key(name)
         text.null()
         return true
     }
 
-    /// Writes a key whose members have options of their own.
+    /// Writes a key whose members have options of their own. An edit may have any of them.
     private func write(object key: OperationKey, _ given: [Option], to text: inout JSONWriter) throws(Failure) {
         let required = key.entry.options[0]
-        guard let first = given.first, first.name == required.name else {
+        if given[0].name != required.name, arguments.verb.name != "set" {
             throw .usage(
                 arguments.path, "--\(given[0].name) says how to \(required.name), but not how often",
                 "add --\(required.name) \(required.placeholder)")
         }
-        if try writeNone(key, first, to: &text) { return }
+        if given[0].name == required.name, try writeNone(key.text, given[0], to: &text) {
+            if given.count == 1 { return }
+            throw .usage(
+                arguments.path, "--\(required.name) none and --\(given[1].name) contradict each other",
+                "give one of them")
+        }
         text.key(key.text)
         text.beginObject()
-        for option in given { try write(value: option, as: option.member ?? key.text, to: &text) }
+        for option in given {
+            let name = option.member ?? key.text
+            if try !writeNone(name, option, to: &text) { try write(value: option, as: name, to: &text) }
+        }
         text.endObject()
     }
 

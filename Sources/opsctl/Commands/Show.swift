@@ -73,6 +73,7 @@ enum ShowVerb {
         fields.add("flags", flags(row))
         fields.add("categories", row.categories.map(category).joined(separator: ", "))
         fields.add("labels", row.labelText)
+        fields.add("limit", details.limit.map { "\($0) at once" })
         fields.add("timeout", row.timeout)
         fields.add("deadline", row.deadline.map { clock($0, now) })
         fields.add("not before", row.notBefore.map { clock($0, now) })

@@ -16,7 +16,8 @@ enum SubmitVerb {
         about: [
             "Prints the id of the operation, or the id of the graph and its number of operations. When it returns, the "
                 + "submission is on disk.",
-            "The current environment, directory and umask are recorded. Options must come before the command.",
+            "The current environment, directory and umask are recorded. A relative path of --stdin, --stdout, --stderr "
+                + "or --output is relative to the directory of the operation. Options must come before the command.",
             "With --each, {} is the line, {.} the line without its extension, {/} its last part, {//} its "
                 + "directory, {/.} the last part without extension and {#} its number. In --name, characters "
                 + "that names cannot contain become _. In --shell, each value is quoted as one word, so put no "
@@ -213,7 +214,7 @@ enum SubmitVerb {
         let accepted = try session.submit(submission)
         do throws(Failure) {
             if session.wantsJSON || isDry {
-                try list(accepted, session, isDry: isDry)
+                try list(accepted, session, isDry: isDry, isSingle: isSingle)
             } else {
                 try session.output.line(isSingle ? "\(accepted.first)" + when(session) : summary(accepted))
             }
@@ -243,9 +244,16 @@ enum SubmitVerb {
         return "  starts \(start.text(now: now)) (in \((start - now).text))"
     }
 
-    private static func list(_ accepted: SubmitReply, _ session: Session, isDry: Bool) throws(Failure) {
+    private static func list(
+        _ accepted: SubmitReply, _ session: Session, isDry: Bool, isSingle: Bool
+    ) throws(Failure) {
         let operations = accepted.operations ?? []
         guard session.wantsJSON else {
+            if accepted.existing {
+                let earlier = isSingle ? "\(accepted.first)" : accepted.graph
+                return try session.output.line(
+                    "nothing would be submitted (dry run): \(earlier) was submitted with this key")
+            }
             try session.output.line("\(counted(accepted.count)) would be submitted (dry run)")
             for (index, operation) in operations.enumerated() where operation.name != nil || operations.count > 1 {
                 try session.output.line("  \(operation.name ?? "(operation \(index + 1), without a name)")")

@@ -52,7 +52,7 @@ enum WhyVerb {
     private static func sentence(_ reply: WhyReply, _ shown: ShowReply) -> String {
         let row = shown.operation
         guard reply.state != .finished else {
-            return row.state == .finished ? end(of: row) : "would be finished"
+            return row.state == .finished ? end(of: row) : supposedEnd(reply.outcome)
         }
         let isBlocked = reply.waitingFor.contains { $0.kind == .suspended }
         guard reply.state == .executing, row.state == .executing, !isBlocked else {
@@ -62,6 +62,19 @@ enum WhyVerb {
         }
         let pid = shown.details.pid.map { ", pid \($0)" } ?? ""
         return "is executing\(pid)" + (row.startedAt.instant.map { ", for \((Instant.now - $0).text)" } ?? "")
+    }
+
+    /// Returns how an operation would end after the supposed change.
+    private static func supposedEnd(_ outcome: OutcomeName?) -> String {
+        switch outcome {
+        case OutcomeName.succeeded?: "would succeed"
+        case OutcomeName.failed?: "would fail"
+        case OutcomeName.timedOut?: "would time out"
+        case OutcomeName.cancelled?: "would be cancelled"
+        case OutcomeName.skipped?: "would be skipped"
+        case OutcomeName.interrupted?: "would be interrupted"
+        default: "would be finished"
+        }
     }
 
     /// Returns how and when a finished operation ended, and the cause.

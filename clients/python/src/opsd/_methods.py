@@ -179,6 +179,7 @@ class Methods:
     def why(self, ref: str, *, what_if: str | None = None) -> WhyReply:
         """Explains what an operation waits for. "whatIf" names a change ("cancel 7", "finish 7", "resume",
         "capacity gpu 3", ...), which is not made: the answer is the one that Why would give after it.
+        "outcome": the outcome that the change would give the operation.
         """
         return self._call("Why", {"ref": ref, "whatIf": what_if}, WhyReply.from_json)
 
@@ -351,7 +352,8 @@ class Methods:
 
     def set(self, selection: Selection, changes: Mapping[str, Any]) -> SetReply:
         """Changes operations. "changes" is an object with keys of an operation that can be edited while it waits
-        (priority, queue, timeout, ...).
+        (priority, queue, timeout, ...). Keys that it does not have are unchanged, and so are the members that
+        its "retry" does not have. null removes a value: of a member of "retry", it restores the default.
         """
         return self._call("Set", {"selection": selection.to_json(), "changes": changes}, SetReply.from_json)
 
@@ -739,6 +741,7 @@ class AsyncMethods:
     async def why(self, ref: str, *, what_if: str | None = None) -> WhyReply:
         """Explains what an operation waits for. "whatIf" names a change ("cancel 7", "finish 7", "resume",
         "capacity gpu 3", ...), which is not made: the answer is the one that Why would give after it.
+        "outcome": the outcome that the change would give the operation.
         """
         return await self._call("Why", {"ref": ref, "whatIf": what_if}, WhyReply.from_json)
 
@@ -925,7 +928,8 @@ class AsyncMethods:
 
     async def set(self, selection: Selection, changes: Mapping[str, Any]) -> SetReply:
         """Changes operations. "changes" is an object with keys of an operation that can be edited while it waits
-        (priority, queue, timeout, ...).
+        (priority, queue, timeout, ...). Keys that it does not have are unchanged, and so are the members that
+        its "retry" does not have. null removes a value: of a member of "retry", it restores the default.
         """
         return await self._call("Set", {"selection": selection.to_json(), "changes": changes}, SetReply.from_json)
 

@@ -400,7 +400,7 @@ class Details:
     """The other keys of an operation, its process and the user that it runs as. The keys are those of an
     operation in a graph. "output": log, split, journal, null or files; with files, "stdout" and "stderr" name
     them. "executor": absent if the operation runs on this machine. "job": the job of its last attempt in the
-    engine of its executor.
+    engine of its executor. "limit": of a group that has one.
     """
 
     pid: int | None = None
@@ -411,6 +411,7 @@ class Details:
     leftovers: str
     qos: str | None = None
     limits: dict[str, Any] | None = None
+    limit: int | None = None
     output: str
     stdout: str | None = None
     stderr: str | None = None
@@ -436,6 +437,7 @@ class Details:
             leftovers=value["leftovers"],
             qos=value.get("qos"),
             limits=value.get("limits"),
+            limit=value.get("limit"),
             output=value["output"],
             stdout=value.get("stdout"),
             stderr=value.get("stderr"),
@@ -1207,6 +1209,7 @@ class WhyReply:
 
     id: int
     state: OperationState
+    outcome: OperationOutcome | None = None
     waiting_for: list[Reason]
 
     @classmethod
@@ -1215,6 +1218,7 @@ class WhyReply:
         return cls(
             id=value["id"],
             state=OperationState(value["state"]),
+            outcome=None if value.get("outcome") is None else OperationOutcome(value["outcome"]),
             waiting_for=[Reason.from_json(item) for item in value["waitingFor"]],
         )
 
