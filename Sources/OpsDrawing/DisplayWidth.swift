@@ -12,12 +12,15 @@ public enum DisplayWidth {
 
     public static func of(_ character: Character) -> Int {
         var widest = 0
+        var letters = 0
         for scalar in character.unicodeScalars {
             // Variation selector 16 selects the emoji form, which is wide.
             if scalar.value == 0xfe0f { return 2 }
             widest = max(widest, of(scalar))
+            if (0x1f1e6...0x1f1ff).contains(scalar.value) { letters += 1 }
         }
-        return widest
+        // Two regional indicator letters are one flag.
+        return letters == 2 ? 2 : widest
     }
 
     private static func of(_ scalar: Unicode.Scalar) -> Int {

@@ -13,10 +13,11 @@ extension Timeline {
         let tailWidth = rows == .operations ? 8 : 0
         let cells = max(10, columns - nameWidth - tailWidth - 2)
         func cell(_ instant: Int64) -> Int { min(cells - 1, Int(scale.position(instant, width: Double(cells)))) }
+        var barsOfRow = [[Bar]](repeating: [], count: rowCount)
+        for bar in bars { barsOfRow[bar.row].append(bar) }
         var lines: [TimelineLine] = []
-        for row in 0..<rowCount {
+        for (row, inRow) in barsOfRow.enumerated() {
             var marks = [(Character, Tone?)](repeating: (" ", nil), count: cells)
-            let inRow = bars.filter { $0.row == row }
             for bar in inRow {
                 if rows == .operations {
                     for index in cell(bar.readyAt)..<max(cell(bar.readyAt), cell(bar.start)) {
