@@ -39,6 +39,8 @@ public final class Runner {
     var wantsReexecution = false
     /// Instant at which children are listed again, after that has failed. No tree counts as gone until then.
     var adoptionRetryAt: MonotonicInstant?
+    /// Instant at which orphans are looked at again whose attempts are not clear yet.
+    var orphanLookAt: MonotonicInstant?
     /// Instant at which groups that could not be watched are tried again.
     var watchRetryAt: MonotonicInstant?
     var groupPool: ControlGroupPool
@@ -232,7 +234,7 @@ public final class Runner {
         idleSince = isIdle ? idleSince ?? now : nil
         if let idleSince, now - idleSince >= options.idleLimit { return loop.stop() }
         var wake: [MonotonicInstant] = table.values.compactMap(\.killAt) + staleTrees.values.map(\.lookAt)
-        let others = [adoptionRetryAt, watchRetryAt, leftoverGroups.dueAt]
+        let others = [adoptionRetryAt, orphanLookAt, watchRetryAt, leftoverGroups.dueAt]
         for due in [logs.dueAt, logSampler.dueAt, flushAt] + others {
             if let due { wake.append(due) }
         }

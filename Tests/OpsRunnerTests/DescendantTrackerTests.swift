@@ -47,6 +47,24 @@ import Testing
         #expect(tracker.isEmpty)
     }
 
+    /// While a process executes a program, it has no environment for a moment.
+    @Test func `an orphan without an environment may belong to each tree of its user for a while`() throws {
+        let attempts = [AttemptID(OperationID(1), 1), AttemptID(OperationID(2), 1)]
+        var tracker = DescendantTracker()
+        for attempt in attempts { tracker.begin(attempt, main: 1, socket: nil, uid: Identity.uid) }
+        let orphan = try Spawn(arguments: ["/bin/sleep", "1000"], environment: CStringArray([])).start()
+        try tracker.adopt([orphan], mains: [:]) { _ in false }
+        #expect(attempts.allSatisfy { tracker.hasOrphan(of: $0) } && tracker.hasUnclearOrphans)
+        let end = Clock.read().monotonic + RunnerProcess.patience
+        while tracker.hasUnclearOrphans, Clock.read().monotonic < end {
+            usleep(1000)
+            try tracker.adopt([orphan], mains: [:]) { _ in false }
+        }
+        #expect(!attempts.contains { tracker.hasOrphan(of: $0) } && tracker.orphans.keys.contains(orphan))
+        kill(orphan, SIGKILL)
+        _ = try Children.wait(for: orphan)
+    }
+
     @Test func `a sender and its ancestors are looked up once in a turn`() throws {
         let attempt = AttemptID(OperationID(1), 1)
         let (main, middle, sender) = try startChain()

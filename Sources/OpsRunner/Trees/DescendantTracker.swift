@@ -10,6 +10,17 @@ internal import OpsSystem
 struct DescendantTracker {
     /// Adopted children and the attempts that they belong to; `nil`: not known.
     private(set) var orphans: [Int32: AttemptID?] = [:]
+    /// An orphan that seems to have no environment: while a process executes a program, it has none for a moment.
+    private struct UnclearOrphan {
+        /// Instant from which the orphan counts as one that was started without an environment.
+        let until: MonotonicInstant
+        /// Trees that the orphan may belong to, all of its user.
+        let attempts: [AttemptID]
+    }
+
+    private var unclear: [Int32: UnclearOrphan] = [:]
+    private static let patience = TimeSpan.milliseconds(300)
+
     private struct Tree {
         let attempt: AttemptID
         /// OPS_SOCKET of its processes; `nil`: no longer known.
@@ -43,21 +54,48 @@ struct DescendantTracker {
     var isEmpty: Bool { livingTrees.isEmpty }
 
     /// Forgets a child that has ended and was waited for.
-    mutating func removeOrphan(_ pid: Int32) { orphans[pid] = nil }
+    mutating func removeOrphan(_ pid: Int32) {
+        orphans[pid] = nil
+        unclear[pid] = nil
+    }
 
     /// Ends the turn of the loop: a pid may belong to another process in the next one.
     mutating func forgetSenders() { senders = [:] }
 
     /// Records the children that are neither a main process nor a process of the runner that trims a log.
-    mutating func adopt(mains: [Int32: AttemptID], except isTrimming: (Int32) -> Bool) throws(SystemError) {
+    mutating func adopt(
+        _ children: [Int32], mains: [Int32: AttemptID], except isTrimming: (Int32) -> Bool
+    ) throws(SystemError) {
         // A new orphan may show to which attempt its descendants belong.
         forgetSenders()
-        for pid in try Children.all() where mains[pid] == nil && orphans[pid] == nil && !isTrimming(pid) {
-            orphans[pid] = .some(try attempt(ofOrphan: pid))
+        for pid in children where mains[pid] == nil && orphans[pid] == nil && !isTrimming(pid) {
+            let found = try attempt(ofOrphan: pid)
+            if found == nil, try isUnclear(pid) { continue }
+            unclear[pid] = nil
+            orphans[pid] = .some(found)
         }
     }
 
-    func hasOrphan(of attempt: AttemptID) -> Bool { orphans.values.contains { $0 == attempt } }
+    /// Returns whether an orphan must be looked at again before it counts as unknown.
+    private mutating func isUnclear(_ pid: Int32) throws(SystemError) -> Bool {
+        let now = Clock.read().monotonic
+        let until = unclear[pid]?.until ?? now + Self.patience
+        guard now < until, ProcessRecord.environment(of: pid).isEmpty,
+            let record = try ProcessRecord.read(pid), !record.hasEnded
+        else { return false }
+        let attempts = try trees(ofUserOf: pid).map(\.attempt)
+        if attempts.isEmpty { return false }
+        unclear[pid] = UnclearOrphan(until: until, attempts: attempts)
+        return true
+    }
+
+    /// True if orphans must be looked at again.
+    var hasUnclearOrphans: Bool { !unclear.isEmpty }
+
+    /// Returns whether an orphan belongs to an attempt, or may do so.
+    func hasOrphan(of attempt: AttemptID) -> Bool {
+        orphans.values.contains { $0 == attempt } || unclear.values.contains { $0.attempts.contains(attempt) }
+    }
 
     /// Returns the attempt of an orphan, by its session, its environment, or its user.
     private func attempt(ofOrphan pid: Int32) throws(SystemError) -> AttemptID? {

@@ -35,24 +35,28 @@ extension Runner {
     /// until then.
     private func adoptOrphans() {
         adoptionRetryAt = nil
+        orphanLookAt = nil
         if descendants.isEmpty { return }
+        let now = Clock.read().monotonic
         logErrors {
-            adoptionRetryAt = Clock.read().monotonic + Runner.adoptionPause
-            try descendants.adopt(mains: mains) { logs.isTrimming($0) }
+            adoptionRetryAt = now + Runner.adoptionPause
+            try descendants.adopt(try Children.all(), mains: mains) { logs.isTrimming($0) }
             adoptionRetryAt = nil
         }
+        if descendants.hasUnclearOrphans { orphanLookAt = now + Runner.orphanPause }
     }
 
     private static let adoptionPause = TimeSpan.milliseconds(100)
+    private static let orphanPause = TimeSpan.milliseconds(10)
 
     /// Follows a group that outlives its attempt, and removes it once it is empty.
     func watchLeftovers(in group: ControlGroup) {
         logErrors { try leftoverGroups.add(group, now: Clock.read().monotonic) }
     }
 
-    /// Repeats what failed for want of a descriptor.
+    /// Repeats what failed for want of a descriptor, and looks again at unclear orphans.
     func retryWatches(now: MonotonicInstant) {
-        if let adoptionRetryAt, adoptionRetryAt <= now { collectChildren() }
+        if let due = [adoptionRetryAt, orphanLookAt].compactMap(\.self).min(), due <= now { collectChildren() }
         logErrors { try leftoverGroups.retry(now: now) }
         if let watchRetryAt, watchRetryAt <= now {
             self.watchRetryAt = nil

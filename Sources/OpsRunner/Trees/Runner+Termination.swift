@@ -72,7 +72,7 @@ extension Runner {
             var known: Set<Int32> = []
             // Forks can be faster than one pass. Each pass finds the children of processes not reached before.
             for _ in 0..<32 {
-                try descendants.adopt(mains: mains) { logs.isTrimming($0) }
+                try descendants.adopt(try Children.all(), mains: mains) { logs.isTrimming($0) }
                 let fresh = try descendants.members(of: trees).filter { known.insert($0.pid).inserted }
                 if fresh.isEmpty { return }
                 for process in fresh {
