@@ -41,6 +41,7 @@ extension Scheduler {
         }
         if executions[index].exit == nil {
             executions[index].exit = exit
+            countConfirmedStart(of: index)
             record(.exited(attempt, exit))
         }
         if executions[index].resolution == nil, let end = registry.resolution(of: index, treeIsGone: treeIsGone) {

@@ -33,7 +33,7 @@ extension Scheduler {
         if table[executions[index].operation].isGroup { countConfirmedStart(of: index) }
     }
 
-    /// Counts the start of an attempt as made now: its process exists, or it has ended without one.
+    /// Counts the start of an attempt as made now: its process exists or has ended, or there was none.
     mutating func countConfirmedStart(of index: ExecutionIndex) {
         guard !executions[index].uncountedRates.isEmpty else { return }
         let counted = executions[index].uncountedRates
@@ -71,7 +71,8 @@ extension Scheduler {
     /// True if it is not known yet whether the attempt has a process.
     private func isStarting(_ index: ExecutionIndex) -> Bool {
         let execution = executions[index]
-        return execution.process == nil && !execution.isOver && !table[execution.operation].isGroup
+        return execution.process == nil && execution.exit == nil && !execution.isOver
+            && !table[execution.operation].isGroup
     }
 
     /// Wakes the lanes that wait for a rate that permits a start again.

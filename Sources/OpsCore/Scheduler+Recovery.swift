@@ -181,8 +181,8 @@ extension Scheduler {
         executions[index].runner = running.runner
         executions[index].boot = running.boot
         executions[index].process = running.process
-        if !running.isOver { restoreCount(of: index) }
         executions[index].exit = running.exit
+        if !running.isOver { restoreCount(of: index) }
         if running.isOver {
             executions[index].isOver = true
             executions[index].isGone = true

@@ -123,6 +123,21 @@ import Testing
         #expect(world.scheduler.nextDeadline.monotonic == world.now.monotonic + .seconds(60))
     }
 
+    /// opsd died before the launch was stored, and hears of the exit alone.
+    @Test func `a start of which only the exit is known counts, although processes are left behind`() {
+        var world = World(workers: 8)
+        world.after(rate(1, 60))
+        let first = world.add(categories: ["api"]) { $0.leftovers = .wait }
+        world.turn()
+        world.after(world.exit(first, gone: false))
+        let second = world.add(categories: ["api"])
+        world.turn()
+        #expect(states(world, [first, second]) == [.executing, .ready])
+        world.pass(seconds: 60)
+        world.turn()
+        #expect(states(world, [first, second]) == [.executing, .executing])
+    }
+
     @Test func `a larger rate counts the starts of the latest interval under the old one alone`() {
         var window = RateWindow(Rate(count: 2, interval: 10))
         for instant: MonotonicInstant in [1, 20] { window.add(instant) }

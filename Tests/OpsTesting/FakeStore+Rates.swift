@@ -60,7 +60,7 @@ extension FakeStore {
             }
             let unconfirmed = records.filter { record in
                 record.state == .executing && !record.isGroup
-                    && record.running.map { $0.process == nil && !$0.isOver } ?? false
+                    && record.running.map { $0.process == nil && $0.exit == nil && !$0.isOver } ?? false
                     && record.categories.contains { $0.name == name }
             }
             return counted.count + unconfirmed.count >= rate.count
