@@ -85,6 +85,18 @@ import Testing
         #expect(used(fixture) == 0, "what was there is dropped")
     }
 
+    @Test func `the options of a submission in parts count as long as it lasts`() throws {
+        let fixture = try Fixture(buffered: 256 << 10)
+        let client = try fixture.connect()
+        let defaults = #"{"directory":"/"\#(String(repeating: " ", count: 100_000))}"#
+        _ = try client.call(BeginSubmissionRequest.with { $0.defaults = RawJSON(Array(defaults.utf8)) })
+        #expect(used(fixture) > 100_000)
+        _ = try client.call(part(0, 10))
+        #expect(used(fixture) > 100_000)
+        _ = try client.call(CommitSubmissionRequest())
+        #expect(used(fixture) < 4096)
+    }
+
     /// Short operations take more memory when they are read than as a message.
     @Test func `a submission that outgrows the budget is given up as a whole`() throws {
         let fixture = try Fixture(buffered: 256 << 10)

@@ -20,7 +20,8 @@ extension Requests {
         }
         let options = SubmissionOptions(request)
         try options.checkBounds()
-        exchange.connection.parts = SubmissionParts(options, of: exchange.connection.user)
+        exchange.connection.parts = SubmissionParts(
+            options, of: exchange.connection.user, message: exchange.share)
         turns.afterCommit { exchange.reply(Nothing()) }
     }
 

@@ -89,7 +89,7 @@ struct SubmissionBuilder: ~Copyable, Sendable {
                 finish: GraphObserverCommands.text(commands.finish),
                 failure: GraphObserverCommands.text(commands.failure))
         } catch {
-            problem(nil, error.path, error.reason.text)
+            for found in error.all { problem(nil, found.path, found.reason.text) }
             return nil
         }
     }

@@ -117,12 +117,17 @@ final class SubmissionParts {
     let options: SubmissionOptions
     private(set) var decoder: GraphDecoder
     private let share: BufferShare
+    /// Size of the message with the options, which are kept.
+    private let bytesOfOptions: Int
     /// Instant of the last message of the client.
     private(set) var touchedAt = Clock.read().monotonic
 
-    init(_ options: SubmissionOptions, of user: ConnectedUsers.User) {
+    /// `message`: the share of the message with the options, which counts for the parts from here on.
+    init(_ options: SubmissionOptions, of user: ConnectedUsers.User, message: BufferShare) {
         self.options = options
-        share = BufferShare(of: user.budget)
+        bytesOfOptions = message.bytes
+        message.set(0)
+        share = BufferShare(of: user.budget, bytesOfOptions)
         decoder = GraphDecoder(defaults: options.defaults, joinsGraph: options.asChild, now: Moment.now().wall)
     }
 
@@ -132,7 +137,7 @@ final class SubmissionParts {
 
     /// Adds operations. Returns false if there is no room for them.
     func add(_ operations: [UInt8]) -> Bool {
-        guard share.resize(to: decoder.heldBytes + operations.count) else { return false }
+        guard share.resize(to: bytesOfOptions + decoder.heldBytes + operations.count) else { return false }
         decoder.add(operations)
         return true
     }
@@ -163,7 +168,7 @@ final class SubmissionParts {
     }
 
     private func stepResult(hasMore: Bool) -> Step {
-        guard share.resize(to: decoder.heldBytes) else { return .hasNoRoom }
+        guard share.resize(to: bytesOfOptions + decoder.heldBytes) else { return .hasNoRoom }
         return hasMore ? .hasMore : .isDone
     }
 }
