@@ -161,7 +161,7 @@ import Testing
         E
         """
 
-    @Test(.timeLimit(.minutes(1)), arguments: [-1, 0] as [Int32])
+    @Test(arguments: [-1, 0] as [Int32])
     func `a descriptor that does not close delays no message`(slot: Int32) throws {
         let runner = try RunnerProcess()
         var request = runner.request(1, Self.slowToClose)
@@ -256,7 +256,7 @@ import Testing
         """
 
     /// Without control groups the runner follows the whole chain to find the operation of the sender.
-    @Test(.timeLimit(.minutes(2)), arguments: [-1, 0] as [Int32])
+    @Test(arguments: [-1, 0] as [Int32])
     func `a flood of messages from a long chain of processes delays no other operation`(slot: Int32) throws {
         let runner = try RunnerProcess(usesControlGroups: false)
         var request = runner.request(1, Self.flood)

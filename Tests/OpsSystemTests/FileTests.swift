@@ -73,8 +73,7 @@ import Testing
         #expect(try Files.readIfPresent(scratch.path + "/none", limit: 1) == nil)
     }
 
-    @Test(.timeLimit(.minutes(1)))
-    func `only an ordinary file is opened at a path that another user has chosen`() throws {
+    @Test func `only an ordinary file is opened at a path that another user has chosen`() throws {
         let scratch = TemporaryDirectory()
         let path = scratch.path + "/secret"
         try Files.replace(path, with: [1, 2, 3], mode: 0o600)

@@ -292,8 +292,7 @@ import Testing
         #expect(String(decoding: JSONComments.blanked(Array(text.utf8)), as: UTF8.self) == blanked ?? text)
     }
 
-    @Test(.timeLimit(.minutes(1)))
-    func `a large file of another kind is refused soon`() {
+    @Test func `a large file of another kind is refused soon`() {
         let list = "[" + String(repeating: "1,\n", count: 200_000) + "1]"
         #expect(refusal(list)?.split(separator: "\n").count == Limits.problems + 1)
         let object = "{" + (1...20_000).map { "\"k\($0)\":1" }.joined(separator: ",\n") + "}"
