@@ -273,6 +273,7 @@ class Reconnection:
     def __init__(self, patience: float) -> None:
         self.patience = patience
         self._since: float | None = None
+        self._answered: float | None = None
         self._delay = 0.0
 
     @property
@@ -281,12 +282,15 @@ class Reconnection:
         return self._since is not None
 
     def succeeded(self) -> None:
-        """Records that the daemon has answered."""
-        self._since = None
+        """Records that the daemon has answered. If the next failure comes at once, it is still the same trouble."""
+        self._answered = time.monotonic()
 
     def delay(self, error: Exception) -> float:
         """Returns the seconds until the next try, or raises the error if no time is left."""
         now = time.monotonic()
+        if self._answered is not None and now - self._answered >= min(1.0, self.patience):
+            self._since = None
+        self._answered = None
         if self._since is None:
             self._since = now
             self._delay = 0.02
