@@ -25,7 +25,8 @@ extension JobTracker {
         guard !hasEnded, record.isFrozen != isFrozen else { return [] }
         record.isFrozen = isFrozen
         if record.isShared { return [.store(record), .request] }
-        record.isResumeDue = !isFrozen && mayHaveStarted
+        // The record of the start may not have been read yet.
+        record.isResumeDue = !isFrozen && (mayHaveStarted || record.isReleased)
         isSignalLost = false
         // SIGTERM lets stopped processes go on, too.
         guard !record.isTerminated, let signal = wantedSignal else { return [.store(record)] }
