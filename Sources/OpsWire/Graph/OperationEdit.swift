@@ -25,6 +25,8 @@ public struct OperationEdit: Equatable, Sendable {
             }
             do throws(JSONError) {
                 try scan(Array(member.value.text.utf8)) { scanner throws(JSONError) in
+                    // Problems name the keys; to count the lines for each of many errors would take long.
+                    scanner.countsLines = false
                     if key == .retry, try scanner.peek() != .null {
                         retry = try RetryEdit(from: &scanner)
                     } else {
