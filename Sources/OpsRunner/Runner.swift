@@ -141,8 +141,9 @@ public final class Runner {
             follow(startup)
         }
         for socket in saved.slotSockets { logErrors { try restore(socket) } }
-        // After the sockets: an attempt that has ended meanwhile releases its own.
-        for record in saved.records {
+        // After the sockets: an attempt that has ended meanwhile releases its own. In the order of their starts: of two
+        // trees with the same number of a main process, the later one has its session.
+        for record in saved.records.sorted(by: { $0.process.startTicks < $1.process.startTicks }) {
             resumeTracking(of: record)
             watchRest(of: record)
         }
