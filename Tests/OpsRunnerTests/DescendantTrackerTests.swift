@@ -65,6 +65,21 @@ import Testing
         _ = try Children.wait(for: orphan)
     }
 
+    @Test func `a limited number of orphans without an environment is looked at again`() throws {
+        let attempts = [AttemptID(OperationID(1), 1), AttemptID(OperationID(2), 1)]
+        var tracker = DescendantTracker()
+        for attempt in attempts { tracker.begin(attempt, main: 1, socket: nil, uid: Identity.uid) }
+        let orphans = try (0..<20).map { _ in
+            try Spawn(arguments: ["/bin/sleep", "1000"], environment: CStringArray([])).start()
+        }
+        try tracker.adopt(orphans, mains: [:]) { _ in false }
+        #expect(tracker.hasUnclearOrphans && tracker.orphans.count == 4)
+        for orphan in orphans {
+            kill(orphan, SIGKILL)
+            _ = try Children.wait(for: orphan)
+        }
+    }
+
     @Test func `a sender and its ancestors are looked up once in a turn`() throws {
         let attempt = AttemptID(OperationID(1), 1)
         let (main, middle, sender) = try startChain()

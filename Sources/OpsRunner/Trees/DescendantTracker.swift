@@ -14,12 +14,16 @@ struct DescendantTracker {
     private struct UnclearOrphan {
         /// Instant from which the orphan counts as one that was started without an environment.
         let until: MonotonicInstant
+        let uid: UInt32
         /// Trees that the orphan may belong to, all of its user.
         let attempts: [AttemptID]
     }
 
     private var unclear: [Int32: UnclearOrphan] = [:]
     private static let patience = TimeSpan.milliseconds(300)
+    /// Most such orphans of one user. A user can start any number of processes without an environment, and each is
+    /// looked at several times.
+    private static let mostUnclear = 16
 
     private struct Tree {
         let attempt: AttemptID
@@ -83,9 +87,11 @@ struct DescendantTracker {
         guard now < until, ProcessRecord.environment(of: pid).isEmpty,
             let record = try ProcessRecord.read(pid), !record.hasEnded
         else { return false }
-        let attempts = try trees(ofUserOf: pid).map(\.attempt)
-        if attempts.isEmpty { return false }
-        unclear[pid] = UnclearOrphan(until: until, attempts: attempts)
+        let trees = try trees(ofUserOf: pid)
+        guard let uid = trees.first?.uid else { return false }
+        let isOneMore = unclear[pid] == nil && unclear.values.count { $0.uid == uid } >= Self.mostUnclear
+        if isOneMore { return false }
+        unclear[pid] = UnclearOrphan(until: until, uid: uid, attempts: trees.map(\.attempt))
         return true
     }
 
