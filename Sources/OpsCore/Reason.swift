@@ -65,8 +65,7 @@ public struct Reason: Equatable, Sendable {
             case .category, .queue, .pool, .groupLimit, .executorWindow: true
             case .dependency, .reserved, .rate, .yields, .deadlocked, .suspended, .held, .groupHeld, .instant,
                 .condition, .conditionsInLine, .barrier, .groupNotStarted, .process, .leftovers, .ending, .children,
-                .executorAway,
-                .job, .startedJob, .finishMessage, .runner, .stopping:
+                .executorAway, .job, .startedJob, .finishMessage, .runner, .stopping:
                 false
             }
         }

@@ -282,11 +282,11 @@ extension Scheduler {
         let ids = [table[executions[index].operation].operationID]
         let present = executors[executor]
         if !present.isConnected { return Reason(kind: .executor, ids: ids, detail: .executorAway(name: present.name)) }
-        if executions[index].isCancelling { return Reason(kind: .dependency, ids: ids, detail: .ending) }
+        if executions[index].isCancelling { return Reason(kind: .dependency, detail: .ending) }
         let (name, execution) = (present.name, executions[index])
         if execution.process != nil {
             let detail = Reason.Detail.startedJob(executor: name, id: execution.job, state: execution.jobState)
-            return Reason(kind: .dependency, ids: ids, detail: detail)
+            return Reason(kind: .dependency, detail: detail)
         }
         let detail = Reason.Detail.job(executor: name, id: execution.job, state: execution.jobState)
         return Reason(kind: .executor, ids: ids, detail: detail)
