@@ -108,6 +108,8 @@ public final class Pruning {
 
     /// Number of operations that can be examined in the time of one removal.
     private static let checksForARemoval = 5
+    /// Number of submissions, or of entries of an index, that can be read in the time in which one operation is removed.
+    fileprivate static let readsForARemoval = 10
 
     private static let rememberNumbers = """
         UPDATE meta SET
@@ -286,14 +288,11 @@ private struct SubmissionScan {
     private(set) var oldest = WallInstant.distantFuture
     private var last: Int64 = 0
 
-    /// Number of submissions that can be read in the time in which one operation is removed.
-    private static let factor = 10
-
     /// Reads a part. Returns whether all have been read.
     mutating func proceed(_ store: Store, _ limit: Int) throws(StoreError) -> Bool {
         let rows = try store.kept("SELECT first, count, at FROM submission WHERE first > ?1 ORDER BY first LIMIT ?2")
         rows.bind(1, last)
-        rows.bind(2, limit * Self.factor)
+        rows.bind(2, limit * Pruning.readsForARemoval)
         var count = 0
         while try rows.step() {
             count += 1
@@ -301,7 +300,7 @@ private struct SubmissionScan {
             operations += Int(rows.int(1))
             oldest = min(oldest, rows.time(2))
         }
-        return count < limit * Self.factor
+        return count < limit * Pruning.readsForARemoval
     }
 }
 
@@ -311,9 +310,6 @@ private struct UnfinishedScan {
     private(set) var count = 0
     private var state = OperationState.pending.stored
     private var last: Int64 = 0
-
-    /// Number of entries of the index that can be read in the time in which one operation is removed.
-    private static let factor = 10
 
     /// Counts a part. Returns whether all have been counted.
     mutating func proceed(_ store: Store, _ limit: Int) throws(StoreError) -> Bool {
@@ -325,14 +321,14 @@ private struct UnfinishedScan {
             """)
         rows.bind(1, state)
         rows.bind(2, last)
-        rows.bind(3, limit * Self.factor)
+        rows.bind(3, limit * Pruning.readsForARemoval)
         var found = 0
         while try rows.step() {
             found += 1
             last = rows.int(0)
         }
         count += found
-        if found == limit * Self.factor { return false }
+        if found == limit * Pruning.readsForARemoval { return false }
         (state, last) = (state + 1, 0)
         return state >= OperationState.finished.stored
     }
