@@ -102,6 +102,13 @@ import Testing
         #expect(try machine.outcome("user") == "succeeded")
     }
 
+    /// Waits for the file in which the process of a condition writes its pid.
+    private func pidOfCondition(_ path: String) throws -> Int32 {
+        func pid() -> Int32? { try? Int32(String(contentsOfFile: path, encoding: .utf8).dropLast()) }
+        try waitUntil("the condition does not start") { pid() != nil }
+        return try #require(pid())
+    }
+
     @Test func `the stopped process of a condition does not outlive its runner`() throws {
         let machine = try Machine()
         let path = machine.state + "/pid"
@@ -110,9 +117,7 @@ import Testing
             {"operations": [{"name": "asks", "command": ["true"], "conditions": [
               {"exec": ["sh", "-c", "echo $$ > \(path).new; mv \(path).new \(path); kill -STOP $$"]}]}]}
             """)
-        func pid() throws -> Int32? { try? Int32(String(contentsOfFile: path, encoding: .utf8).dropLast()) }
-        try waitUntil("the condition does not start") { try pid() != nil }
-        let first = try #require(try pid())
+        let first = try pidOfCondition(path)
         let runner = try #require(try machine.ok("status", "--json").object["runnerPid"] as? Int32)
         #expect(kill(runner, SIGKILL) == 0)
         try waitUntil("process \(first) of the condition lives on") { kill(first, 0) != 0 }
@@ -126,9 +131,7 @@ import Testing
             {"operations": [{"name": "asks", "command": ["true"], "conditions": [
               {"exec": ["sh", "-c", "test -e \(path) || { trap '' TERM; sleep 600 & echo $$ > \(path).new; mv \(path).new \(path); }"]}]}]}
             """)
-        func pid() throws -> Int32? { try? Int32(String(contentsOfFile: path, encoding: .utf8).dropLast()) }
-        try waitUntil("the condition does not start") { try pid() != nil }
-        let first = try #require(try pid())
+        let first = try pidOfCondition(path)
         try waitUntil("process \(first) of the condition does not end") { kill(first, 0) != 0 }
         try machine.killDaemon()
         _ = try machine.start()

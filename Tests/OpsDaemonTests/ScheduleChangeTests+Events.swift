@@ -24,13 +24,7 @@ extension ScheduleChangeTests {
         let schedule = try #require(schedules.all.first)
         // Other work of the daemon must not be the first that cannot be stored.
         try fixture.turn { !daemon.turns.turn.isAheadOfStore }
-        // The clock showed two hours more when the last instant was decided.
-        let now = UnixTime(flooring: Clock.read().wall)
-        schedules.clockDifference += .seconds(7200)
-        let position = InstantLedger.Position(accounted: UnixTime(seconds: now.seconds + 7200))
-        schedule.adopt(
-            InstantLedger(
-                schedule.definition.recurrences, schedule.definition.policy, name: schedule.name, at: position))
+        let (now, position) = turnClockBack(by: 7200, for: schedule, of: schedules)
         try daemon.store.database.execute("PRAGMA query_only = 1")
         schedules.zonesChanged.set(after: .zero)
         try fixture.turn { daemon.turns.outage != nil }

@@ -116,6 +116,19 @@ import Testing
         #expect(next < Clock.read().wall + .seconds(60))
     }
 
+    /// Lets the clock show less than when the last instant of a schedule was decided. Returns the present second, and the
+    /// position that the schedule has by the earlier clock.
+    func turnClockBack(
+        by seconds: Int64, for schedule: Schedule, of schedules: Schedules
+    ) -> (now: UnixTime, position: InstantLedger.Position) {
+        let now = UnixTime(flooring: Clock.read().wall)
+        schedules.clockDifference += .seconds(seconds)
+        let position = InstantLedger.Position(accounted: UnixTime(seconds: now.seconds + seconds))
+        let (recurrences, policy) = (schedule.definition.recurrences, schedule.definition.policy)
+        schedule.adopt(InstantLedger(recurrences, policy, name: schedule.name, at: position))
+        return (now, position)
+    }
+
     @Test func `a clock that was set back while nothing could be stored stops no schedule`() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon
@@ -126,13 +139,7 @@ import Testing
         let schedule = try #require(schedules.all.first)
         try daemon.store.database.execute("PRAGMA query_only = 1")
         try fixture.turn { daemon.turns.outage != nil }
-        // The clock showed an hour more when the last instant was decided.
-        let now = UnixTime(flooring: Clock.read().wall)
-        schedules.clockDifference += .seconds(3600)
-        let position = InstantLedger.Position(accounted: UnixTime(seconds: now.seconds + 3600))
-        schedule.adopt(
-            InstantLedger(
-                schedule.definition.recurrences, schedule.definition.policy, name: schedule.name, at: position))
+        let (now, position) = turnClockBack(by: 3600, for: schedule, of: schedules)
         schedules.refresh()
         try daemon.store.database.execute("PRAGMA query_only = 0")
         try fixture.turn { schedule.ledger.position.accounted < position.accounted }

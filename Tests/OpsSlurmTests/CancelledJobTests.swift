@@ -4,12 +4,7 @@ import OpsSlurm
 import Testing
 
 /// Attempts that opsd ends before Slurm has started their jobs. opsd takes an exit for the proof of a start.
-@Suite struct CancelledJobTests {
-    private static let attempt = AttemptID(OperationID(12), 1)
-    private static func at(_ seconds: Int64) -> Moment {
-        Moment(monotonic: .zero + .seconds(1000 + seconds), wall: .zero + .seconds(5000 + seconds))
-    }
-
+@Suite struct CancelledJobTests: TestsOfAttempts {
     private static func tracker(_ record: JobRecord? = nil) -> JobTracker {
         JobTracker(attempt, user: 7, record: record, jobOfOpsd: "", settings: .init(), now: at(0))
     }
@@ -32,10 +27,6 @@ import Testing
         _ = list(&tracker, "PENDING", "JobHeldUser", at: 1)
         _ = list(&tracker, "PENDING", "Priority", at: 2)
         return tracker
-    }
-
-    private static func reports(_ effects: [JobTracker.Effect]) -> [ExecutorReport] {
-        effects.compactMap { if case .report(let report) = $0 { report } else { nil } }
     }
 
     private static func cancelled(at seconds: Int64) -> ExternalEnd {

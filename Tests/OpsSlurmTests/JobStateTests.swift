@@ -4,12 +4,7 @@ import OpsSlurm
 import Testing
 
 /// States of an attempt that people see: Slurm's state of its job, or the reason why it has none.
-@Suite struct JobStateTests {
-    private static let attempt = AttemptID(OperationID(12), 1)
-    private static func at(_ seconds: Int64) -> Moment {
-        Moment(monotonic: .zero + .seconds(1000 + seconds), wall: .zero + .seconds(5000 + seconds))
-    }
-
+@Suite struct JobStateTests: TestsOfAttempts {
     private static func tracker(_ record: JobRecord? = nil) -> JobTracker {
         JobTracker(attempt, user: 7, record: record, jobOfOpsd: "", settings: .init(), now: at(0))
     }

@@ -5,12 +5,7 @@ import OpsSystem
 import Testing
 
 /// The states of one attempt from submission to end, with listings and replies made up by the tests.
-@Suite struct JobTrackerTests {
-    private static let attempt = AttemptID(OperationID(12), 1)
-    private static func at(_ seconds: Int64) -> Moment {
-        Moment(monotonic: .zero + .seconds(1000 + seconds), wall: .zero + .seconds(5000 + seconds))
-    }
-
+@Suite struct JobTrackerTests: TestsOfAttempts {
     private static func tracker(_ record: JobRecord? = nil, job: String = "", at seconds: Int64 = 0) -> JobTracker {
         JobTracker(attempt, user: 7, record: record, jobOfOpsd: job, settings: .init(), now: at(seconds))
     }
@@ -44,10 +39,6 @@ import Testing
         var tracker = released()
         _ = tracker.found(start: StartRecord(node: "n1", job: "4711", at: at(2).wall), exit: nil, now: at(3))
         return tracker
-    }
-
-    private static func reports(_ effects: [JobTracker.Effect]) -> [ExecutorReport] {
-        effects.compactMap { if case .report(let report) = $0 { report } else { nil } }
     }
 
     /// Returns the end that the first report tells; nil if it tells no end.

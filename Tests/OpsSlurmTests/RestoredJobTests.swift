@@ -5,12 +5,7 @@ import Testing
 
 /// Attempts after a restart of the executor, as their stored records say, several jobs of one attempt, and signals that
 /// Slurm has not taken.
-@Suite struct RestoredJobTests {
-    private static let attempt = AttemptID(OperationID(12), 1)
-    private static func at(_ seconds: Int64) -> Moment {
-        Moment(monotonic: .zero + .seconds(1000 + seconds), wall: .zero + .seconds(5000 + seconds))
-    }
-
+@Suite struct RestoredJobTests: TestsOfAttempts {
     /// Returns a tracker whose record says that its job 4711 is held, with changes by `change`.
     private static func tracker(_ change: (inout JobRecord) -> Void) -> JobTracker {
         var record = JobRecord()

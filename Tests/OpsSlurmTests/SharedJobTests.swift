@@ -4,12 +4,7 @@ import OpsSlurm
 import Testing
 
 /// The states of attempts that share a job or an array, and the fence that prevents an attempt from starting any more.
-@Suite struct SharedJobTests {
-    private static let attempt = AttemptID(OperationID(12), 1)
-    private static func at(_ seconds: Int64) -> Moment {
-        Moment(monotonic: .zero + .seconds(1000 + seconds), wall: .zero + .seconds(5000 + seconds))
-    }
-
+@Suite struct SharedJobTests: TestsOfAttempts {
     private static func row(
         _ job: String, _ state: String, _ reason: String = "None", fence: Int = 0, isShared: Bool = true
     ) -> JobRow {
@@ -34,10 +29,6 @@ import Testing
         _ = tracker.release()
         _ = list(&tracker, [row(job, "PENDING", "JobHeldUser", isShared: isShared)], at: 1)
         return tracker
-    }
-
-    private static func reports(_ effects: [JobTracker.Effect]) -> [ExecutorReport] {
-        effects.compactMap { if case .report(let report) = $0 { report } else { nil } }
     }
 
     @Test func `an attempt that has not started ends only after its fence is closed`() {

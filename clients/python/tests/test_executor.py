@@ -548,17 +548,23 @@ def test_an_event_loop_can_await_calls(opsd: PrivateDaemon) -> None:
     assert asyncio.run(main()) == [0, 2, 4]
 
 
+def methods_called(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Returns a list to which each call of the daemon adds its method from now on."""
+    methods: list[str] = []
+    call = ops.Client._call
+
+    def record(self: ops.Client, method: str, *arguments: Any, **named: Any) -> Any:
+        methods.append(method)
+        return call(self, method, *arguments, **named)
+
+    monkeypatch.setattr(ops.Client, "_call", record)
+    return methods
+
+
 def test_calls_cancelled_by_shutdown_are_asked_about_together(
     opsd: PrivateDaemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
-    call = ops.Client._call
-
-    def count(self: ops.Client, method: str, *arguments: Any, **named: Any) -> Any:
-        asked.append(method)
-        return call(self, method, *arguments, **named)
-
-    monkeypatch.setattr(ops.Client, "_call", count)
+    asked = methods_called(monkeypatch)
     executor = ops.OpsExecutor(held=True)
     waiting = [executor.submit(functions.double, number) for number in range(40)]
     executor.shutdown(cancel_futures=True)
@@ -573,14 +579,7 @@ def test_the_remaining_calls_of_a_map_are_cancelled_together(
     executor = ops.OpsExecutor(held=True)
     results = executor.map(functions.double, range(40), timeout=0)
     assert executor.submit(functions.double, 40).operation == 41  # the calls of the map are stored, too
-    asked: list[str] = []
-    call = ops.Client._call
-
-    def count(self: ops.Client, method: str, *arguments: Any, **named: Any) -> Any:
-        asked.append(method)
-        return call(self, method, *arguments, **named)
-
-    monkeypatch.setattr(ops.Client, "_call", count)
+    asked = methods_called(monkeypatch)
     with pytest.raises(TimeoutError):
         next(results)
     assert asked.count("Cancel") == 1
