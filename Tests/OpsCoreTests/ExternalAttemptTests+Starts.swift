@@ -19,6 +19,15 @@ extension ExternalAttemptTests {
         #expect(world.state(1) == nil && world.state(waiting) == .ready)
     }
 
+    @Test func `an executor that is away is in use as long as an operation waits for it`() {
+        var world = world(connected: false)
+        world.add { $0.executor = "slurm" }
+        world.turn()
+        #expect(world.scheduler.isExecutorInUse("slurm") && !world.scheduler.isExecutorInUse("other"))
+        world.after(.cancel([1], by: "root", reason: nil, force: false))
+        #expect(!world.scheduler.isExecutorInUse("slurm"))
+    }
+
     @Test func `a full executor and a full category are two obstacles: the operation reserves nothing`() {
         var world = world(window: 1)
         world.after(.setCategory("a", capacity: 3))

@@ -293,6 +293,21 @@ import Testing
         #expect(world.turn() == ["no edge 3 on 1", "no edge 3 on 2", "ready 3"])
     }
 
+    @Test func `a dependency on what has finished is recorded, whether it is met or never can be`() {
+        var world = World(workers: 1)
+        world.add()
+        for _ in 0..<2 { world.add(flags: .held) }
+        world.turn()
+        world.after(world.exit(1))
+        let fact = FinishedFact(outcome: .succeeded, root: 1, hasStarted: true)
+        #expect(world.after(.addDependency(2, on: 1, when: .succeeded, finished: fact)) == ["edge 2 on 1 succeeded"])
+        #expect(world.state(2) == .ready)
+        #expect(
+            world.after(.addDependency(3, on: 1, when: .failed, finished: fact)) == [
+                "edge 3 on 1 failed", "finished 3 notNeeded root 1 succeeded",
+            ])
+    }
+
     @Test func `children need a producer that executes and is not ending`() {
         var world = World(workers: 1)
         for _ in 0..<2 { world.add() }

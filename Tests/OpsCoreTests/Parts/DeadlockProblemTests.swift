@@ -14,6 +14,11 @@ struct DeadlockProblemTests {
         return DeadlockProblem.Use(domain: domain, need: need, capacity: capacity)
     }
 
+    private func exclusive(_ category: Int32) -> DeadlockProblem.Use {
+        let need = Need(category: CategoryIndex(rawValue: category), mode: .exclusive, units: 1)
+        return DeadlockProblem.Use(domain: nil, need: need, capacity: 1)
+    }
+
     private func holder(_ use: DeadlockProblem.Use, isExecuting: Bool = false) -> Member {
         Member(uses: [use], holdsUntilChildrenFinish: true, isExecuting: isExecuting)
     }
@@ -46,11 +51,9 @@ struct DeadlockProblemTests {
     /// 0 executes with one unit of four and waits for 1, which needs three and has room, whatever 2 takes before or
     /// after. Of the holders 3 and 5, which exclude each other, 5 must come first, which a first pass finds.
     @Test func `a further pass counts the units of holders once`() {
-        let other = Need(category: CategoryIndex(rawValue: 1), mode: .exclusive, units: 1)
-        let exclusive = DeadlockProblem.Use(domain: nil, need: other, capacity: 1)
         let members = [
             holder(use(1, of: 4), isExecuting: true), Member(uses: [use(3, of: 4)]), Member(uses: [use(2, of: 4)]),
-            holder(exclusive), Member(), holder(exclusive), Member(),
+            holder(exclusive(1)), Member(), holder(exclusive(1)), Member(),
         ]
         let arcs = [
             Arc(before: end(1), after: end(0)), Arc(before: start(3), after: start(4)),
@@ -91,16 +94,28 @@ struct DeadlockProblemTests {
     @Test func `two holders that wait for each other's users are found`() {
         // Holders 0 and 1 of different categories. 2 needs the category of 0, and 1 waits for it; with 3 it is the
         // other way round.
-        func use(_ category: Int32) -> DeadlockProblem.Use {
-            let need = Need(category: CategoryIndex(rawValue: category), mode: .exclusive, units: 1)
-            return DeadlockProblem.Use(domain: nil, need: need, capacity: 1)
-        }
         let members = [
-            holder(use(0), isExecuting: true), holder(use(1), isExecuting: true), Member(uses: [use(0)]),
-            Member(uses: [use(1)]),
+            holder(exclusive(0), isExecuting: true), holder(exclusive(1), isExecuting: true),
+            Member(uses: [exclusive(0)]), Member(uses: [exclusive(1)]),
         ]
         let crossed = [Arc(before: end(3), after: end(0)), Arc(before: end(2), after: end(1))]
         #expect(solve(members, crossed) != nil)
         #expect(solve(members, [crossed[0]]) == nil, "one of them can end first")
+    }
+
+    /// 0 and 2 execute, and each waits for an operation that needs its category.
+    @Test func `a deadlock names the category on its own cycle beside another deadlock`() throws {
+        let members = [
+            holder(exclusive(0), isExecuting: true), Member(uses: [exclusive(0)]),
+            holder(exclusive(1), isExecuting: true), Member(uses: [exclusive(1)]),
+        ]
+        let arcs = [Arc(before: end(1), after: end(0)), Arc(before: end(3), after: end(2))]
+        for (category, chosen) in [0, 2].enumerated() {
+            var problem = DeadlockProblem(members, arcs)
+            let solution = problem.deadlock(through: [Int32(chosen)])
+            let found = try #require(solution)
+            #expect(found.cycle == [Int32(chosen), Int32(chosen + 1), Int32(chosen)])
+            #expect(found.category == CategoryIndex(rawValue: Int32(category)))
+        }
     }
 }
