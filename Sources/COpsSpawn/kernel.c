@@ -386,6 +386,12 @@ int ops_has_entries(int directory) {
     }
 }
 
+int ops_rename_to_new(const char *path, const char *other) {
+    int result = (int)syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, other, RENAME_NOREPLACE);
+    // Some file systems do not have the flag.
+    return result < 0 && errno == EINVAL ? rename(path, other) : result;
+}
+
 int ops_open_reference(const char *path) {
     return open(path, O_PATH | O_CLOEXEC);
 }

@@ -73,6 +73,19 @@ import Testing
         #expect(found == [1, 1, 2, 3])
     }
 
+    @Test func `outputs that were moved aside count and are removed with those of their operation`() throws {
+        let attempt = AttemptID(OperationID(7), 1)
+        let outputs = Logs(state: directory.path).outputDirectory(of: attempt)
+        try Files.makeDirectories(directory.path + "/outputs/0", mode: 0o700)
+        for _ in 1...3 {
+            try UnusedDirectory.make(outputs, owner: nil)
+            try Files.replace(outputs + "/file", with: [UInt8](repeating: 1, count: 64 << 10), mode: 0o600)
+        }
+        #expect(try excess(within: 1) { _ in 9 } == [7, 7, 7])
+        try Logs(state: directory.path).remove(attempt)
+        #expect(try Files.list(directory.path + "/outputs/0") == [])
+    }
+
     @Test func `a log that cannot be measured counts nothing, and others are removed`() throws {
         try fill([1, 3])
         try Files.replace("\(directory.path)/logs/0/2.1000000000.log", with: [1], mode: 0o600)

@@ -191,6 +191,26 @@ let treeKinds: [Bool] = [true, false]
         #expect(try runner.awaitExit(second.attempt).exit.status == .code(0))
     }
 
+    /// After a backup was restored, attempts start again that the backup does not contain. The second launch takes the
+    /// unused directory of the first one; the third finds none.
+    @Test func `an output directory is empty although an attempt of the same name has left files`() throws {
+        let runner = try RunnerProcess()
+        for operation in 1...3 as ClosedRange<Int64> {
+            let path = runner.path("outputs/0/\(operation).1")
+            if operation > 1 {
+                try Files.makeDirectories(path, mode: 0o700)
+                try Files.replace(path + "/old", with: [1], mode: 0o600)
+            }
+            let leaves = operation == 2 ? "; touch $OPS_OUTPUT_DIR/new" : ""
+            var request = runner.request(operation, "ls -A $OPS_OUTPUT_DIR" + leaves)
+            request.outputDirectory = path
+            try runner.send([.launch(request)])
+            #expect(try runner.awaitExit(request.attempt).exit.status == .code(0))
+            #expect(try runner.text("log.\(operation).1").isEmpty)
+            #expect(operation == 1 || Files.exists(path + ".old1/old"))
+        }
+    }
+
     @Test(arguments: treeKinds)
     func `an output directory that a leftover process may use is not that of a later attempt`(
         usesControlGroups: Bool

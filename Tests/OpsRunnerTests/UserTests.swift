@@ -213,6 +213,20 @@ import Testing
         #expect(try !hasOutputs(4, "true"))
     }
 
+    /// After a backup was restored, an attempt starts again that the backup does not contain.
+    @Test func `files that an attempt of the same name has left are kept beside its new output directory`() throws {
+        let runner = try RunnerProcess()
+        #expect(chmod(runner.state, 0o711) == 0)
+        let launch = request(1, "ls -A $OPS_OUTPUT_DIR; touch $OPS_OUTPUT_DIR/f", in: runner)
+        for number in 0...2 {
+            try runner.send([.launch(launch)])
+            #expect(try runner.awaitExit(launch.attempt).exit.status == .code(0))
+            #expect(try runner.text("log.1.1").isEmpty)
+            #expect(number == 0 || Files.exists(launch.outputDirectory + ".old\(number)/f"))
+            try runner.send([.acknowledge(launch.attempt)])
+        }
+    }
+
     /// A process of the user lists the directory into memory that never arrives, and another one waits for the lock.
     @Test func `an output directory whose lock is held holds up nobody`() throws {
         let runner = try RunnerProcess()

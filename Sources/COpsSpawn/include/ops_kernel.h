@@ -113,6 +113,9 @@ int ops_open_reference(const char *path);
 int ops_open_directory_reference(int directory, const char *name);
 /* 1: an open directory, of which nothing has been read, has entries besides `.` and `..`; 0: it has none; -1: error. */
 int ops_has_entries(int directory);
+/* Renames a file or directory; fails with EEXIST or ENOTEMPTY if the other name is taken. Takes no lock of a directory
+ * that has one of the names. Where a file system cannot do this, it replaces an empty directory. */
+int ops_rename_to_new(const char *path, const char *other);
 
 /* Makes blocks of a mebibyte and more go back to the kernel when they are freed, from now on. */
 void ops_return_large_blocks(void);

@@ -87,7 +87,17 @@ final class Logs {
     func remove(_ attempt: AttemptID) throws(SystemError) {
         for log in [path(attempt), path(attempt, .error)] { try Self.removeLog(log) }
         let outputs = outputDirectory(of: attempt)
-        if try !Files.removeDirectoryIfEmpty(outputs) { try DirectoryTree(outputs).remove() }
+        try Self.removeOutputs(outputs)
+        // Directories of attempts with the same name, from before a backup was restored.
+        var number = 1
+        while Files.exists(UnusedDirectory.asidePath(of: outputs, number)) {
+            try Self.removeOutputs(UnusedDirectory.asidePath(of: outputs, number))
+            number += 1
+        }
+    }
+
+    private static func removeOutputs(_ path: String) throws(SystemError) {
+        if try !Files.removeDirectoryIfEmpty(path) { try DirectoryTree(path).remove() }
     }
 
     /// Removes a log and its times, also never in the loop.

@@ -69,7 +69,9 @@ struct OutputDirectories {
     private mutating func reuseEmpty(as directory: Directory) throws(SystemError) -> Bool {
         while let spare = popEmpty(for: directory) {
             do throws(SystemError) {
-                try Files.move(spare, to: directory.path)
+                while try !Files.move(spare, toNew: directory.path) {
+                    try UnusedDirectory.moveAside(directory.path)
+                }
                 return true
             } catch {
                 // Removed with its operation.

@@ -1,3 +1,4 @@
+internal import COpsSpawn
 internal import Glibc
 
 /// A new directory whose last write lies far back, so that any use of it shows, also within one tick of the clock.
@@ -7,10 +8,9 @@ public enum UnusedDirectory {
     /// Makes a directory with mode 0700. `owner`: nil for the user of this process.
     public static func make(_ path: String, owner: (uid: UInt32, gid: UInt32)?) throws(SystemError) {
         if unsafe mkdir(path, 0o700) != 0 {
-            // Left by an attempt of the same name, in a database that was set aside since.
-            guard errno == EEXIST, unsafe rmdir(path) == 0, unsafe mkdir(path, 0o700) == 0 else {
-                throw .last("make directory \(path)")
-            }
+            guard errno == EEXIST else { throw .last("make directory \(path)") }
+            try moveAside(path)
+            try retrying("make directory \(path)") { unsafe mkdir(path, 0o700) }
         }
         let instant = timespec(tv_sec: mark, tv_nsec: 0)
         try retrying("set the time of \(path)") {
@@ -25,6 +25,16 @@ public enum UnusedDirectory {
             try retrying("chown \(path)") { unsafe lchown(path, owner.uid, owner.gid) }
         }
     }
+
+    /// Renames a directory that an attempt of the same name has left, in a database that was replaced since. Only this
+    /// process may change the directory above. Takes no lock of the directory: its owner can hold that for any time.
+    public static func moveAside(_ path: String) throws(SystemError) {
+        var number = 1
+        while try !Files.move(path, toNew: asidePath(of: path, number)) { number += 1 }
+    }
+
+    /// Returns the path to which a directory was moved aside; `number`: 1 for the first of this name.
+    public static func asidePath(of path: String, _ number: Int) -> String { "\(path).old\(number)" }
 
     /// Instant of the last change of a directory or of its attributes. Its owner cannot set it.
     public struct Change: Hashable, Sendable {
@@ -98,6 +108,17 @@ extension Files {
         try retrying("examine \(path)") { unsafe stat(path, &status) }
         if status.st_mode & 0o011 == 0o011 { return }
         try retrying("chmod \(path)") { unsafe chmod(path, status.st_mode & 0o7777 | 0o011) }
+    }
+
+    /// Renames a file or directory. Returns false, and changes nothing, if the other name is taken.
+    public static func move(_ path: String, toNew other: String) throws(SystemError) -> Bool {
+        do throws(SystemError) {
+            try retrying("move \(path) to \(other)") { unsafe ops_rename_to_new(path, other) }
+            return true
+        } catch {
+            guard error.errno == EEXIST || error.errno == ENOTEMPTY else { throw error }
+            return false
+        }
     }
 
     /// Returns false if the directory is not empty or in use, as by a mounted file system; true if it is not there any
