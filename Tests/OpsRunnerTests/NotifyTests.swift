@@ -338,6 +338,32 @@ import Testing
         }
     }
 
+    /// A daemon that dies may not have read the report of the extension.
+    @Test func `the rest of an extension is reported to each new daemon`() throws {
+        let runner = try RunnerProcess()
+        let request = runner.request(
+            1,
+            Self.hasty + """
+                hasty EXTEND_TIMEOUT_USEC=600000000; hasty EXTEND_TIMEOUT_USEC=1; hasty STATUS=on; exec sleep 1000
+                """)
+        let before = Clock.read().monotonic
+        try runner.send([.launch(request)])
+        _ = try awaitUpdate(runner, request.attempt) { $0.status != nil }
+        let after = Clock.read().monotonic
+        for reexecutes in [false, false, true] {
+            if reexecutes {
+                try runner.send([.reexecute])
+                try runner.awaitHangUp()
+            }
+            let asked = Clock.read().monotonic
+            try runner.connect()
+            let update = try awaitUpdate(runner, request.attempt) { $0.status != nil }
+            let rest = try #require(update.extendTimeout)
+            #expect(rest <= TimeSpan.seconds(600) - (asked - after))
+            #expect(rest >= TimeSpan.seconds(600) - (Clock.read().monotonic - before))
+        }
+    }
+
     /// The update also arrives for an attempt that has ended meanwhile, and before the greeting, which reports the end.
     @Test(arguments: treeKinds)
     func `updates of an ended process are reported before its end`(usesControlGroups: Bool) throws {

@@ -66,8 +66,9 @@ extension Runner {
     /// it. Updates come before the greeting, which contains ends: an update counts only before the end of its attempt.
     private func repeatUpdates(of record: AttemptRecord, to connection: DaemonConnection) {
         var update = record.update
-        // An extension counts from the moment at which it was requested, so it is reported once.
-        update.extendTimeout = record.unreportedUpdate.extendTimeout
+        // An extension counts from the moment at which it was requested, so only its rest is repeated.
+        let rest = record.extendedUntil.map { $0 - Clock.read().monotonic }
+        update.extendTimeout = rest.flatMap { $0 > .zero ? $0 : nil }
         record.unreportedUpdate = OperationUpdate()
         if !update.isEmpty { connection.send(.updated(record.attempt, update)) }
     }

@@ -38,6 +38,8 @@ final class AttemptRecord {
     var update = OperationUpdate()
     /// Part of the update that was not reported yet.
     var unreportedUpdate = OperationUpdate()
+    /// Latest instant up to which the attempt has asked not to be timed out.
+    var extendedUntil: MonotonicInstant?
     var isFrozen = false
     /// Instant at which the processes that are still alive are killed; CLOCK_BOOTTIME.
     var killAt: MonotonicInstant?

@@ -51,7 +51,8 @@ extension OperationUpdate {
         result = later.result ?? result
         // The first exit status counts: a finished operation stays finished.
         finished = finished ?? later.finished
-        extendTimeout = later.extendTimeout ?? extendTimeout
+        // A shorter extension takes back nothing.
+        if let longer = later.extendTimeout { extendTimeout = max(extendTimeout ?? longer, longer) }
         hasOutputs = hasOutputs || later.hasOutputs
     }
 }

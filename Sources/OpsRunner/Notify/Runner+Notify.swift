@@ -180,6 +180,10 @@ extension Runner {
         if update.isEmpty { return }
         record.update.merge(update)
         record.unreportedUpdate.merge(update)
+        if let duration = update.extendTimeout {
+            let end = Clock.read().monotonic.clampedSum(duration)
+            record.extendedUntil = max(record.extendedUntil ?? end, end)
+        }
         updatedAttempts.insert(record.attempt)
     }
 

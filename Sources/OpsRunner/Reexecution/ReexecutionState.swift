@@ -208,6 +208,7 @@ extension Packer {
             packer.pack(record.unreportedUpdate)
             packer.pack(record.isFrozen)
             packer.pack(record.killAt) { $0.pack($1) }
+            packer.pack(record.extendedUntil) { $0.pack($1) }
         }
     }
 }
@@ -245,6 +246,8 @@ extension Unpacker {
         record.unreportedUpdate = try operationUpdate()
         record.isFrozen = try flag()
         record.killAt = try optionalTime()
+        // A program from before extensions were repeated ends here.
+        if recordsHaveLengths, !isAtEnd { record.extendedUntil = try optionalTime() }
         return record
     }
 }
