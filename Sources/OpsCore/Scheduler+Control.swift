@@ -70,7 +70,7 @@ extension Scheduler {
         executions[index].resolution = end
         disarmTimeout(index)
         recordCancelling(index, by: by, reason: reason)
-        if table[operation].isGroup { unfreeze(operation) } else { terminate(index) }
+        if table[operation].isGroup { unfreeze(index) } else { terminate(index) }
         // No process is left whose end could be reported: it waited for a message that it no longer needs.
         if executions[index].isGone, !executions[index].isOver { endAttempt(index) }
         return true
@@ -100,18 +100,18 @@ extension Scheduler {
     private mutating func abandon(_ operation: OperationIndex, by: String, _ reason: String?) {
         guard let index = execution(of: operation), !table[operation].traits.contains(.finishPending) else { return }
         confirmStart(index, nil)
+        let cause = Cause.abandoned(by: by, reason: reason)
+        executions[index].resolution = Resolution(outcome: .cancelled, cause: cause)
         // A launch of this same turn would start a process without an operation.
         dropLaunch(index)
         // Nobody waits for the processes: those that can be killed are killed now.
         terminate(index, grace: .zero)
-        let cause = Cause.abandoned(by: by, reason: reason)
         if !executions[index].isOver {
             if executions[index].isGone { emit(.acknowledge(registry.attemptID(index)), for: index) }
             record(.attemptEnded(registry.attemptID(index), .cancelled, cause, at: now.wall))
         }
         executions[index].isOver = true
         executions[index].isCancelling = true
-        executions[index].resolution = Resolution(outcome: .cancelled, cause: cause)
         countConfirmedStart(of: index)
         if !registry.hasUnfinishedChildren(operation) { decide(operation, .cancelled, cause) }
     }

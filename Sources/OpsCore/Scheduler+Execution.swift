@@ -134,17 +134,26 @@ extension Scheduler {
     /// Terminates all processes of an attempt: SIGTERM, and SIGKILL after the grace, which is that of its policy by default.
     mutating func terminate(_ index: ExecutionIndex, grace: TimeSpan? = nil) {
         let operation = executions[index].operation
-        unfreeze(operation)
+        unfreeze(index)
         guard !executions[index].isGone else { return }
         let grace = grace ?? policy(of: operation)?.grace ?? Policy().grace
         emit(.terminate(registry.attemptID(index), grace: grace), for: index)
     }
 
-    /// Records that an operation is no longer frozen: it was thawed for a signal, or its processes are gone.
-    mutating func unfreeze(_ operation: OperationIndex) {
+    /// Records that an operation is no longer frozen: it was thawed for a signal, or its processes are gone. If it was
+    /// suspended by its id and is to start again, it is held instead, until it is resumed.
+    mutating func unfreeze(_ index: ExecutionIndex) {
+        let operation = executions[index].operation
         guard !table[operation].traits.isDisjoint(with: .frozen) else { return }
+        if table[operation].traits.contains(.frozenItself), startsAgain(operation, index) { hold(operation) }
         table[operation].traits.remove(.frozen)
         record(.frozen(table[operation].operationID, by: []))
+    }
+
+    /// Returns whether an operation starts again after an attempt that is ending, or whose start is being undone.
+    private func startsAgain(_ operation: OperationIndex, _ index: ExecutionIndex) -> Bool {
+        guard let end = executions[index].resolution else { return true }
+        return mayRetry(operation, index, end)
     }
 
     /// Records a resolution that was decided while processes are alive. Their ends do not change it.
@@ -170,7 +179,7 @@ extension Scheduler {
         if end.outcome != .succeeded { staging.spoil() }
         // Processes kept by `leftovers: leave` are not left frozen.
         if !table[operation].traits.isDisjoint(with: .frozen) { emit(.thaw(attempt), for: index) }
-        unfreeze(operation)
+        unfreeze(index)
         disarmTimeout(index)
         let now = now.wall
         record(.attemptEnded(attempt, end.outcome, end.cause, at: executions[index].exit?.at.wall ?? now))
@@ -200,7 +209,7 @@ extension Scheduler {
     @inline(__always) func mayRetry(_ operation: OperationIndex, _ index: ExecutionIndex, _ end: Resolution) -> Bool {
         if executions[index].isRefused { return true }
         guard allowsRetry(operation, index, end) else { return false }
-        if let parent = parent(of: operation), registry.isClosing(parent) { return false }
+        if let parent = parent(of: operation), registry.preventsRetries(below: parent) { return false }
         // Its deadline may have passed while it was ending for another reason.
         guard let policy = table.policy(of: operation), let deadline = policies[policy].deadline else { return true }
         return deadline > now.wall

@@ -29,14 +29,14 @@ extension EdgeCondition {
 }
 
 /// The cause and the outcome of a skip.
-struct Skip {
+struct Skip: Codable {
     var cause: Cause
     /// `skipped` or `notNeeded`.
     var outcome: Outcome
 }
 
-/// An edge of a new or returning operation that its finished target can never meet.
-struct ImpossibleEdge {
+/// An edge that its finished target can never meet, of an operation that is new, returns or is assumed to have started.
+struct ImpossibleEdge: Codable {
     var from: OperationIndex
     var skip: Skip
     var fact: FinishedFact
@@ -147,7 +147,8 @@ extension Scheduler {
             case .outstanding: break
             case .impossible:
                 if let assumed = registry.assumedExecution(of: from) {
-                    executions[assumed].missed = Missed(dependency: finished, when: graph[edge].when)
+                    let id = table[finished.operation].operationID
+                    noteMissed(assumed, on: id, when: graph[edge].when, FinishedFact(finished))
                 } else {
                     skip(from, after: finished, when: graph[edge].when)
                 }

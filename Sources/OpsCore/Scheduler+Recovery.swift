@@ -31,12 +31,16 @@ extension Scheduler {
         // Before the edges, so that edges on the starts of these operations are outstanding.
         for staged in snapshot.staged { restoreAssumedStart(staged) }
         for edge in snapshot.edges {
-            guard let from = unfinished(edge.from), let on = unfinished(edge.on) else { continue }
-            if table[from].state == .pending || registry.isAssumed(from) {
-                registry.addEdge(from: from, on: on, when: edge.when)
+            guard let from = unfinished(edge.from) else { continue }
+            if let on = unfinished(edge.on) {
+                if table[from].state == .pending || registry.isAssumed(from) {
+                    registry.addEdge(from: from, on: on, when: edge.when)
+                }
+            } else if let fact = snapshot.finished[edge.on], let assumed = registry.assumedExecution(of: from) {
+                noteMissed(assumed, on: edge.on, when: edge.when, fact)
             }
         }
-        for running in snapshot.running { restore(running) }
+        for running in snapshot.running { restore(running, inBoot: snapshot.boot) }
         for staged in snapshot.staged { assumeStarted(staged) }
         rebuildAllBarriers()
         raiseAll(operations)
@@ -165,7 +169,7 @@ extension Scheduler {
         return traits.isEmpty ? .frozenItself : traits
     }
 
-    private mutating func restore(_ running: Snapshot.Running) {
+    private mutating func restore(_ running: Snapshot.Running, inBoot boot: String) {
         guard let operation = unfinished(running.attempt.operation), let index = execution(of: operation) else {
             return
         }
@@ -174,7 +178,7 @@ extension Scheduler {
         }
         guard !table[operation].isGroup else {
             executions[index].isCancelling = running.resolution != nil
-            restoreTimeout(ofGroup: index, running)
+            restoreTimeout(ofGroup: index, running, inBoot: boot)
             return
         }
         executions[index].startedAt = running.startedAt
@@ -215,12 +219,16 @@ extension Scheduler {
         }
     }
 
-    /// Restores the clock of a group, which no runner confirms. As for a back-off, only the wall clock says how long ago it
-    /// started; if that was set back, the group has started now.
-    private mutating func restoreTimeout(ofGroup index: ExecutionIndex, _ running: Snapshot.Running) {
-        let startedAt = running.startedAt.wall
-        let elapsed = max(.zero, now.wall - startedAt)
-        executions[index].startedAt = Moment(monotonic: now.monotonic - elapsed, wall: startedAt)
+    /// Restores the clock of a group, which no runner confirms. If the group started in another boot, only the wall clock
+    /// says how long ago, as for a back-off; if that was set back, the group has started now.
+    private mutating func restoreTimeout(
+        ofGroup index: ExecutionIndex, _ running: Snapshot.Running, inBoot boot: String
+    ) {
+        executions[index].startedAt = running.startedAt
+        if running.boot.isEmpty || running.boot != boot {
+            let elapsed = max(.zero, now.wall - running.startedAt.wall)
+            executions[index].startedAt.monotonic = now.monotonic - elapsed
+        }
         guard executions[index].resolution == nil, let given = running.timeoutRemaining ?? timeout(of: index) else {
             return
         }

@@ -130,10 +130,7 @@ extension Scheduler {
             return FinishedFact(outcome: fact.outcome, root: id, hasStarted: fact.hasStarted)
         }
         guard let index = table[operation].finished else { return nil }
-        let finished = scratch[index]
-        return FinishedFact(
-            outcome: finished.outcome, root: finished.root, hasStarted: finished.hasStarted,
-            rootOutcome: finished.rootOutcome)
+        return FinishedFact(scratch[index])
     }
 
     private mutating func setInitialStates(of operations: [OperationIndex]) -> [OperationState] {

@@ -134,6 +134,17 @@ extension Scheduler {
         return touched
     }
 
+    /// Holds an executing operation, so that no other attempt of it, and nothing below it, starts before it is resumed.
+    mutating func hold(_ operation: OperationIndex) {
+        guard !table[operation].traits.contains(.held) else { return }
+        registry.setTraits(of: operation, inserting: .held)
+        record(.held(table[operation].operationID, isHeld: true))
+        for child in registry.descendants(of: operation) {
+            leaveLane(child)
+            if let parent = table[child].parent { inheritHold(child, from: parent) }
+        }
+    }
+
     /// Lets everything below these operations inherit their holds, parents before their children.
     private mutating func inheritHolds(below ids: [OperationID]) {
         for case let operation? in ids.map(unfinished) {

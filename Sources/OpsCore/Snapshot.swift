@@ -96,6 +96,7 @@ public struct Snapshot: Sendable, Codable {
         /// Nil for a group, on an executor other than the runner, and after the slot was freed.
         public var slot: Int32?
         public var runner: String
+        /// The boot to which monotonic instants belong. Empty for a group whose start an earlier version has stored.
         public var boot: String
         public var startedAt: Moment
         public var process: LaunchedProcess?
@@ -142,7 +143,8 @@ public struct Snapshot: Sendable, Codable {
             self.hasStarted = hasStarted
         }
     }
-    /// Both ends are unfinished: edges on an operation that finishes are resolved in the same commit.
+    /// Both ends are unfinished, since edges on an operation that finishes are resolved in the same commit. The only
+    /// exception is an edge of a staged launch on a dependency that failed while the start was assumed.
     public struct Edge: Sendable, Codable {
         public var from: OperationID
         public var on: OperationID
@@ -188,6 +190,8 @@ public struct Snapshot: Sendable, Codable {
     public var nextGraph: Int64 = 1
     /// The sequence number of the last stored report.
     public var lastSequence: Int64 = 0
+    /// The boot of this machine in which the state was loaded.
+    public var boot = ""
     public var isSuspended = false
     public var workers: ChosenWorkers?
     public var suspendedGraphs: [GraphID] = []
@@ -214,6 +218,8 @@ public struct Snapshot: Sendable, Codable {
     public var running: [Running] = []
     public var staged: [StagedLaunch] = []
     public var edges: [Edge] = []
+    /// Facts about finished operations that edges of staged launches name.
+    public var finished: [OperationID: FinishedFact] = [:]
     public var endedChildren: [EndedChildren] = []
     /// `finish` observers that had not run when opsd ended.
     public var owedObservers: [OwedObserver] = []

@@ -52,6 +52,17 @@ import Testing
         #expect(world.after(world.exit(2, 1)).contains("retrying 2"))
     }
 
+    @Test func `a child is retried while processes of its parent, which has reported its result, are ending`() {
+        var world = daemonized(.kill)
+        world.add(child: 1) { $0.retry = RetryPolicy(limit: 1, backoff: .zero) }
+        world.turn()
+        world.after(Self.word)
+        #expect(world.scheduler.isCancelling(1))
+        #expect(world.after(world.exit(2, 1)).suffix(2) == ["retrying 2", "started 2#2 slot 1"])
+        world.after(.gone(Self.first))
+        #expect(world.after(world.exit(2)).suffix(2) == ["finished 2 succeeded", "finished 1 succeeded"])
+    }
+
     @Test func `an operation with leftovers wait finishes when its leftover processes have ended`() {
         var world = daemonized(.wait)
         world.after(Self.word)

@@ -72,9 +72,11 @@ import Testing
         #expect(world.scheduler.effectivePriority(of: 2) == 3)
     }
 
-    @Test func `the timeout of a group counts from its start across a restart`() {
-        var world = World(
+    /// Returns a group with a timeout of a minute that is loaded in boot b1, with a child that does not start.
+    private func group(startedAt: Moment, boot: String) -> World {
+        World(
             snapshot {
+                $0.boot = "b1"
                 var policy = Policy()
                 policy.timeout = .seconds(60)
                 $0.policies = [policy]
@@ -85,10 +87,24 @@ import Testing
                 $0.edges = []
                 $0.running = [
                     Snapshot.Running(
-                        attempt: AttemptID(1, 0), slot: nil, runner: "", boot: "",
-                        startedAt: Moment(monotonic: 0, wall: .seconds(999_950)))
+                        attempt: AttemptID(1, 0), slot: nil, runner: "", boot: boot, startedAt: startedAt)
                 ]
             })
+    }
+
+    @Test(arguments: ["", "b0"])
+    func `the timeout of a group counts from its start across a restart of the machine`(boot: String) {
+        var world = group(startedAt: Moment(monotonic: 0, wall: .seconds(999_950)), boot: boot)
+        world.pass(seconds: 9)
+        #expect(world.turn() == [])
+        world.pass(seconds: 1)
+        #expect(world.turn().last == "finished 1 timedOut longer than 60s")
+    }
+
+    @Test(arguments: [-7200, 7200] as [Int64])
+    func `the timeout of a group does not follow the wall clock across a restart of opsd`(step: Int64) {
+        let start = Moment(monotonic: .seconds(950), wall: .seconds(999_950 - step))
+        var world = group(startedAt: start, boot: "b1")
         world.pass(seconds: 9)
         #expect(world.turn() == [])
         world.pass(seconds: 1)

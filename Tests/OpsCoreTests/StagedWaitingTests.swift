@@ -264,6 +264,32 @@ import Testing
         #expect(changes == ["unstaged 2#1", "pending 2", "finished 2 skipped root 1 cancelled"])
     }
 
+    /// Returns a snapshot in which 2 is assumed to have started, and 1 has failed since.
+    private func snapshotAfterFailure() -> Snapshot {
+        var failed = snapshot()
+        failed.presumeSecond()
+        failed.operations.removeFirst()
+        failed.running.removeFirst()
+        failed.finished = [1: FinishedFact(outcome: .failed, root: 1, hasStarted: true)]
+        return failed
+    }
+
+    @Test func `a staged launch that did not start before its predecessor failed is skipped after a crash`() {
+        var world = World(workers: 1, snapshotAfterFailure(), connected: false)
+        #expect(world.state(2) == .executing)
+        let changes = world.after(.runnerConnected(Inventory(runner: "r1", boot: "b1")))
+        #expect(changes == ["unstaged 2#1", "pending 2", "finished 2 skipped root 1 failed"])
+    }
+
+    @Test func `a staged launch that started goes on after a crash although its predecessor has failed`() {
+        var world = World(workers: 1, snapshotAfterFailure(), connected: false)
+        let inventory = Inventory(
+            runner: "r1", boot: "b1", entries: [attempt(2): running(world)],
+            slotStarts: [attempt(2): SlotStart(slot: 0, at: world.now)])
+        #expect(world.after(.runnerConnected(inventory)) == ["confirmed 2#1 slot 0", "launched 2#1"])
+        #expect(world.after(world.exit(2)).last == "finished 2 succeeded")
+    }
+
     @Test func `a cancel of an operation that may not have started is kept`() {
         var world = World(workers: 1, snapshot(), connected: false)
         #expect(

@@ -1,5 +1,6 @@
 import OpsCore
 import OpsExecutor
+import OpsStore
 import OpsSystem
 import OpsWire
 import Testing
@@ -52,5 +53,38 @@ import Testing
         try runner.listen()
         #expect(runner.orders.contains(.revokeStaged))
         #expect(runner.launches.map(\.attempt) == attempts)
+    }
+
+    /// The start of 4 is assumed when the tick is handled before the revocation. Only the confirmation begins another
+    /// turn.
+    @Test func `a launch that is revoked beside a large fact starts once the runner has confirmed that`() throws {
+        let fixture = try Fixture()
+        let turns = fixture.daemon.turns
+        let runner = StandInRunner(fixture)
+        try runner.greet()
+        // Sent before the starts, so that the attempt counts as short.
+        let exit = ProcessExit(status: .code(0), at: Clock.read())
+        let first = """
+            {"command":["true"]},{"command":["true"]},{"name":"a","command":["true"]},{"command":["true"]},
+            {"name":"x","command":["true"],"after":["a"]}
+            """
+        let count = DaemonLimits.operationsInTheLoop + 100
+        let skipped = Array(repeating: #"{"command":["true"],"after":["x"]}"#, count: count).joined(separator: ",")
+        #expect(try fixture.connect().submit("[\(first),\(skipped)]").count == count + 5)
+        try runner.listen()
+        let attempts = (1...4).map { AttemptID(OperationID($0), 1) }
+        try runner.tell(.exited(attempts[1], exit, treeIsGone: true))
+        try runner.listen()
+        #expect(turns.core?.isStaged(attempts[3]) == true)
+        turns.record(.exited(attempts[2], ProcessExit(status: .code(1), at: Clock.read()), treeIsGone: true))
+        turns.record(.tick)
+        #expect(turns.longTurn?.isGathering == true)
+        try fixture.turn { turns.longTurn == nil }
+        #expect(turns.core?.state(of: OperationID(4)) == .executing)
+        #expect(try fixture.daemon.store.load().staged.map(\.attempt) == [attempts[3]])
+        try runner.tell(.stagingRevoked)
+        try runner.listen()
+        #expect(runner.launches.map(\.attempt) == attempts)
+        #expect(try fixture.daemon.store.load().staged.isEmpty)
     }
 }

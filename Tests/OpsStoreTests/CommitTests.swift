@@ -215,6 +215,25 @@ import Testing
         #expect(!running.isOver)
     }
 
+    @Test func `an executing group is loaded with its start on both clocks`() throws {
+        let world = try World()
+        var policy = Policy()
+        policy.timeout = .seconds(60)
+        var submission = Submission()
+        submission.policies = [policy]
+        submission.operations = [Draft(policy: 0, flags: .group), Draft(group: 0)]
+        let group = world.submit(SubmissionTexts(submission, particulars: [.init(command: ""), .init(command: "[]")]))
+        let started = world.moment
+        world.change(.started(group, attempt: 0, run: 1, slot: nil, runner: "", at: started))
+        try world.commit()
+        try world.reopen(boot: "boot-2")
+        let snapshot = try world.store.load()
+        let running = try #require(snapshot.running.first)
+        #expect(running.attempt == AttemptID(group, 0))
+        #expect(running.startedAt == started)
+        #expect(running.boot == "boot-1" && snapshot.boot == "boot-2")
+    }
+
     @Test(
         arguments: [
             .operation, .queue, .graph, .daemon, [.operation, .daemon], [.operation, .queue, .graph, .daemon],
@@ -249,6 +268,22 @@ import Testing
         #expect(try world.store.load().operations.first?.frozenBy == .unknown)
     }
 
+    @Test func `a queue that is added again has no setting of the removed one`() throws {
+        let world = try World()
+        world.change(
+            .queueSet("q", limit: 2, aging: .seconds(60), suspended: true, order: .longestPath),
+            .queueFairnessSet("q", isFair: true), .queueExecutorSet("q", executor: "slurm"))
+        try world.commit()
+        world.change(.queueRemoved("q"))
+        try world.commit()
+        world.change(.queueSet("q", limit: nil, aging: nil, suspended: false, order: .submission))
+        try world.commit()
+        try world.reopen()
+        let queue = try #require(try world.store.load().queues.first { $0.name == "q" })
+        #expect(!queue.isFair && queue.executor == nil)
+        #expect(queue.limit == nil && queue.aging == nil && !queue.isSuspended && queue.order == .submission)
+    }
+
     @Test func `a finished operation leaves the snapshot with its edges`() throws {
         let world = try World()
         let first = world.submit(Self.graph())
@@ -259,6 +294,30 @@ import Testing
         #expect(snapshot.operations.map(\.id.rawValue) == [2, 3])
         #expect(snapshot.edges.map(\.on.rawValue) == [3])
         #expect(snapshot.nextOperation == 4)
+    }
+
+    @Test(arguments: [0, 1] as [Int32])
+    func `an assumed start is loaded with the dependency that failed meanwhile`(code: Int32) throws {
+        let world = try World()
+        var submission = Submission()
+        submission.operations = [Draft(), Draft()]
+        submission.edges = [DraftEdge(from: 1, on: .local(0), when: .succeeded)]
+        let first = world.submit(
+            SubmissionTexts(submission, particulars: [.init(command: "[]"), .init(command: "[]")]))
+        let second = AttemptID(OperationID(2), 1)
+        world.start(first)
+        world.change(.staged(second, runner: "runner-1"))
+        try world.commit()
+        world.change(.assumedStarted(second, run: 1, slot: 1, at: world.moment))
+        world.end(first, code: code)
+        try world.commit()
+        try world.reopen()
+        let snapshot = try world.store.load()
+        #expect(snapshot.operations.map(\.id) == [second.operation])
+        #expect(snapshot.staged.map(\.attempt) == [second])
+        guard code != 0 else { return #expect(snapshot.edges.isEmpty && snapshot.finished.isEmpty) }
+        #expect(snapshot.edges.map(\.on) == [first])
+        #expect(snapshot.finished == [first: FinishedFact(outcome: .failed, root: first, hasStarted: true)])
     }
 
     @Test func `events after a sequence number are read in order`() throws {

@@ -78,6 +78,11 @@ final class Mirror {
         }
         pending = nil
         submissions = []
+        if boot != expected.boot {
+            // The machine has restarted since the last commit.
+            boot = expected.boot
+            loaded = load()
+        }
         let difference = Set(lines(loaded)).symmetricDifference(lines(expected))
         if !difference.isEmpty { problem = problem ?? "stored otherwise: \(difference.sorted())" }
         return loaded
@@ -117,12 +122,13 @@ final class Mirror {
             "suspended \(snapshot.isSuspended) \(snapshot.suspendedGraphs.map(\.rawValue).sorted())",
         ]
         lines += snapshot.queues.map {
-            "queue \($0.name) \($0.limit ?? -1) \($0.aging ?? .zero) \($0.isSuspended) \($0.order)"
+            "queue \($0.name) \($0.limit ?? -1) \($0.aging ?? .zero) \($0.isSuspended) \($0.order) \($0.isFair)"
         }
         lines += snapshot.categorySettings.map { "\($0)" }
         lines += snapshot.assigned.map { "units \($0.key) \($0.value)" }.sorted()
         lines += snapshot.operations.map { line($0, snapshot) }
         lines += snapshot.edges.map { "edge \($0.from.rawValue) \($0.on.rawValue) \($0.when)" }
+        lines += snapshot.finished.map { "finished \($0.key.rawValue) \($0.value)" }
         lines += snapshot.running.map { running in
             let ending = running.resolution.map { "\($0.outcome) \($0.cause)" } ?? "none"
             return """

@@ -71,8 +71,9 @@ extension FakeStore {
     private mutating func applyAttribute(_ change: Change) throws(Violation) {
         switch change {
         case .held(let id, let isHeld):
-            // Others may wait below an executing operation.
-            let mayBeHeld = self[id].isWaiting || self[id].state == .executing && !children(of: id).isEmpty
+            // Others may wait below an executing operation, and a frozen one may start again.
+            let holdsLater = !children(of: id).isEmpty || self[id].frozenBy.contains(.operation)
+            let mayBeHeld = self[id].isWaiting || self[id].state == .executing && holdsLater
             try require(mayBeHeld || !isHeld, .lawfulSteps, "\(id) held while \(self[id].state)")
             if isHeld { self[id].flags.insert(.held) } else { self[id].flags.remove(.held) }
         case .frozen(let id, let levels):
@@ -132,8 +133,7 @@ extension FakeStore {
             queues.removeAll { $0.name == name }
             slotTimes.removeAll { $0.queue == name }
         case .submitted, .becameReady, .becamePending, .started, .staged, .unstaged, .assumedStarted, .startConfirmed,
-            .launched, .accepted, .jobStarted,
-            .exited, .attemptEnded, .retrying,
+            .launched, .accepted, .jobStarted, .exited, .attemptEnded, .retrying,
             .finished, .reopened, .cancelling:
             preconditionFailure("apply(_:) takes the steps")
         }
@@ -205,7 +205,8 @@ extension FakeStore {
         self[id].backoffUntil = .zero
         // The runner may start an operation before the scheduler knows that it is ready.
         if slot != nil { self[id].readyAt = min(self[id].readyAt, at.wall) }
-        self[id].startedAt = at.wall
+        self[id].startedAt = at
+        self[id].boot = boot
         self[id].groupTimeout = nil
         // The job of an executor starts later.
         if slot != nil || self[id].isGroup {

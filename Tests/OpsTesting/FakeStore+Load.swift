@@ -7,6 +7,7 @@ extension FakeStore {
         snapshot.nextOperation = Int64(records.count) + 1
         snapshot.nextGraph = graphCount + 1
         snapshot.lastSequence = lastSequence
+        snapshot.boot = boot
         snapshot.isSuspended = isSuspended
         snapshot.suspendedGraphs = suspendedGraphs.sorted()
         snapshot.queues = queues.map {
@@ -37,7 +38,11 @@ extension FakeStore {
                         attempt: staged.attempt, runner: staged.runner, boot: staged.boot,
                         hasStarted: record.hasStarted))
             }
-            for edge in record.edges where !self[edge.on].isFinished && !edge.isSettled {
+            for edge in record.edges where !edge.isSettled {
+                if self[edge.on].isFinished {
+                    guard isMissed(edge, by: record) else { continue }
+                    snapshot.finished[edge.on] = fact(self[edge.on])
+                }
                 snapshot.edges.append(Snapshot.Edge(from: record.id, on: edge.on, when: edge.when))
             }
         }
@@ -46,13 +51,18 @@ extension FakeStore {
         return snapshot
     }
 
+    /// Returns true if a staged launch waits for the success of an operation that has finished without it.
+    private func isMissed(_ edge: Record.Edge, by record: Record) -> Bool {
+        record.staged != nil && edge.when == .succeeded && self[edge.on].outcome != .succeeded
+    }
+
     /// A group has no attempt; a group that is ending or has a timeout gets attempt 0.
     private func endingGroup(_ record: Record) -> Record.Running? {
         guard record.isGroup, record.resolution != nil || record.state == .executing && record.policy.timeout != nil
         else { return nil }
         return Record.Running(
-            attempt: AttemptID(record.id, 0), slot: nil, runner: "", boot: "",
-            startedAt: Moment(monotonic: .zero, wall: record.startedAt), timeoutRemaining: record.groupTimeout)
+            attempt: AttemptID(record.id, 0), slot: nil, runner: "", boot: record.boot, startedAt: record.startedAt,
+            timeoutRemaining: record.groupTimeout)
     }
 
     private func restated(_ running: Record.Running, _ resolution: Record.Resolution?) -> Snapshot.Running {

@@ -81,8 +81,9 @@ extension Judge {
             return
         }
         if let deadline = record.policy.deadline, deadline <= rules.now.wall { return }
-        // Nothing starts again in a group that is about to end.
-        if rules.store.ancestors(of: record).contains(where: { $0.resolution?.isOrdered ?? false }) { return }
+        // Nothing starts again below an operation that was cancelled or timed out.
+        let endings = rules.store.ancestors(of: record).compactMap { $0.resolution?.outcome }
+        if endings.contains(where: { $0 == .cancelled || $0 == .timedOut }) { return }
         let isOwed: Bool
         switch cause {
         case .exitStatus(let code):

@@ -63,8 +63,9 @@ public struct Record: Sendable {
     /// True if a group has started in this run. A group has no attempt.
     public var hasStarted = false
     public var readyAt = WallInstant.zero
-    /// Wall instant of its latest start.
-    public var startedAt = WallInstant.zero
+    /// Its latest start, and the boot to which that belongs.
+    public var startedAt = Moment.zero
+    var boot = ""
     public var backoffUntil = WallInstant.zero
     public var running: Running?
     /// Named units of its latest start, and the categories whose units it has not been assigned yet.

@@ -46,8 +46,8 @@ struct Execution: Codable {
     var isConfirmed = true
     /// True if it was staged and the runner has not reported yet if it has started.
     var isAssumed = false
-    /// A dependency that failed in the meantime. It counts only if this attempt turns out not to have started.
-    var missed: Missed?
+    /// Edge on a dependency that failed in the meantime. It counts only if this attempt turns out not to have started.
+    var missed: ImpossibleEdge?
     /// Instant of its timeout; while frozen, the rest of the time is in `timeoutLeft`.
     var timeoutAt: MonotonicInstant?
     var timeoutLeft: TimeSpan?
@@ -59,12 +59,6 @@ struct Execution: Codable {
 
     /// True if it counts for the limits of its queue and its group.
     var countsForLimits: Bool { slot != nil || hasFreedSlot || isInFlight }
-}
-
-/// The end of a dependency after which an edge can no longer be met.
-struct Missed: Codable {
-    var dependency: FinishedOperation
-    var when: EdgeCondition
 }
 
 /// The evaluation of the conditions of one operation, and its last result.

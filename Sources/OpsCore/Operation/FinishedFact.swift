@@ -15,6 +15,12 @@ public struct FinishedFact: Hashable, Sendable, Codable {
 }
 
 extension FinishedFact {
+    init(_ finished: FinishedOperation) {
+        self.init(
+            outcome: finished.outcome, root: finished.root, hasStarted: finished.hasStarted,
+            rootOutcome: finished.rootOutcome)
+    }
+
     /// Returns the skip that follows from an edge on the operation that can never be met; nil when it is met.
     func impossibility(of when: EdgeCondition, on id: OperationID) -> Skip? {
         guard when.status(outcome, hasStarted: hasStarted) == .impossible else { return nil }

@@ -63,6 +63,17 @@ extension Registry {
         }
     }
 
+    /// Returns whether nothing below an operation starts again: the finish of it or of a group around it is being
+    /// recorded, or one of them was cancelled or timed out. A result that was reported ends nothing below, although the
+    /// processes that are left are terminated.
+    func preventsRetries(below operation: OperationIndex) -> Bool {
+        table.chain(from: operation).contains { next in
+            if table[next].traits.contains(.finishPending) { return true }
+            guard let execution = execution(of: next) else { return false }
+            return executions[execution].resolution?.endsChildren ?? false
+        }
+    }
+
     func isAssumed(_ operation: OperationIndex) -> Bool {
         assumedExecution(of: operation) != nil
     }

@@ -38,6 +38,14 @@ extension Scheduler {
         record(.assumedStarted(registry.attemptID(index), run: execution.run, slot: slot, at: now))
     }
 
+    /// Notes that a dependency of an assumed start has failed. The operation is skipped if it turns out not to have
+    /// started.
+    mutating func noteMissed(_ index: ExecutionIndex, on id: OperationID, when: EdgeCondition, _ fact: FinishedFact) {
+        guard let skip = fact.impossibility(of: when, on: id) else { return }
+        let operation = executions[index].operation
+        executions[index].missed = ImpossibleEdge(from: operation, skip: skip, fact: fact)
+    }
+
     /// Unstages an operation if its own runner does not list its attempt. Returns whether it still counts as started.
     mutating func confirmOrUnstage(_ index: ExecutionIndex, _ inventory: Inventory) -> Bool {
         let boot = executions[index].boot
@@ -95,7 +103,7 @@ extension Scheduler {
     /// free.
     private mutating func unstage(_ index: ExecutionIndex) {
         let operation = executions[index].operation
-        unfreeze(operation)
+        unfreeze(index)
         disarmTimeout(index)
         vacate(index)
         let execution = executions[index]
@@ -109,7 +117,8 @@ extension Scheduler {
         setState(operation, .ready)
         record(.unstaged(AttemptID(table[operation].operationID, execution.attempt)))
         invalidatePriority(of: operation)
-        guard table[operation].firstDependency != nil else {
+        // After a restart, edges on finished operations are not in the graph.
+        guard table[operation].firstDependency != nil || execution.missed != nil else {
             startAging(operation)
             return enterLane(operation)
         }
@@ -117,7 +126,7 @@ extension Scheduler {
         record(.becamePending(table[operation].operationID))
         propagatePriority(of: operation)
         if let missed = execution.missed {
-            skip(operation, after: missed.dependency, when: missed.when)
+            skip([missed])
         } else if table[operation].waiting == 0 {
             becomeReady(operation)
         }

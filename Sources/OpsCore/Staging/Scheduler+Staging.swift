@@ -85,11 +85,18 @@ extension Scheduler {
     /// confirms a revocation.
     mutating func revocationConfirmed() {
         staging.confirmRevocation()
-        guard let runner = capacity.runner else { return }
-        let unconfirmed = executions.indices.filter {
+        for index in unconfirmedStarts { unstageOrLaunch(index) }
+    }
+
+    /// True if starts are assumed that the connected runner has not reported: it undoes them when it confirms the
+    /// revocation.
+    public var hasUnconfirmedStarts: Bool { !unconfirmedStarts.isEmpty }
+
+    private var unconfirmedStarts: [ExecutionIndex] {
+        guard let runner = capacity.runner else { return [] }
+        return executions.indices.filter {
             executions[$0].isAssumed && executions[$0].runner == runner && !executions[$0].isConfirmed
         }
-        for index in unconfirmed { unstageOrLaunch(index) }
     }
 
     mutating func runnerLost() {

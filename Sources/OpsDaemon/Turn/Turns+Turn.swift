@@ -107,9 +107,10 @@ extension Turns {
         }
         if !fact.isRunnerReport { revokeStaged() }
         if fact.isReportedOnce { turn.facts.append(fact) }
+        // A confirmation that undoes no assumed start changes nothing that must be stored or decided.
+        let isWithoutChange = if case .revocationConfirmed = fact { !hasUnconfirmedStarts } else { false }
         _ = inform(fact)
-        // The event changes nothing that must be stored or decided.
-        if case .revocationConfirmed = fact { return }
+        if isWithoutChange { return }
         guard !fact.isPatient else {
             turn.hasPatientEvents = true
             return
@@ -117,6 +118,8 @@ extension Turns {
         turn.hasEvents = true
         wakeUp()
     }
+
+    private var hasUnconfirmedStarts: Bool { ask { $0.hasUnconfirmedStarts } == true }
 
     /// Returns about how many operations an event decides or moves, exactly up to the number that the loop takes.
     private func weight(of event: Event) -> Int {

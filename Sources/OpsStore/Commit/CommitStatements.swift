@@ -86,7 +86,11 @@ struct OperationStatements {
             UPDATE operation SET state = 2, attempt = ?2, run = ?3, \(Self.due), notBefore = NULL WHERE id = ?1
             """)
         startedGroup = try make(
-            "UPDATE operation SET state = 2, run = ?2, startedAt = ?3, timeout = NULL WHERE id = ?1")
+            """
+            UPDATE operation SET
+                state = 2, run = ?2, startedMonotonic = ?3, startedAt = ?4, boot = ?5, timeout = NULL
+            WHERE id = ?1
+            """)
         timeoutMoved = try make("UPDATE operation SET timeout = ?2 WHERE id = ?1")
         ran = try make(
             """
@@ -232,7 +236,7 @@ struct SettingStatements {
         setQueueFairness = try make("UPDATE queue SET fair = ?2 WHERE name = ?1")
         putSlotTime = try make("INSERT OR REPLACE INTO slotTime (queue, user, used, at) VALUES (?1, ?2, ?3, ?4)")
         forgetSlotTime = try make("DELETE FROM slotTime WHERE queue = ?1")
-        removeQueue = try make("UPDATE queue SET removed = 1, executor = NULL WHERE name = ?1")
+        removeQueue = try make("UPDATE queue SET removed = 1, executor = NULL, fair = 0 WHERE name = ?1")
         putCategory = try make(
             """
             INSERT OR REPLACE INTO category (name, capacity, units, share, export, rateCount, rateInterval)

@@ -4,7 +4,9 @@ internal import OpsCore
 extension Store {
     /// Stores the start of a group.
     func start(_ id: OperationID, run: Int32, at: Moment) throws(StoreError) {
-        try update(statements.operation.startedGroup, id, Int64(run), at.wall.nanoseconds)
+        let statement = statements.operation.startedGroup
+        statement.bind(5, boot)
+        try update(statement, id, Int64(run), at.monotonic.nanoseconds, at.wall.nanoseconds)
         if run > 1 { try update(statements.setting.forgetUnits, id) }
     }
 

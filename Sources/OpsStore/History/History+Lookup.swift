@@ -176,24 +176,7 @@ extension History {
 
     /// Returns facts about the finished operations among the ids. A submission that names them needs these.
     public func finishedFacts(_ ids: [OperationID]) throws(StoreError) -> [OperationID: FinishedFact] {
-        let row = try statement(
-            """
-            SELECT o.outcome, o.root, o.startedAt IS NOT NULL, r.outcome
-            FROM operation o LEFT JOIN operation r ON r.id = o.root WHERE o.id = ?1 AND o.state = 3
-            """)
-        var facts: [OperationID: FinishedFact] = [:]
-        for id in ids {
-            row.bind(1, id.rawValue)
-            guard try row.step() else { continue }
-            defer { row.reset() }
-            guard let outcome = Outcome(stored: row.optionalInt(0)) else { continue }
-            // A root that was reopened since has no outcome: then the operation itself is named.
-            let rootOutcome = Outcome(stored: row.optionalInt(3))
-            let root = rootOutcome == nil ? id : row.optionalInt(1).map { OperationID($0) } ?? id
-            facts[id] = FinishedFact(
-                outcome: outcome, root: root, hasStarted: row.bool(2), rootOutcome: rootOutcome)
-        }
-        return facts
+        try FinishedFact.read(ids) { (sql) throws(StoreError) in try statement(sql) }
     }
 
     /// Returns the policy of an operation, with which an edit is merged.
@@ -270,5 +253,31 @@ extension History {
         let row = try statement(sql)
         defer { row.reset() }
         return try row.step() ? Int(row.int(0)) : 0
+    }
+}
+
+extension FinishedFact {
+    /// Reads facts about the finished operations among the ids.
+    static func read(
+        _ ids: [OperationID], _ prepare: (String) throws(StoreError) -> Statement
+    ) throws(StoreError) -> [OperationID: FinishedFact] {
+        let row = try prepare(
+            """
+            SELECT o.outcome, o.root, o.startedAt IS NOT NULL, r.outcome
+            FROM operation o LEFT JOIN operation r ON r.id = o.root WHERE o.id = ?1 AND o.state = 3
+            """)
+        var facts: [OperationID: FinishedFact] = [:]
+        for id in ids {
+            row.bind(1, id.rawValue)
+            guard try row.step() else { continue }
+            defer { row.reset() }
+            guard let outcome = Outcome(stored: row.optionalInt(0)) else { continue }
+            // A root that was reopened since has no outcome: then the operation itself is named.
+            let rootOutcome = Outcome(stored: row.optionalInt(3))
+            let root = rootOutcome == nil ? id : row.optionalInt(1).map { OperationID($0) } ?? id
+            facts[id] = FinishedFact(
+                outcome: outcome, root: root, hasStarted: row.bool(2), rootOutcome: rootOutcome)
+        }
+        return facts
     }
 }

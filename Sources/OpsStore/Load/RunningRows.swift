@@ -17,7 +17,7 @@ struct RunningRows {
             """)
         resolutions = try database.prepare(
             "SELECT outcome, \(CauseRow.columns), \"by\" <> '' FROM ending WHERE operation = ?1")
-        starts = try database.prepare("SELECT startedAt, timeout FROM operation WHERE id = ?1")
+        starts = try database.prepare("SELECT startedMonotonic, startedAt, timeout, boot FROM operation WHERE id = ?1")
     }
 
     /// Returns nil for a group without a timeout whose end is not decided: it has no attempt.
@@ -30,9 +30,9 @@ struct RunningRows {
             defer { starts.reset() }
             let isFound = try starts.step()
             return Snapshot.Running(
-                attempt: AttemptID(row.id, 0), slot: nil, runner: "", boot: "",
-                startedAt: Moment(monotonic: .zero, wall: isFound ? starts.time(0) : .zero), resolution: resolution,
-                timeoutRemaining: isFound ? starts.optionalTime(1) : nil)
+                attempt: AttemptID(row.id, 0), slot: nil, runner: "", boot: isFound ? starts.text(3) : "",
+                startedAt: isFound ? starts.moment(0) : .zero, resolution: resolution,
+                timeoutRemaining: isFound ? starts.optionalTime(2) : nil)
         }
         attempts.bind(1, row.id.rawValue)
         attempts.bind(2, row.attempt)

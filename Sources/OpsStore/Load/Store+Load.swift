@@ -18,11 +18,13 @@ extension Store {
         try database.execute("BEGIN")
         defer { database.rollBack() }
         var snapshot = Snapshot()
+        snapshot.boot = boot
         try loadSettings(&snapshot)
         try loadOperations(&snapshot)
         try loadEdges(&snapshot)
         try loadRunning(&snapshot)
         try loadStagedLaunches(&snapshot)
+        try loadMissedEdges(&snapshot)
         try loadAssignedUnits(&snapshot)
         try loadEndedChildren(&snapshot)
         let owed = try database.prepare("SELECT operation, run FROM owedObserver")
@@ -69,6 +71,26 @@ extension Store {
                     attempt: AttemptID(OperationID(launches.int(0)), launches.int32(1)), runner: launches.text(2),
                     boot: launches.text(3), hasStarted: launches.bool(4)))
         }
+    }
+
+    /// Loads the edges of staged launches on dependencies that failed while the start was assumed. Such an operation is
+    /// skipped if it has not started. A staged launch waits only for successes.
+    private func loadMissedEdges(_ snapshot: inout Snapshot) throws(StoreError) {
+        let edges = try database.prepare(
+            """
+            SELECT d.id FROM edge e CROSS JOIN operation d ON d.id = e.dependency
+            WHERE e.operation = ?1 AND e."when" = 0 AND NOT e.resolved AND d.state = 3 AND d.outcome <> 0
+            """)
+        var failed: [OperationID] = []
+        for staged in snapshot.staged {
+            let from = staged.attempt.operation
+            edges.bind(1, from.rawValue)
+            while try edges.step() {
+                failed.append(OperationID(edges.int(0)))
+                snapshot.edges.append(Snapshot.Edge(from: from, on: OperationID(edges.int(0)), when: .succeeded))
+            }
+        }
+        snapshot.finished = try FinishedFact.read(failed) { (sql) throws(StoreError) in try database.prepare(sql) }
     }
 
     private func loadEndedChildren(_ snapshot: inout Snapshot) throws(StoreError) {
