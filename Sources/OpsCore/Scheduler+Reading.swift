@@ -130,6 +130,9 @@ extension Scheduler {
     /// True if operations may start at all: a runner is connected, and starts are neither suspended nor stopped.
     public var mayStart: Bool { capacity.mayStart }
 
+    /// True if a runner that starts operations is connected: then the ends of its attempts up to now are known.
+    public var hasRunner: Bool { capacity.runner != nil }
+
     /// True if work was put off to the next turn.
     public var hasPutOff: Bool { budget.hasPutOff }
     public var counts: Counts { registry.counts }

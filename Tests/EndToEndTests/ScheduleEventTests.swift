@@ -56,11 +56,7 @@ import Testing
         try machine.start()
         #expect(try runs("boot", machine).isEmpty)
         try machine.killDaemon()
-        // Changes the stored boot id, as if the schedule had been stored in an earlier boot.
-        var handle: OpaquePointer?
-        defer { sqlite3_close(handle) }
-        sqlite3_open(machine.state + "/opsd.db", &handle)
-        try #require(sqlite3_exec(handle, "UPDATE schedule SET boot = 'earlier'", nil, nil, nil) == SQLITE_OK)
+        try changeBoot(of: machine)
         try machine.start()
         try pass("1s", machine)
         #expect(try runs("boot", machine).compactMap { $0["result"] as? String } == ["run"])
@@ -68,6 +64,36 @@ import Testing
         try machine.start()
         try pass("1s", machine)
         #expect(try runs("boot", machine).count == 1)
+    }
+
+    @Test func `a run at boot happens although the machine died during the one of the boot before`() throws {
+        let machine = try Machine()
+        let gate = Gate(machine)
+        try machine.ok("schedule", "add", "boot", "--at", "@reboot", "--shell", "read x < \(gate.path)")
+        try machine.killDaemon()
+        try changeBoot(of: machine)
+        try machine.start()
+        try machine.await("started", of: 1)
+        let runner = try #require(try machine.ok("status", "--json").object["runnerPid"] as? Int32)
+        try machine.killDaemon()
+        #expect(kill(runner, SIGKILL) == 0)
+        gate.open()
+        try changeBoot(of: machine)
+        try machine.start()
+        try pass("1s", machine)
+        let rows = try runs("boot", machine)
+        #expect(rows.compactMap { $0["result"] as? String } == ["run", "run"])
+        #expect(rows.first?["outcome"] as? String == "interrupted")
+        gate.open()
+    }
+
+    /// Changes the stored boot ids, as if opsd had stopped in an earlier boot.
+    private func changeBoot(of machine: Machine) throws {
+        var handle: OpaquePointer?
+        defer { sqlite3_close(handle) }
+        sqlite3_open(machine.state + "/opsd.db", &handle)
+        let change = "UPDATE schedule SET boot = 'earlier'; UPDATE runner SET boot = 'earlier'"
+        try #require(sqlite3_exec(handle, change, nil, nil, nil) == SQLITE_OK)
     }
 
     private static func seconds(_ text: Any?) -> Double? {

@@ -61,6 +61,92 @@ import Testing
         }
     }
 
+    /// Text for the shell that writes when an attempt begins and ends.
+    private func job(_ log: String) -> String {
+        "echo begin $OPS_ID-$OPS_ATTEMPT >> \(log); sleep 1; echo end $OPS_ID-$OPS_ATTEMPT >> \(log)"
+    }
+
+    /// Waits for all runs of a schedule, and expects that this many attempts were executed one after the other.
+    private func expectOneAtATime(_ count: Int, of name: String, _ log: String, _ machine: Machine) throws {
+        try machine.ok("wait", "--label", "schedule=\(name)", "--timeout", "60s")
+        let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").map(String.init)
+        #expect(lines.count == 2 * count)
+        for (index, line) in lines.enumerated() where line.hasPrefix("begin") {
+            #expect(index + 1 < lines.count && lines[index + 1] == line.replacing("begin", with: "end"), "\(lines)")
+        }
+    }
+
+    @Test func `a run that is retried and the next run exclude each other`() throws {
+        let machine = try Machine(workers: 4)
+        let log = machine.state + "/log"
+        try machine.ok(
+            "schedule", "add", "job", "--at", "@yearly", "--shell", job(log) + "; test $OPS_ID-$OPS_ATTEMPT != 1-1")
+        try machine.ok("schedule", "run", "job")
+        #expect(try machine.ctl("wait", "1", "--timeout", "20s").status == 1)
+        try machine.ok("retry", "1")
+        try machine.ok("schedule", "run", "job")
+        try expectOneAtATime(3, of: "job", log, machine)
+    }
+
+    @Test func `a backfill waits for an unfinished run of a schedule that skips`() throws {
+        let machine = try Machine(workers: 4)
+        let log = machine.state + "/log"
+        try machine.ok("schedule", "add", "job", "--at", "@daily", "--zone", "UTC", "--shell", job(log))
+        try machine.ok("schedule", "run", "job")
+        try machine.ok(
+            "schedule", "backfill", "job", "--from", "2026-01-01T00:00:00Z", "--to", "2026-01-02T00:00:00Z")
+        try expectOneAtATime(3, of: "job", log, machine)
+    }
+
+    @Test func `a run waits for an unfinished one that was started with another overlap`() throws {
+        let machine = try Machine(workers: 4)
+        let log = machine.state + "/log"
+        for overlap in ["skip", "queueAll"] {
+            let graph = """
+                {"name": "job", "schedule": {"at": "@yearly", "overlap": "\(overlap)"},
+                 "operations": [{"shell": "\(job(log))"}]}
+                """
+            try machine.ok("schedule", "apply", "-f", "-", input: graph)
+            try machine.ok("schedule", "run", "job")
+        }
+        try expectOneAtATime(2, of: "job", log, machine)
+    }
+
+    @Test func `no run starts between the attempts of another`() throws {
+        let machine = try Machine(workers: 4)
+        let log = machine.state + "/log"
+        try machine.ok(
+            "schedule", "add", "job", "--at", "@yearly", "--overlap", "queueAll", "--retry", "1", "--retry-backoff",
+            "1s", "--retry-jitter", "0", "--shell", "echo $OPS_GRAPH >> \(log); test $OPS_ATTEMPT = 2")
+        for _ in 0..<2 { try machine.ok("schedule", "run", "job") }
+        try machine.ok("wait", "--label", "schedule=job", "--timeout", "60s")
+        let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
+        #expect(lines == ["g1", "g1", "g2", "g2"])
+    }
+
+    @Test func `a run that ended while opsd was down does not skip an instant of that time`() throws {
+        let machine = try Machine()
+        let gate = Gate(machine)
+        try machine.ok("schedule", "add", "job", "--at", "every 2s", "--shell", "read x < \(gate.path)")
+        try machine.await("started", of: 1)
+        try machine.killDaemon()
+        let killed = Date.now
+        for _ in 0..<100 { gate.open() }
+        usleep(2_500_000)
+        try machine.start()
+        let restarted = Date.now
+        try pass("1s", machine)
+        try machine.ok("schedule", "pause", "job")
+        let formatter = ISO8601DateFormatter()
+        formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
+        let rows = try machine.ok("schedule", "runs", "job", "-n", "1000", "--json").objects
+        let results = rows.compactMap { row -> String? in
+            let nominal = (row["nominal"] as? String).flatMap { formatter.date(from: $0) }
+            return nominal.map { killed < $0 && $0 < restarted } == true ? row["result"] as? String : nil
+        }
+        #expect(results.contains("run"), "\(results)")
+    }
+
     @Test func `cancel ends the older run when the next is due`() throws {
         let machine = try Machine(workers: 4)
         try machine.ok(

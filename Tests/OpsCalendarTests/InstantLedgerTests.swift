@@ -162,6 +162,18 @@ import Testing
         #expect(settle(&ledger, at: 1_000_025).suffix(2) == ["missed 1000010", "run 1000020"])
     }
 
+    @Test func `a pause and an absence by a clock that was then turned back end with the present time`() throws {
+        var ledger = try ledger()
+        #expect(settle(&ledger, at: 0) == ["run 0"])
+        ledger.pause()
+        ledger.resume(at: at(1_000_000))
+        ledger.returned(at: at(1_000_000))
+        #expect(ledger.isAhead(of: at(5)))
+        ledger.clockWentBack(to: at(5), ran: [])
+        #expect(!ledger.isAhead(of: at(5)))
+        #expect(settle(&ledger, at: 10) == ["run 10"])
+    }
+
     @Test func `an instant that a backfill has run is passed over, and the next one is a record of its own`() throws {
         var ledger = try ledger()
         #expect(settle(&ledger, at: 0, unfinished: 1) == ["skipped 0"])

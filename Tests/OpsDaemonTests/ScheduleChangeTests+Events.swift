@@ -1,4 +1,5 @@
 import OpsCalendar
+import OpsCore
 import OpsSystem
 import OpsWire
 import Testing
@@ -94,6 +95,83 @@ extension ScheduleChangeTests {
         try schedules.decideEvents(schedule, at: UnixTime(seconds: first))
         #expect(schedule.nextStart?.seconds == first + 3)
         #expect(try fixture.daemon.history.instants(of: stored.id, limit: 9).count == 3)
+    }
+
+    @Test func `instants that come while a run is unfinished are decided when a runner is connected`() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        let stored = try add(request("steady", at: "every 1s"), secondsAgo: 10, accounted: 0, to: fixture)
+        try daemon.schedules.load()
+        func results() throws -> [ScheduleInstant.Result] {
+            try daemon.history.instants(of: stored.id, limit: 9).map(\.result)
+        }
+        try fixture.turn { try !results().isEmpty }
+        let later = Clock.read().monotonic + .milliseconds(2500)
+        try fixture.turn { Clock.read().monotonic > later }
+        #expect(try results() == [.run])
+        daemon.turns.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
+        try fixture.turn { try results().count > 1 }
+        #expect(try results() == [.skipped, .run])
+    }
+
+    @Test func `a backfill repeats no run whose record was removed`() throws {
+        let fixture = try Fixture()
+        let daemon = fixture.daemon
+        let hourly = request("hourly", at: "every 1h") { $0.overlap = "allow" }
+        let stored = try add(hourly, secondsAgo: 36_000, accounted: 0, to: fixture)
+        let hours = (-1...5).map { seconds(stored.addedAt) + Int64($0) * 3600 }
+        for hour in hours.dropFirst(2) {
+            let ran = ScheduleInstant(schedule: stored.id, nominal: hour, through: hour, count: 1, result: .run)
+            try store(ran, of: stored, in: fixture)
+        }
+        try daemon.store.removeRecords(of: stored.id, beyond: 2)
+        #expect(try daemon.history.instants(of: stored.id, limit: 9).count == 2)
+        try daemon.schedules.load()
+        let schedule = try #require(daemon.schedules.all.first)
+        var answer: Result<Backfill.Answer, ControlError>?
+        daemon.schedules.backfill(schedule, hours.map { UnixTime(seconds: $0) }, isSerial: false) { answer = $0 }
+        try fixture.turn { answer != nil }
+        let result = try #require(answer).get()
+        #expect(result.present == 5)
+        #expect(result.runs.map(\.nominal) == Array(hours.prefix(2)))
+    }
+
+    @Test func `a finished run that is retried is unfinished, and gets an outcome again`() throws {
+        let fixture = try Fixture()
+        let client = try fixture.connect()
+        let (schedules, history) = (fixture.daemon.schedules, fixture.daemon.history)
+        let stored = try add(request("job", at: "@yearly"), secondsAgo: 0, to: fixture)
+        try schedules.load()
+        let schedule = try #require(schedules.all.first)
+        _ = try client.call(.with { $0.name = "job" } as RunScheduleRequest)
+        func outcome() throws -> Outcome? { try history.instants(of: stored.id, limit: 1).first?.outcome }
+        for _ in 1...2 {
+            #expect(schedule.unfinished.count == 1 && schedule.latest?.outcome == nil)
+            _ = try client.call(CancelRequest.with { $0.selection.refs = ["1"] })
+            try fixture.turn { try outcome() == .cancelled }
+            #expect(schedule.unfinished.isEmpty && schedule.latest?.outcome == .cancelled)
+            _ = try client.call(RetryRequest.with { $0.selection.refs = ["1"] })
+            try fixture.turn { try outcome() == nil }
+        }
+    }
+
+    @Test func `a pause by a clock that was then turned back does not stop a schedule of events`() throws {
+        let fixture = try Fixture()
+        var stored = try add(request("loop", at: "afterFinish 10m"), secondsAgo: 7200, to: fixture)
+        let (now, day) = (seconds(Clock.read().wall), Int64(86_400))
+        stored.position.pausedThrough = now + day
+        let paused = ScheduleInstant(
+            schedule: stored.id, nominal: now - 1200, through: now + day, count: 147, result: .paused)
+        try store(paused, of: stored, in: fixture)
+        try fixture.daemon.schedules.load()
+        let schedule = try #require(fixture.daemon.schedules.all.first)
+        let event = try #require(schedule.nextEvent)
+        #expect(event.nominal.seconds <= seconds(Clock.read().wall) + 600)
+        #expect(schedule.decision(on: event, at: event.nominal) == .run)
+        let record = try #require(try fixture.daemon.history.instants(of: stored.id, limit: 1).first)
+        #expect(record.count == 3 && record.through <= seconds(Clock.read().wall))
+        let position = try #require(try fixture.daemon.history.schedules().first).position
+        #expect(try #require(position.pausedThrough) <= seconds(Clock.read().wall))
     }
 
     @Test func `a schedule that gets afterFinish runs at once and has missed nothing`() throws {

@@ -1,4 +1,5 @@
 import OpsCalendar
+import OpsCore
 import OpsExecutor
 import OpsSystem
 import OpsSystemd
@@ -37,6 +38,7 @@ import Testing
     private func loadSkipping(_ fixture: Fixture) throws -> Schedule {
         let schedules = fixture.daemon.schedules
         try schedules.load()
+        fixture.daemon.turns.record(.runnerConnected(Inventory(runner: "r", boot: "boot")))
         let schedule = try #require(schedules.all.first)
         schedule.unfinished = [ScheduleInstant(schedule: schedule.id, nominal: 0, through: 0, count: 1, result: .run)]
         schedule.adopt(

@@ -189,9 +189,9 @@ public struct ScheduleLife {
         turnBack()
     }
 
-    /// Takes the clock as it is, if that is earlier than a record.
+    /// Takes the clock as it is, if that is earlier than a record or the end of a pause.
     private mutating func turnBack() {
-        guard instant < ledger.position.accounted else { return }
+        guard ledger.isAhead(of: instant) else { return }
         let ran = ran(after: instant)
         for (key, record) in records where record.result != .run && record.through > instant {
             records[key] = ledger.shortened(record, to: instant)

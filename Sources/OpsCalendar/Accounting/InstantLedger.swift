@@ -190,18 +190,24 @@ public struct InstantLedger: Sendable {
         return found
     }
 
-    /// Records that the clock was turned back to before instants with records. Instants that ran do not run again. The
-    /// others are undecided again: the caller removes their records, or shortens them with `shortened`.
+    /// Returns whether records, the latest pause or the latest absence reach past `now`: the clock was turned back.
+    public func isAhead(of now: UnixTime) -> Bool {
+        let pausedThrough = position.pausedThrough
+        return now < max(position.accounted, missedBefore) || now < pausedThrough && pausedThrough < .latest
+    }
+
+    /// Records that the clock was turned back. Instants that ran do not run again. Others after `now` are undecided
+    /// again: the caller removes their records, or shortens them with `shortened`.
     ///
     /// - Parameter ran: Instants after `now` that have run.
     public mutating func clockWentBack(to now: UnixTime, ran: some Sequence<UnixTime>) {
+        missedBefore = min(missedBefore, now)
+        if position.pausedThrough < .latest { resume(at: now) }
         guard now < position.accounted else { return }
         position.ranAhead.formUnion(ran)
         position.ranAhead = position.ranAhead.filter { $0 > now }
         position.last = nil
         position.accounted = now
-        missedBefore = min(missedBefore, now)
-        if position.pausedThrough < .latest { resume(at: now) }
     }
 
     /// Returns a record of instants that did not run, without those after `end`; nil if none is left. If the record is

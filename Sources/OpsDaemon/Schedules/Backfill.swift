@@ -9,7 +9,7 @@ internal import OpsWire
 final class Backfill {
     struct Answer {
         var runs: [ScheduleInstant] = []
-        /// Number of instants that had run.
+        /// Number of instants that had run, or whose records were removed.
         var present = 0
     }
 
@@ -71,7 +71,7 @@ final class Backfill {
     }
 
     private func start(_ nominal: UnixTime) throws {
-        guard try !schedules.history.hasRun(at: nominal.seconds, of: schedule.id) else {
+        guard try !mayHaveRun(nominal) else {
             result.present += 1
             return
         }
@@ -90,6 +90,15 @@ final class Backfill {
             finishIfComplete()
         }
         committing += 1
+    }
+
+    /// Returns whether an instant has run, or its record was removed. Only instants since the addition of the schedule
+    /// had records of their own.
+    private func mayHaveRun(_ nominal: UnixTime) throws -> Bool {
+        let history = schedules.history
+        if try history.hasRun(at: nominal.seconds, of: schedule.id) { return true }
+        guard nominal > UnixTime(flooring: schedule.stored.addedAt) else { return false }
+        return try history.lastRemovedInstant(of: schedule.id).map { nominal.seconds <= $0 } ?? false
     }
 
     /// Removes an instant from the record that contains it, because the run has a record of its own.

@@ -13,10 +13,12 @@ final class RunFinish {
     private let log: DaemonLog
     private let removeGraphs: ([GraphID]) -> Void
     private var watched: [GraphID: Watched] = [:]
-    /// Outcomes that are not stored yet.
+    /// Runs whose outcome, or the lack of one, is not stored yet.
     private var ended: [ScheduleInstant] = []
     /// Graphs whose operations seem to have all finished.
     private var touched: Set<GraphID> = []
+    /// Graphs with operations that were retried. Some may be finished runs.
+    private var reopened: Set<GraphID> = []
     private lazy var check = DeferredWork(loop) { [unowned self] in self.checkTouched() }
     private lazy var alarm = Alarm(loop, log) { [unowned self] in self.storeOutcomes() }
 
@@ -72,19 +74,25 @@ final class RunFinish {
         ended.removeAll { $0.schedule == schedule.id }
     }
 
-    /// Handles ends of operations, after their commit.
+    /// Handles ends and retries of operations, after their commit.
     func receive(_ reports: [Report]) {
-        guard !watched.isEmpty else { return }
-        for report in reports where report.kind == .finished {
-            guard let graph = report.graph, watched[graph] != nil else { continue }
-            watched[graph]?.left -= 1
-            if watched[graph]?.left ?? 1 <= 0 { touched.insert(graph) }
+        guard !schedules.isEmpty else { return }
+        for report in reports where report.kind == .finished || report.kind == .retrying {
+            guard let graph = report.graph else { continue }
+            if watched[graph] == nil {
+                if report.kind == .retrying, report.old == .finished { reopened.insert(graph) }
+            } else if report.kind == .finished {
+                watched[graph]?.left -= 1
+                if watched[graph]?.left ?? 1 <= 0 { touched.insert(graph) }
+            }
         }
-        if !touched.isEmpty { check.schedule() }
+        if !touched.isEmpty || !reopened.isEmpty { check.schedule() }
     }
 
-    private func checkTouched() {
+    /// Determines which of the touched runs have finished.
+    func checkTouched() {
         do throws(StoreError) {
+            try watchReopened()
             while let graph = touched.first {
                 try checkProgress(of: graph)
                 touched.remove(graph)
@@ -93,7 +101,27 @@ final class RunFinish {
             turns.enterOutage(error)
         }
         // A read that failed is repeated after the outage.
-        if !ended.isEmpty || !touched.isEmpty, alarm.instant == nil { alarm.set(after: Self.gathering) }
+        let isIncomplete = !ended.isEmpty || !touched.isEmpty || !reopened.isEmpty
+        if isIncomplete, alarm.instant == nil { alarm.set(after: Self.gathering) }
+    }
+
+    /// Follows a finished run again whose operations were retried. Each turn looks for one, among all records of a
+    /// schedule.
+    private func watchReopened() throws(StoreError) {
+        // While schedules are loaded, that of the run may be missing.
+        guard let graph = reopened.first, schedules.loading?.rest.isEmpty ?? true else { return }
+        if watched[graph] == nil, var run = try history.instant(of: graph),
+            let schedule = schedules.all.first(where: { $0.id == run.schedule })
+        {
+            run.outcome = nil
+            if schedule.latest?.graph == run.graph { schedule.latest = run }
+            schedule.keptGraphs?.removeAll { $0 == graph }
+            // Without an outcome, the run is also followed after a restart.
+            ended.append(run)
+            watch(run, of: schedule)
+        }
+        reopened.remove(graph)
+        if !reopened.isEmpty { check.schedule() }
     }
 
     private func checkProgress(of graph: GraphID) throws(StoreError) {
@@ -126,7 +154,7 @@ final class RunFinish {
             alarm.set(after: Self.gathering)
             return
         }
-        if !touched.isEmpty { check.schedule() }
+        if !touched.isEmpty || !reopened.isEmpty { check.schedule() }
         do {
             try store.storeOutcomes(of: ended)
             let touched = Set(ended.map(\.schedule))

@@ -194,16 +194,27 @@ extension Schedules {
         var options = options
         if let observers = options.observers { options.observers = try text.fill(observers) }
         var input = try decode(operations, defaults, labels)
+        guard input.operations.count <= Self.mostOperations else {
+            throw ControlError.tooLarge(what: "the number of operations of a schedule", limit: Self.mostOperations)
+        }
         guard isSerial else { return try build(input, options, owner) }
         let category = "schedule/\(owner.name)/\(request.name)"
-        // One operation must hold the category. A run with several operations becomes a group, which holds it until all
-        // have finished.
-        if input.operations.count(where: { $0.parent < 0 }) > 1 {
+        if needsGroup(input) {
             input = try decode(RunText.group(category, around: operations), defaults, labels)
         }
         var texts = try build(input, options, owner)
         texts.hold(category)
         return texts
+    }
+
+    /// Returns whether a group must hold the category of a run: no operation of the run would hold it until the run has
+    /// finished. An operation that waits for its next attempt holds none.
+    private func needsGroup(_ input: GraphInput) -> Bool {
+        guard let first = input.operations.first, input.operations.count(where: { $0.parent < 0 }) == 1 else {
+            return true
+        }
+        guard !first.flags.contains(.group), first.policy >= 0 else { return false }
+        return input.policies[Int(first.policy)].retry != nil
     }
 
     private func build(_ input: GraphInput, _ options: SubmissionOptions, _ owner: Caller) throws -> SubmissionTexts {
@@ -221,9 +232,6 @@ extension Schedules {
         decoder.add(operations)
         while decoder.step() {}
         let input = try decoder.finish(queues: { turns.queueNames })
-        guard input.operations.count <= Self.mostOperations else {
-            throw ControlError.tooLarge(what: "the number of operations of a schedule", limit: Self.mostOperations)
-        }
         if let other = input.externals.first {
             throw ScheduleDefinition.problem("after", "there is no operation \"\(other)\" in the graph of the schedule")
         }

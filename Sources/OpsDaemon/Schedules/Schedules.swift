@@ -40,6 +40,8 @@ final class Schedules {
     /// Earliest instant at which a schedule needs a decision. If `isStale`, it is determined at the end of the turn.
     private var next: UnixTime?
     private var isStale = false
+    /// True if a runner was connected at the end of the last turn.
+    private var hadRunner = false
     /// Changes of schedules that wait until due instants have been decided, a few in each turn.
     private var changes: [() -> Void] = []
     private lazy var nextChanges = DeferredWork(loop) { [unowned self] in
@@ -231,12 +233,16 @@ final class Schedules {
             if turns.outage == nil, turns.longTurn == nil { nextLoad.schedule() }
             return
         }
+        let isBlocked = turns.outage != nil || turns.longTurn != nil
+        if !isBlocked, hasRunner != hadRunner {
+            hadRunner = hasRunner
+            isStale = true
+        }
         if isStale {
             isStale = false
             next = all.lazy.filter { !$0.isCommitting }.compactMap { self.nextDecision(of: $0) }.min()
         }
         if all.isEmpty, alarm.instant == nil { return }
-        let isBlocked = turns.outage != nil || turns.longTurn != nil
         wasBlocked = wasBlocked || isBlocked
         // Changes of the clock were not noticed meanwhile: a pass that begins at once notices them.
         let instant: WallInstant? = isBlocked ? nil : wasBlocked ? WallInstant.zero : next?.wallInstant
@@ -244,9 +250,13 @@ final class Schedules {
         watchClock()
     }
 
+    private var hasRunner: Bool { turns.ask { $0.hasRunner } == true }
+
     /// Returns the instant of a schedule's next decision, or the end of the minute if its user has had all decisions of
-    /// it.
+    /// it; nil while the decision needs a runner, which reports whether the earlier runs have ended.
     private func nextDecision(of schedule: Schedule) -> UnixTime? {
+        let (overlap, unfinished) = (schedule.definition.policy.overlap, schedule.unfinished.count)
+        if unfinished > 0, overlap == .cancel || overlap.skips(unfinished), !hasRunner { return nil }
         guard let start = schedule.nextStart, !allowance.isEmpty else { return schedule.nextStart }
         let now = Moment.now()
         guard let rest = allowance.rest(of: schedule.stored.uid, at: now.monotonic) else { return start }
@@ -268,6 +278,9 @@ final class Schedules {
         guard turns.outage == nil, turns.core != nil else { return }
         turns.commitBeforeReading()
         guard turns.outage == nil, turns.longTurn == nil else { return turns.wakeUp() }
+        // Decisions depend on the runs that have just ended.
+        finish.checkTouched()
+        guard turns.outage == nil else { return turns.wakeUp() }
         let now = Moment.now()
         let instant = UnixTime(flooring: now.wall)
         noteAbsence(before: instant)
@@ -426,8 +439,11 @@ final class Schedules {
     }
 
     func turnBack(_ schedule: Schedule, to now: UnixTime) throws {
-        guard now < schedule.ledger.position.accounted else { return }
+        let isAhead = schedule.ledger.isAhead(of: now)
+        // Records of `afterFinish` do not move the position.
+        guard isAhead || schedule.definition.afterFinish != nil else { return }
         let records = try history.instants(of: schedule.id, behind: now.seconds)
+        guard isAhead || records.contains(where: { $0.result != .run }) else { return }
         let ran = records.filter { $0.result == .run }.map { UnixTime(seconds: $0.nominal) }
         let shortened = records.filter { $0.result != .run }.compactMap { record in
             schedule.ledger.shortened(InstantRecord(record), to: now).map(record.part)

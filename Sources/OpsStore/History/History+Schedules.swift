@@ -99,6 +99,19 @@ extension History {
                 """))
     }
 
+    /// Returns the record of a graph that is the run of a schedule.
+    public func instant(of graph: GraphID) throws(StoreError) -> ScheduleInstant? {
+        let row = try statement(
+            """
+            SELECT \(Self.instantColumns) FROM scheduleInstant
+            WHERE graph = ?1 AND schedule IN (
+                SELECT own.id FROM submission s CROSS JOIN schedule own ON own.uid = s.uid AND own.name = s.name
+                WHERE s.graph = ?1)
+            """)
+        row.bind(1, graph.rawValue)
+        return try instants(row).first
+    }
+
     /// Returns the graphs of a schedule's finished runs that are still stored, the oldest first.
     public func keptGraphs(of schedule: Int64) throws(StoreError) -> [GraphID] {
         let row = try statement(
@@ -162,6 +175,14 @@ extension History {
         row.bind(2, nominal)
         defer { row.reset() }
         return try row.step()
+    }
+
+    /// Returns the last instant of the calendar whose record was removed, because there were too many.
+    public func lastRemovedInstant(of schedule: Int64) throws(StoreError) -> Int64? {
+        let row = try statement("SELECT removedThrough FROM schedule WHERE id = ?1")
+        row.bind(1, schedule)
+        defer { row.reset() }
+        return try row.step() ? row.optionalInt(0) : nil
     }
 
     /// Returns the number of the next record of an instant.

@@ -101,10 +101,18 @@ extension Store {
                 DELETE FROM scheduleInstant
                 WHERE schedule = ?1 AND (graph IS NULL OR outcome IS NOT NULL) AND nominal <= (
                     SELECT nominal FROM scheduleInstant WHERE schedule = ?1 ORDER BY nominal DESC LIMIT 1 OFFSET ?2)
+                RETURNING through, origin IN (0, 2)
                 """)
             row.bind(1, schedule)
             row.bind(2, count)
-            try row.run()
+            var last: Int64?
+            while try row.step() { if row.bool(1) { last = max(last ?? .min, row.int(0)) } }
+            guard let last else { return }
+            let position = try kept(
+                "UPDATE schedule SET removedThrough = max(ifnull(removedThrough, ?2), ?2) WHERE id = ?1")
+            position.bind(1, schedule)
+            position.bind(2, last)
+            try position.run()
         }
     }
 
