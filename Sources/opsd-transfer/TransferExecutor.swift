@@ -69,7 +69,9 @@ internal import OpsTransfer
 
     func readConfiguration() {
         do throws(SystemError) {
-            let number = try server.options.settings().last { $0.key == "per-host" && Int($0.value) != nil }
+            let number = try server.options.settings().last {
+                ["per-host", "perHost"].contains($0.key) && Int($0.value) != nil
+            }
             engine.setConnectionsPerHost(number.flatMap { Int($0.value) } ?? Self.usualConnectionsPerHost)
         } catch {
             Program.writeError("opsd-transfer: \(error)")

@@ -204,6 +204,36 @@ import Testing
         }
     }
 
+    @Test func `transfers of the built-in executor continue after another one was configured`() throws {
+        let house = try House("")
+        let machine = house.machine
+        // A daemon that cannot tell its service manager of a reload does not reload.
+        let manager = try ServiceManager(in: machine.state)
+        try machine.killDaemon()
+        try machine.start(house.options, under: manager)
+        try house.submit("waits", "size=\(Self.size)")
+        let later = #"{"url": "\#(house.address("file"))", "to": "\#(house.target)-2"}"#
+        _ = try machine.graph(#"{"operations": [{"name": "later", "held": true, "http": \#(later)}]}"#)
+        try house.awaitHalf(of: Self.size)
+        try "[executor images]\nkind = transfer\n".write(
+            toFile: try #require(house.options.last), atomically: true, encoding: .utf8)
+        machine.daemon?.signal(SIGHUP)
+        var names: [String?] = []
+        try waitUntil("opsd does not know the executor images") {
+            names = try machine.ok("executor", "ls", "--json").objects.map { $0["name"] as? String }
+            return names.contains("images")
+        }
+        #expect(names == ["images", "transfer"])
+        house.sendRest()
+        try machine.ok("resume", "later")
+        try house.finish()
+        for name in ["file", "later"] {
+            let row = try machine.show(name)
+            #expect(row["outcome"] as? String == "succeeded", "\(name)")
+            #expect(row["executor"] as? String == "transfer", "\(name)")
+        }
+    }
+
     @Test func `a transfer that the server postpones is asked for once more`() throws {
         let house = try House()
         try house.submit("busy", "retry=1&times=1", keys: #", "retry": {"limit": 3, "backoff": "0s"}"#)

@@ -73,6 +73,14 @@ import Testing
         #expect(configuration.workers == 7)
     }
 
+    @Test(arguments: ["per-host = 7\nperHost = 2", "perHost = 7\nper-host = 2"])
+    func `an option of executors with two spellings has the later value`(settings: String) throws {
+        var configuration = configuration()
+        try configuration.apply("[executor transfer]\nkind = transfer\n\(settings)", from: "opsd.conf")
+        #expect(configuration.executor("transfer")?.perHost == 2)
+        #expect(configuration.text.contains("per-host = 2\n"))
+    }
+
     @Test func `the command line takes values after a space and after an equals sign`() throws {
         let options = try CommandLineOptions(["--workers", "3", "--socket=/tmp/x", "--config", "/etc/o.conf"])
         #expect(options.settings.map(\.key) == ["workers", "socket"])

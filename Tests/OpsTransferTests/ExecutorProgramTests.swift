@@ -278,9 +278,10 @@ import Testing
         }
     }
 
-    @Test func `per-host in opsd.conf limits simultaneous transfers from one host`() throws {
+    @Test(arguments: ["per-host", "perHost"])
+    func `per-host in opsd.conf limits simultaneous transfers from one host`(key: String) throws {
         let fetch = try Fetch()
-        let executor = try RunningExecutor(config: "[executor other]\nper-host = 9\n[executor images]\nper-host = 2\n")
+        let executor = try RunningExecutor(config: "[executor other]\n\(key) = 9\n[executor images]\n\(key) = 2\n")
         try executor.connect()
         for index in 0..<12 {
             try executor.launch(Int64(index), fetch.address("crowd"), to: "\(fetch.folder)/\(index)")

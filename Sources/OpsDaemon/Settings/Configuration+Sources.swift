@@ -20,9 +20,8 @@ extension Configuration {
             throw ConfigurationError(
                 place: "[executor \(executor.name)]", message: "kind is missing: slurm or transfer")
         }
-        if !configuration.executors.contains(where: {
-            $0.kind == .transfer || $0.name == ExecutorConfiguration.transfers.name
-        }) {
+        // Stored operations may name the built-in executor. Later transfers use one of the files, which come first.
+        if configuration.executor(ExecutorConfiguration.transfers.name) == nil {
             configuration.executors.append(.transfers)
         }
         if configuration.socket.isEmpty {

@@ -33,7 +33,7 @@ struct ExecutorConfiguration: Equatable, Sendable {
 
     init(name: String) { self.name = name }
 
-    /// The executor of transfers where opsd.conf has none.
+    /// The executor `transfer`, which exists unless opsd.conf has a section of this name.
     static let transfers: ExecutorConfiguration = {
         var executor = ExecutorConfiguration(name: Kind.transfer.rawValue)
         executor.kind = .transfer
@@ -74,7 +74,7 @@ struct ExecutorConfiguration: Equatable, Sendable {
             }
             if key == "spool" { spool = value } else { program = value }
         case "args": args = value
-        case "per-host":
+        case "per-host", "perHost":
             guard let number = Int32(value), (1...Limits.largestWindow).contains(number) else {
                 throw refuse("must be a number from 1 to \(Limits.largestWindow), not \"\(value)\"")
             }
