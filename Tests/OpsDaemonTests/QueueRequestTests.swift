@@ -29,6 +29,30 @@ import Testing
         }
     }
 
+    @Test func `a transfer runs on the executor of its queue if that runs transfers`() throws {
+        let kinds: KeyValuePairs<String, ExecutorConfiguration.Kind> = [
+            "images": .transfer, "big": .transfer, "cluster": .slurm,
+        ]
+        let executors = kinds.map { name, kind in
+            var executor = ExecutorConfiguration(name: name)
+            executor.kind = kind
+            return executor
+        }
+        let client = try Fixture(executors: executors).connect()
+        for (queue, executor) in [("large", "big"), ("jobs", "cluster"), ("plain", "none")] {
+            _ = try client.call(SetQueueRequest.with { ($0.name, $0.executor) = (queue, executor) })
+        }
+        let http = #""http":{"url":"http://127.0.0.1/","to":"/nowhere/file"},"held":true"#
+        for (keys, executor) in [
+            (#""queue":"large""#, "big"), (#""queue":"large","executor":"images""#, "images"),
+            (#""queue":"jobs""#, "images"), (#""queue":"plain""#, "images"),
+        ] {
+            let id = try client.submit("[{\(http),\(keys)}]").first
+            let details = try client.call(ShowRequest.with { $0.ref = "\(id)" }).details
+            #expect(details.executor == executor, "\(keys)")
+        }
+    }
+
     @Test func `a refusal of too many things names their number`() throws {
         let fixture = try Fixture()
         let refusal = fixture.daemon.turns.translate(.tooMany(what: "categories with a rate", limit: 9))

@@ -44,8 +44,8 @@ struct ExecutorChoice: Sendable {
     /// Returns the executor of an operation: its own, else that of its queue. `options`: of the operation.
     func choose(_ policy: Policy?, queue: String, _ options: Options) -> Chosen {
         let isTransfer = options.contains(.http)
-        let first = isTransfer ? configured.first { $0.kind == .transfer }?.name : nil
-        guard let name = policy?.executor ?? first ?? ofQueues[queue], name != "local" else {
+        let ofQueue = isTransfer ? transferExecutor(ofQueue: queue) : ofQueues[queue]
+        guard let name = policy?.executor ?? ofQueue, name != "local" else {
             if isTransfer { return .refused(key: "http", "needs an executor of kind transfer; \(known)") }
             return options.contains(.slurm)
                 ? .refused(key: "slurm", "needs an executor of kind slurm; \(known)") : .local
@@ -73,6 +73,12 @@ struct ExecutorChoice: Sendable {
             return .refused(key: key, "needs the executor local, not \(name): \(reason)")
         }
         return .named(name)
+    }
+
+    /// Returns the executor of transfers in a queue: the queue's own if that is of this kind, else the first one.
+    private func transferExecutor(ofQueue queue: String) -> String? {
+        if let name = ofQueues[queue], kind(of: name) == .transfer { return name }
+        return configured.first { $0.kind == .transfer }?.name
     }
 
     /// Returns a key that works only on this machine, and the reason.

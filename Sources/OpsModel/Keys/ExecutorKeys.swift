@@ -76,8 +76,9 @@ extension KeyEntry {
             ]),
             .init(
                 default: "none",
-                "A file to fetch, instead of a command to run. The transfer runs on the first executor of kind "
-                    + "`transfer` in opsd.conf(5), or on the built-in one, `transfer`.",
+                "A file to fetch, instead of a command to run. Unless the operation names an executor, the transfer "
+                    + "runs on that of the queue if it is of kind `transfer`, else on the first one of this kind in "
+                    + "opsd.conf(5), or on the built-in one, `transfer`.",
                 example: #""http": {"url": "https://example.org/data.tar", "to": "data.tar"}"#))
     }
 }
