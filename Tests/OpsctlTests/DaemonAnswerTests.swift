@@ -66,6 +66,12 @@ import Testing
         #expect(wait.status == 7 && wait.out.isEmpty, "\(wait.err)")
     }
 
+    @Test func `a watch after pruned events is refused with the number to continue from`() throws {
+        let standIn = try StandIn(["Watch": [#"{"error":"org.opsd.Control.Lagged","parameters":{"resume":9}}"#]])
+        let watch = try standIn.opsctl(["watch", "--since", "3"])
+        #expect(watch.status == 5 && watch.err.hasSuffix("continue with --since 9\n"), "\(watch.err)")
+    }
+
     private static let removed =
         #"{"error":"org.opsd.Control.NotFound","parameters":{"kind":"operation","name":"3","nearest":null}}"#
 

@@ -63,7 +63,7 @@ extension Failure {
             isBusy = true
         case .lagged(let resume):
             self.init(
-                .unsuccessful, "", "the events up to \(resume) were pruned, or this reader was too slow",
+                .refused, "", "the events up to \(resume) were pruned, or this reader was too slow",
                 "continue with --since \(resume)")
         case .timedOut(let remaining): self.init(.timedOut, "", "timed out with \(remaining) unfinished")
         }
