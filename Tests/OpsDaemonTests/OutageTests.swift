@@ -85,6 +85,45 @@ import Testing
         try fixture.turn { daemon.executors.isConnected(ExecutorConfiguration.transfers.name) }
     }
 
+    /// A more urgent operation waits for one whose job is in Slurm, which is submitted again for its new priority.
+    @Test func `an operation goes on whose job cannot be submitted again`() throws {
+        var far = ExecutorConfiguration(name: "far")
+        far.kind = .slurm
+        let fixture = try Fixture(executors: [far])
+        let daemon = fixture.daemon
+        let socket = try UnixSocket.listen(at: fixture.directory + "/" + LaunchProtocol.socketName(executor: far.name))
+        daemon.executors.configure([far])
+        let client = try fixture.connect()
+        _ = try client.submit(#"[{"name":"job","command":["true"],"executor":"far"}]"#)
+        let runner = StandInRunner(fixture)
+        try runner.greet()
+        let greeting = ExecutorGreeting(
+            version: LaunchProtocol.version, instance: "e", boot: "boot", pid: 78, entries: [],
+            release: Release.current.text)
+        var hello: [UInt8] = []
+        ExecutorReport.hello(greeting).append(to: &hello, for: LaunchProtocol.version)
+        var connection: Descriptor?
+        try fixture.turn {
+            connection = try UnixSocket.accept(from: socket)
+            return connection != nil
+        }
+        _ = try connection?.writeAll(hello)
+        let job = OperationID(1)
+        try fixture.turn { daemon.turns.core?.state(of: job) == .executing }
+        var accepted: [UInt8] = []
+        ExecutorReport.accepted(AttemptID(job, 1), job: "4711").append(to: &accepted, for: LaunchProtocol.version)
+        _ = try connection?.writeAll(accepted)
+        try fixture.turn { daemon.turns.core?.hasJob(AttemptID(job, 1)) == true }
+
+        try daemon.store.database.execute(
+            "UPDATE text SET body = 'no list' WHERE id = (SELECT command FROM operation WHERE name = 'job')")
+        _ = try client.submit(#"[{"command":["false"],"after":[{"op":1}],"priority":100}]"#)
+        #expect(daemon.turns.core?.effectivePriority(of: job) == 100)
+        // A failure would end the operation in the next turn.
+        for _ in 1...3 { try runner.listen() }
+        #expect(daemon.turns.core?.state(of: job) == .executing)
+    }
+
     @Test func `an operation whose command cannot be read fails alone`() throws {
         let fixture = try Fixture()
         let daemon = fixture.daemon

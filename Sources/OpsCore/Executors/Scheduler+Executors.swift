@@ -13,6 +13,12 @@ extension Scheduler {
         return executions[index].resolution?.outcome == .cancelled
     }
 
+    /// Returns whether an attempt in flight has a job in the engine of its executor.
+    public func hasJob(_ attempt: AttemptID) -> Bool {
+        guard let index = registry.execution(of: attempt) else { return false }
+        return executions[index].job != nil
+    }
+
     mutating func setExecutors(_ settings: [ExecutorSettings]) {
         for setting in settings {
             let executor = executors.find(setting.name)

@@ -182,6 +182,10 @@ final class EffectPerformer {
             turns.enterOutage(error)
         } catch {
             let error = error as? SystemError ?? SystemError("\(error)", errno: SystemError.invalid)
+            // The job goes on without the new priority that this submission passes on, and may run already.
+            if turns.ask({ $0.hasJob(attempt) }) == true {
+                return log.warning("operation \(attempt.operation.rawValue) is not submitted again: \(error)")
+            }
             log.warning("operation \(attempt.operation.rawValue) cannot start: \(error)")
             turns.record(.external(name, .launchFailed(attempt, step: error.call, errno: error.errno)))
         }
