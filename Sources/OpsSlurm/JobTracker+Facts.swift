@@ -66,6 +66,7 @@ extension JobTracker {
         _ all: [JobRow], showsArray: Bool = false, problem: String? = nil, askedAt: MonotonicInstant, now: Moment
     ) -> [Effect] {
         let own = all.filter { $0.user == user }
+        adoptFence(from: own)
         if let signalSince, askedAt >= signalSince { isListedSinceSignal = true }
         // A job whose fence is closed cannot start the attempt.
         let rows = own.filter { $0.batch.fence == record.fence }
@@ -94,6 +95,15 @@ extension JobTracker {
             }
             return noteSharing(kept) + listedAfterRelease(kept, askedAt: askedAt, now: now) + cancellation
         }
+    }
+
+    /// Takes the fence of a job that only opsd knows from the comment of the job, since the spool has lost it. The
+    /// effects that follow store it.
+    private mutating func adoptFence(from rows: [JobRow]) {
+        guard isHandedDown, case .held = phase, let row = rows.first(where: { $0.job == record.job }),
+            row.batch.fence < settings.mostSubmissions
+        else { return }
+        record.fence = row.batch.fence
     }
 
     /// Handles a listing that Slurm did not give. An attempt that waits for it to be submitted or released reports why.

@@ -11,6 +11,8 @@ struct AttemptSpool {
     struct Records: Sendable {
         var start: StartRecord?
         var exit: ExitRecord?
+        /// Number of the fence that the start has passed.
+        var fence = 0
     }
 
     let paths: SpoolPaths
@@ -64,9 +66,20 @@ struct AttemptSpool {
     /// Returns the records that the job has written. `fence`: number of the fence that it passes.
     func records(_ fence: Int) throws(SystemError) -> Records {
         guard let run = try run() else { return Records() }
+        run.refresh()
         // In this order: an exit without a start is none.
         let exit = try Self.bytes(RunFile.exit, in: run).flatMap { ExitRecord($0) }
-        return Records(start: try Self.bytes(RunFile.started(fence), in: run).map { StartRecord($0) }, exit: exit)
+        let start = try Self.bytes(RunFile.started(fence), in: run).map { StartRecord($0) }
+        return Records(start: start, exit: exit, fence: fence)
+    }
+
+    /// Returns the records of an attempt that may have passed any of several fences.
+    func records(ofFences fences: Range<Int>) throws(SystemError) -> Records {
+        for fence in fences {
+            let found = try records(fence)
+            if found.start != nil { return found }
+        }
+        return Records()
     }
 
     /// Closes a fence, durably: no job can pass it after that. Returns false if one has passed.

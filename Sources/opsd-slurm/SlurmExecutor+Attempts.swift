@@ -91,13 +91,19 @@ extension SlurmExecutor {
     /// of it; opsd launches it once more if it is needed.
     private func restoreIfStarted(_ request: LaunchRequest, _ paths: SpoolPaths) {
         let spool = AttemptSpool(request, paths)
+        let fences = 0..<settings.mostSubmissions
         spoolThreads.run(for: spool.user) { () -> AttemptSpool.Records? in
-            AttemptSpool.logErrors { () throws(SystemError) -> AttemptSpool.Records in try spool.records(0) }
+            AttemptSpool.logErrors { () throws(SystemError) -> AttemptSpool.Records in
+                try spool.records(ofFences: fences)
+            }
         } then: { [unowned self] (records: AttemptSpool.Records?) in
             guard let records, table[request.attempt] == nil else { return }
             attempt { () throws(SystemError) in
                 guard let start = records.start else { return try removal.remove(paths) }
-                let added = try add(request, paths, nil)
+                var record = JobRecord()
+                record.fence = records.fence
+                // The job that the launch names may be that of an earlier fence.
+                let added = try add(request, paths, records.fence > 0 ? record : nil)
                 journal?.add(request)
                 perform(added.tracker.found(start: start, exit: nil, now: Clock.read()), for: added)
                 // opsd may have ended it meanwhile.

@@ -61,7 +61,10 @@ extension SlurmExecutor {
             let old = spool
             try readConfiguration()
             // Attempts stay where they are: a new spool is used from the next start of this program on.
-            if spool != old { return loop.stop() }
+            if spool != old {
+                Program.writeError("opsd-slurm: the spool has changed: starting again")
+                return stopForRestart()
+            }
         } catch {
             Program.writeError("opsd-slurm: \(error)")
         }

@@ -168,9 +168,14 @@ internal import OpsSystemd
             try body()
         } catch {
             Program.writeError("opsd-slurm: \(error)")
-            exitStatus = 1
-            loop.stop()
+            stopForRestart()
         }
+    }
+
+    /// Ends this process so that another one follows. A service manager starts a service again only after a failure.
+    func stopForRestart() {
+        exitStatus = 1
+        loop.stop()
     }
 
     func report(_ report: ExecutorReport) { server.report(report) }

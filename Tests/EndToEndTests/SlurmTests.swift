@@ -136,6 +136,46 @@ import Testing
         #expect(try cluster.calls("sbatch --hold").count == 1)
     }
 
+    @Test func `a job behind a second fence goes on although the records are lost`() throws {
+        let cluster = try SlurmCluster()
+        let go = cluster.directory.path + "/go"
+        // The first job does not exist, so another one is submitted.
+        try cluster.write("lost-job", to: "lie")
+        let id = try cluster.submit("--", "sh", "-c", "until [ -e \(go) ]; do sleep 0.1; done; exit 4")
+        try cluster.machine.await("started", of: id)
+        try cluster.machine.killDaemon()
+        kill(try #require(try cluster.executorPID()), SIGKILL)
+        let instance = try #require(try FileManager.default.contentsOfDirectory(atPath: cluster.spool).first)
+        try FileManager.default.removeItem(atPath: "\(cluster.spool)/\(instance)/records")
+        try cluster.start()
+        try cluster.write("", to: "go")
+        let row = try cluster.finish(id)
+        #expect(row["exitCode"] as? Int == 4)
+        #expect(row["job"] as? String == "4712")
+        #expect(try cluster.calls("sbatch --hold").count == 2)
+    }
+
+    @Test func `a service that is to use another spool fails, so that its manager starts it again`() throws {
+        let machine = try Machine(start: false)
+        let file = machine.state + "/opsd.conf"
+        func setSpool(_ name: String) throws {
+            try "[executor cluster]\nkind = slurm\nspool = \(machine.state)/\(name)\n".write(
+                toFile: file, atomically: true, encoding: .utf8)
+        }
+        try setSpool("old")
+        let manager = try ServiceManager(in: machine.state)
+        let service = try Command(
+            Machine.programs + "/opsd-slurm", ["--state", machine.state, "--name", "cluster", "--config", file],
+            environment: Machine.environment.merging(manager.environment) { $1 }, in: "/")
+        try #require(try manager.hear("READY=1") != nil)
+        try setSpool("new")
+        // opsd connects to the service.
+        try machine.start(["--config", file])
+        let output = try service.wait()
+        #expect(output.status == 1, "\(output.err)")
+        #expect(output.err.contains("the spool has changed"))
+    }
+
     @Test func `why shows the state of a job and its expected start`() throws {
         let cluster = try SlurmCluster()
         try cluster.write("1795495320", to: "busy")

@@ -18,11 +18,11 @@ import Testing
     private static let start = StartRecord(node: "n1", job: "4711", at: at(0).wall)
 
     private static func list(
-        _ tracker: inout JobTracker, _ rows: [(job: String, state: String)]
+        _ tracker: inout JobTracker, _ rows: [(job: String, state: String)], fence: Int = 0
     ) -> [JobTracker.Effect] {
         let rows = rows.map { row in
             JobRow(
-                job: row.job, batch: Batch([attempt]), user: 7, state: JobState(row.state),
+                job: row.job, batch: Batch([attempt], fence: fence), user: 7, state: JobState(row.state),
                 reason: row.state == "PENDING" ? "JobHeldUser" : "None", waitStatus: 0, nodes: "n1")
         }
         return tracker.listed(rows, askedAt: at(20).monotonic, now: at(20))
@@ -75,6 +75,30 @@ import Testing
         #expect(effects.last == .terminate(job: "4711"))
         #expect(tracker.timePassed(now: Self.at(3600)).isEmpty)
         #expect(tracker.timePassed(now: Self.at(3601)) == [.cancel(jobs: ["4711"]), .list])
+    }
+
+    // MARK: Jobs that only opsd knows
+
+    /// Returns a tracker of an attempt whose spool was changed or lost. opsd has stored its job 4711.
+    private static func handedDown() -> JobTracker {
+        JobTracker(attempt, user: 7, record: nil, jobOfOpsd: "4711", settings: .init(), now: at(0))
+    }
+
+    @Test(arguments: [("RUNNING", true), ("PENDING", false)])
+    func `a job of a later fence that only opsd knows is kept`(state: String, isReleased: Bool) {
+        var tracker = Self.handedDown()
+        let effects = Self.list(&tracker, [("4711", state)], fence: 1)
+        #expect(tracker.record.fence == 1 && tracker.record.isReleased == isReleased)
+        #expect(effects.first == .store(tracker.record))
+        let reports: [ExecutorReport] = isReleased ? [] : [.accepted(Self.attempt, job: "4711")]
+        #expect(Self.reports(effects) == reports)
+        #expect(effects.count == 1 + reports.count, "nothing is cancelled, and no fence is closed")
+    }
+
+    /// Users can write any comments.
+    @Test func `a fence that no submission has is not taken from a comment`() {
+        var tracker = Self.handedDown()
+        #expect(Self.list(&tracker, [("4711", "RUNNING")], fence: .max) == [.close(fence: 0)])
     }
 
     // MARK: Signals

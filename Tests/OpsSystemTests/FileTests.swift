@@ -147,6 +147,21 @@ import Testing
         #expect(first.wall > .zero + .seconds(1_577_836_800))
     }
 
+    /// A client of NFS asks its server for new files only then.
+    @Test func `a refreshed directory of a user is opened for reading`() throws {
+        let scratch = TemporaryDirectory()
+        let watch = Descriptor(owning: inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC)))
+        let added = inotify_add_watch(watch.rawValue, scratch.path, UInt32(IN_OPEN))
+        try #require(added >= 0)
+        guard let directory = try ForeignDirectory.open(scratch.path, of: getuid()) else { throw Missing() }
+        var events: [UInt8] = []
+        _ = try watch.read(atMost: 4096, onto: &events)
+        #expect(events.isEmpty, "a reference does not count")
+        directory.refresh()
+        _ = try watch.read(atMost: 4096, onto: &events)
+        #expect(!events.isEmpty)
+    }
+
     @Test func `a process can read its own record`() throws {
         let record = try #require(try ProcessRecord.read(getpid()))
         #expect(record.pid == getpid())

@@ -29,6 +29,13 @@ public struct ForeignDirectory: ~Copyable {
         self.user = user
     }
 
+    /// Makes files visible that another machine has made. A client of NFS may remember for a minute that a name was
+    /// missing, unless the directory is opened for reading. Without the right to do that, the minute passes.
+    public borrowing func refresh() {
+        let number = unsafe openat(reference.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        if number >= 0 { close(number) }
+    }
+
     /// Opens a file; nil: there is no ordinary file of the user with this name.
     public borrowing func file(_ name: String) throws(SystemError) -> ReadableFile? {
         guard let entry = try entry(name) else { return nil }
