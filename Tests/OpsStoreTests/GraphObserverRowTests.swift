@@ -33,21 +33,47 @@ import Testing
         #expect(observed.observers == GraphObservers(finish: #"["a"]"#, failure: #"["b"]"#))
         #expect(observed.name == "g" && observed.count == 2 && observed.ran == [])
         try finish(world, 1, code: 2)
-        let progress = try history.progress(of: graph, since: .zero)
-        #expect(progress.unfinished == 1 && progress.failed == OperationID(1) && progress.outcome == nil)
+        let progress = try history.progress(of: graph)
+        #expect(progress.unfinished == 1 && progress.outcome == nil)
+        #expect(try history.unfinishedCount(of: graph) == 1)
+        #expect(try history.firstFailure(of: graph, since: .zero) == OperationID(1))
         try world.store.setRan([.failure], of: graph)
         #expect(try history.graphsWithOwedObservers() == [graph])
         try finish(world, 2)
-        let end = try history.progress(of: graph, since: .zero)
+        let end = try history.progress(of: graph)
+        #expect(try history.unfinishedCount(of: graph) == 0)
         #expect(end.unfinished == 0 && end.unsuccessful == 1 && end.outcome == .failed)
         try world.store.setRan([.finish], of: graph)
         #expect(try history.graphsWithOwedObservers() == [])
     }
 
+    @Test func `finished operations are not read to find out what is left of a graph`() throws {
+        let world = try World()
+        var submission = Submission()
+        submission.operations = Array(repeating: Draft(), count: 1000)
+        world.submit(
+            SubmissionTexts(submission, particulars: Array(repeating: .init(command: "[]"), count: 1000)))
+        for id in Int64(1)...999 {
+            world.start(OperationID(id))
+            world.end(OperationID(id), code: id == 500 ? 2 : 0)
+        }
+        try world.commit()
+        let history = try world.history()
+        #expect(try history.unfinishedCount(of: graph) == 1)
+        #expect(try history.firstFailure(of: graph, since: .zero) == OperationID(500))
+        #expect(try history.progress(of: graph).count == 1000)
+        // The reads below are interrupted after about 2000 instructions of SQLite.
+        func isOver() -> Bool { true }
+        #expect(try history.reading(until: isOver) { try history.unfinishedCount(of: graph) } == 1)
+        let failed = try history.reading(until: isOver) { try history.firstFailure(of: graph, since: .zero) }
+        #expect(failed == OperationID(500))
+        #expect(throws: StoreError.self) { try history.reading(until: isOver) { try history.progress(of: graph) } }
+    }
+
     @Test func `the last operation of a graph may be the one that failed`() throws {
         let world = try world()
         try finish(world, 2, code: 2)
-        #expect(try world.history().progress(of: graph, since: .zero).failed == OperationID(2))
+        #expect(try world.history().firstFailure(of: graph, since: .zero) == OperationID(2))
     }
 
     @Test func `a retry after the end lets observers run once more`() throws {
@@ -69,7 +95,7 @@ import Testing
         #expect(world.store.popObservedGraphs() == [graph])
         let observed = try #require(try world.history().observedGraph(graph))
         #expect(observed.ran == [] && observed.since == instant)
-        #expect(try world.history().progress(of: graph, since: instant).failed == nil, "an earlier failure is told")
+        #expect(try world.history().firstFailure(of: graph, since: instant) == nil, "an earlier failure is told")
     }
 
     @Test func `a graph that owes observers is not pruned`() throws {

@@ -189,6 +189,24 @@ import Testing
         #expect(try world.history().unfinishedOperations(of: record(200)).isEmpty)
     }
 
+    @Test func `the finished operations of a run that goes on are not read`() throws {
+        let world = try world()
+        var submission = Submission()
+        submission.operations = Array(repeating: Draft(), count: 1000)
+        var texts = SubmissionTexts(
+            submission, particulars: Array(repeating: .init(command: "[]"), count: 1000))
+        texts.scheduled = ScheduleWrite(record(100, .run), StoredSchedule.Position(accounted: 100))
+        world.submit(texts)
+        for id in Int64(1)...999 { finish(world, OperationID(id)) }
+        try world.commit()
+        let history = try world.history()
+        let instant = try #require(try history.instants(of: 1, limit: 1).first)
+        #expect(try history.run(of: instant).unfinished == 1)
+        func isOver() -> Bool { true }
+        let run = try history.reading(until: isOver) { try history.run(of: instant) }
+        #expect(run.unfinished == 1 && run.outcome == nil && run.finishedAt == nil)
+    }
+
     @Test func `the key of a file triggers one run for each identity`() throws {
         let world = try world()
         let keys = (1...4).map { TriggerKey(key: "/in/\($0)", identity: "i\($0)") }

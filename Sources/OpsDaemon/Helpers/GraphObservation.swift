@@ -112,18 +112,18 @@ final class GraphObservation {
 
     private func checkProgress(of graph: GraphID) throws(StoreError) {
         guard var entry = watched[graph] else { return }
-        let progress = try history.progress(of: graph, since: entry.graph.since)
-        guard let first = progress.first else {
+        guard let first = try history.firstOperation(of: graph) else {
             watched[graph] = nil
             return
         }
-        entry.left = progress.unfinished
-        if let failed = progress.failed, entry.owes(.failure) { request(.failure, &entry, failed) }
-        let isOver = progress.unfinished == 0
+        entry.left = try history.unfinishedCount(of: graph)
+        if entry.owes(.failure), let failed = try history.firstFailure(of: graph, since: entry.graph.since) {
+            request(.failure, &entry, failed)
+        }
+        let isOver = entry.left == 0
         if isOver, entry.owes(.finish) {
             // The outcome of the graph includes failures that were not retried.
-            let all = try entry.graph.since == .zero ? progress : history.progress(of: graph, since: .zero)
-            request(.finish, &entry, all.failed ?? first)
+            request(.finish, &entry, try history.firstFailure(of: graph, since: .zero) ?? first)
         }
         watched[graph] = entry
         // Without an observer of the end, nothing more is to be done once that of the failure has run.
@@ -139,7 +139,7 @@ final class GraphObservation {
     }
 
     private func recordRun(of occasions: Set<GraphObservers.Occasion>, of graph: GraphID) throws(StoreError) {
-        if occasions.contains(.finish), try history.progress(of: graph, since: .zero).unfinished > 0 {
+        if occasions.contains(.finish), try history.unfinishedCount(of: graph) > 0 {
             // The graph was retried while the observer of its end waited or ran.
             try store.restartObservers(of: graph, at: Moment.now().wall)
             try watch(graph)

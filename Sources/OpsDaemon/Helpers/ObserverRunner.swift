@@ -164,7 +164,7 @@ final class ObserverRunner {
     ) throws -> Bool {
         guard let observed = try history.observedGraph(graph), let command = observed.observers.command(occasion)
         else { return false }
-        let event = try GraphEvent(observed, occasion, record, history.progress(of: graph, since: observed.since))
+        let event = try GraphEvent(observed, occasion, record, history.progress(of: graph))
         guard
             let request = try composer.helper(
                 of: observer.operation, Self.arguments([try stringArray(command)]), adding: event.variables,

@@ -19,7 +19,9 @@ final class RunFinish {
     private var touched: Set<GraphID> = []
     /// Graphs with operations that were retried. Some may be finished runs.
     private var reopened: Set<GraphID> = []
-    private lazy var check = DeferredWork(loop) { [unowned self] in self.checkTouched() }
+    private lazy var check = DeferredWork(loop) { [unowned self] in
+        self.checkTouched(until: Clock.read().monotonic + DaemonLimits.observing)
+    }
     private lazy var alarm = Alarm(loop, log) { [unowned self] in self.storeOutcomes() }
 
     private struct Watched {
@@ -89,14 +91,16 @@ final class RunFinish {
         if !touched.isEmpty || !reopened.isEmpty { check.schedule() }
     }
 
-    /// Determines which of the touched runs have finished.
-    func checkTouched() {
+    /// Determines which of the touched runs have finished. After `end`, another turn continues.
+    func checkTouched(until end: MonotonicInstant? = nil) {
         do throws(StoreError) {
             try watchReopened()
             while let graph = touched.first {
                 try checkProgress(of: graph)
                 touched.remove(graph)
+                if let end, Clock.read().monotonic >= end { break }
             }
+            if !touched.isEmpty { check.schedule() }
         } catch {
             turns.enterOutage(error)
         }

@@ -20,8 +20,8 @@ enum DaemonLimits {
     static let operationsInTheLoop = 2000
     /// Time for which the dependencies of one operation are read in the loop; very many are read outside it.
     static let dependenciesInTheLoop = TimeSpan.milliseconds(4)
-    /// Time of a turn in which observed graphs are counted, and in which observers are started. The last one may take
-    /// longer.
+    /// Time of a turn in which observed graphs and runs of schedules are counted, and in which observers are started.
+    /// The last one may take longer.
     static let observing = TimeSpan.milliseconds(4)
     /// Number of rows in one reply of a stream.
     static let rowsInABatch = 256

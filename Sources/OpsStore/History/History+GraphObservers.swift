@@ -20,10 +20,6 @@ public struct ObservedProgress: Sendable {
     /// The worst outcome of its operations, once all have finished.
     public var outcome: Outcome?
     public var finishedAt: WallInstant?
-    /// The operation that failed first.
-    public var failed: OperationID?
-    /// Operation whose surroundings the observers have.
-    public var first: OperationID?
 }
 
 extension History {
@@ -55,13 +51,42 @@ extension History {
             count: Int(row.int(4)))
     }
 
-    /// Counts the operations of a graph. `since`: only failures from this instant on count as its first.
-    public func progress(of graph: GraphID, since: WallInstant) throws(StoreError) -> ObservedProgress {
+    /// Returns the number of unfinished operations of a graph. It reads no finished ones, which may be very many.
+    public func unfinishedCount(of graph: GraphID) throws(StoreError) -> Int {
+        let row = try statement(
+            """
+            SELECT count(*) FROM submission s CROSS JOIN operation o INDEXED BY operationUnfinished
+                ON o.state IN (0, 1, 2) AND o.state < 3 AND o.id BETWEEN s.first AND s.first + s.count - 1
+            WHERE s.graph = ?1
+            """)
+        row.bind(1, graph.rawValue)
+        defer { row.reset() }
+        return try row.step() ? Int(row.int(0)) : 0
+    }
+
+    /// Returns the operation of a graph that failed first, from an instant on. It reads only those that failed.
+    public func firstFailure(of graph: GraphID, since: WallInstant) throws(StoreError) -> OperationID? {
+        let row = try statement(
+            """
+            SELECT o.id FROM submission s CROSS JOIN operation o INDEXED BY operationUnsuccessful
+                ON o.outcome IN (1, 2, 5) AND (o.outcome = 1 OR o.outcome = 2 OR o.outcome = 5)
+                AND o.id BETWEEN s.first AND s.first + s.count - 1
+            WHERE s.graph = ?1 AND o.finishedAt >= ?2
+            ORDER BY o.finishedAt, o.flags & 1, o.id LIMIT 1
+            """)
+        row.bind(1, graph.rawValue)
+        row.bind(2, since)
+        defer { row.reset() }
+        return try row.step() ? OperationID(row.int(0)) : nil
+    }
+
+    /// Counts all operations of a graph.
+    public func progress(of graph: GraphID) throws(StoreError) -> ObservedProgress {
         var progress = ObservedProgress()
         let row = try statement(
             """
             SELECT count(*), sum(o.state < 3), sum(o.outcome NOT IN (0, 6)),
-                min(CASE WHEN o.outcome NOT IN (0, 6) THEN o.outcome END), max(o.finishedAt), min(o.id)
+                min(CASE WHEN o.outcome NOT IN (0, 6) THEN o.outcome END), max(o.finishedAt)
             FROM submission s CROSS JOIN operation o ON o.id BETWEEN s.first AND s.first + s.count - 1
             WHERE s.graph = ?1
             """)
@@ -71,21 +96,10 @@ extension History {
         progress.count = Int(row.int(0))
         progress.unfinished = Int(row.int(1))
         progress.unsuccessful = Int(row.int(2))
-        progress.first = OperationID(row.int(5))
         if progress.unfinished == 0 {
             progress.outcome = row.optionalInt(3).flatMap(Outcome.init(stored:)) ?? .succeeded
             progress.finishedAt = row.optionalTime(4)
         }
-        let failed = try statement(
-            """
-            SELECT o.id FROM submission s CROSS JOIN operation o ON o.id BETWEEN s.first AND s.first + s.count - 1
-            WHERE s.graph = ?1 AND o.outcome IN (1, 2, 5) AND o.finishedAt >= ?2
-            ORDER BY o.finishedAt, o.flags & 1, o.id LIMIT 1
-            """)
-        failed.bind(1, graph.rawValue)
-        failed.bind(2, since)
-        defer { failed.reset() }
-        if try failed.step() { progress.failed = OperationID(failed.int(0)) }
         return progress
     }
 }

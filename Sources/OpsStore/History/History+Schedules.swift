@@ -225,6 +225,11 @@ extension History {
     public func run(of instant: ScheduleInstant) throws(StoreError) -> ScheduleRun {
         var run = ScheduleRun(instant: instant, outcome: instant.outcome, unfinished: 0)
         guard let graph = instant.graph else { return run }
+        run.unfinished = try unfinishedCount(of: GraphID(graph))
+        if run.isUnfinished {
+            run.outcome = nil
+            return run
+        }
         // A graph may be pruned before its record, which then has the outcome.
         let row = try statement(
             """
