@@ -38,6 +38,19 @@ extension Scheduler {
         throw .tooManyEdgesOfUser(user, limit: registry.edgesPerUser)
     }
 
+    /// Refuses a request after which the unfinished operations of an ordinary user would have more categories in
+    /// different sets than the limit.
+    func checkCategoryRoom(for sets: some Collection<[CategoryUse]>, of user: UInt32) throws(Rejection) {
+        guard !privilegedUsers.contains(user) else { return }
+        let held = categories.count(ofUser: user)
+        let most = sets.reduce(0) { $0 + $1.count }
+        guard held + most > registry.categoriesPerUser else { return }
+        let new = categories.newCategories(in: sets, of: user)
+        if new > 0, held + new > registry.categoriesPerUser {
+            throw .tooManyCategoriesOfUser(user, limit: registry.categoriesPerUser)
+        }
+    }
+
     /// Returns the producer. A child needs one that executes and is not about to end.
     func checkProducer(_ submission: Submission) throws(Rejection) -> OperationIndex? {
         guard let producer = submission.producer else { return nil }

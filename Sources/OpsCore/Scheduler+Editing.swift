@@ -12,6 +12,7 @@ extension Scheduler {
             changed += operations.map { ($0, group) }
         }
         try checkOrigins(moves.count)
+        try checkCategoryRoom(for: groups, changed)
         try checkDeadlock(groups, changed, moves)
         for (operation, group) in changed {
             let edit = groups[group].edit
@@ -38,6 +39,18 @@ extension Scheduler {
             throw .tooMany(what: "conditions", limit: Limits.conditionsPerOperation)
         }
         return operations
+    }
+
+    /// Refuses new categories beyond the limit of an ordinary user. Those that they replace still count.
+    private func checkCategoryRoom(
+        for groups: [EditedTogether], _ changed: [(operation: OperationIndex, group: Int)]
+    ) throws(Rejection) {
+        var sets: [UInt32: Set<[CategoryUse]>] = [:]
+        for (operation, group) in changed {
+            guard let uses = groups[group].edit.categories, let partition = table[operation].partition else { continue }
+            sets[partitions[partition].key.user, default: []].insert(uses)
+        }
+        for (user, own) in sets.sorted(by: { $0.key < $1.key }) { try checkCategoryRoom(for: own, of: user) }
     }
 
     /// Records a note. No rule depends on it, so the core does not keep it; the event gives it its position in the
@@ -82,8 +95,10 @@ extension Scheduler {
         }
         if let uses = edit.categories {
             let set = categories.retain(uses)
+            registry.countCategories(of: operation, -1)
             categories.release(table[operation].categories)
             table[operation].categories = set
+            registry.countCategories(of: operation, 1)
             publish(.edited, operation, detail: "categories")
         }
         if let queue, queue != table[operation].queue {

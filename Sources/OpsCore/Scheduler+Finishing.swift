@@ -116,6 +116,7 @@ extension Scheduler {
         table[operation].link(to: scratch.add(finished))
         dropProvided(of: operation, finish)
         registry.dropDependencies(of: operation)
+        registry.countCategories(of: operation, -1)
         resolveDependents(of: finished)
         leaveBarriers(operation)
         let (policy, parent) = (table[operation].policy, table[operation].parent)

@@ -83,7 +83,7 @@ extension Scheduler {
         public var units: [UnitStanding]
     }
 
-    /// Categories in the order of their names; if they are very many, those that were named first.
+    /// Categories in the order of their names; if they are very many, those that were set and then those that are held.
     public var categoryStandings: [CategoryStanding] {
         var holders: [CategoryIndex: [OperationID]] = [:]
         for index in executions.indices {
@@ -91,8 +91,7 @@ extension Scheduler {
                 holders[need.category, default: []].append(table[executions[index].operation].operationID)
             }
         }
-        return categories.pool.indices.filter { categories[$0].base == nil }.prefix(Limits.named)
-            .map { standing(of: $0, heldBy: holders[$0] ?? []) }.sorted { $0.name < $1.name }
+        return listedCategories.map { standing(of: $0, heldBy: holders[$0] ?? []) }.sorted { $0.name < $1.name }
     }
 
     public func categoryStanding(of name: String) -> CategoryStanding? {

@@ -24,6 +24,8 @@ extension Scheduler {
         for (user, own) in Dictionary(grouping: rows, by: \.user).sorted(by: { $0.key < $1.key }) {
             try checkRoom(for: own.count, of: user)
             try checkEdgeRoom(for: edges[user] ?? 0, of: user)
+            let sets = Set(own.compactMap(\.categories)).map { revived.categorySets[Int($0)] }
+            try checkCategoryRoom(for: sets, of: user)
         }
         for row in rows where row.parent.rawValue != 0 && !revived.contains(row.parent) {
             guard let parent = unfinished(row.parent), !registry.isClosing(parent) else {

@@ -4,6 +4,7 @@ extension Scheduler {
         try submission.checkSizes()
         try checkRoom(for: submission.operations.count, of: submission.user)
         try checkEdgeRoom(for: submission.edges.count, of: submission.user)
+        try checkCategoryRoom(for: submission.categorySets, of: submission.user)
         try checkOrigins(submission.queues.count, newOperations: submission.operations.count)
         let producer = try checkProducer(submission)
         let queueIndices = try registry.indices(ofQueues: submission.queues)
@@ -76,9 +77,11 @@ extension Scheduler {
         return operations
     }
 
-    /// Completes a new row: its group if it is a group, its entry in the group of its parent, its timers.
+    /// Completes a new row: the count of its categories, its group if it is a group, its entry in the group of its
+    /// parent, its timers.
     mutating func completeRow(of operation: OperationIndex) {
         let row = table[operation]
+        if row.categories != nil { registry.countCategories(of: operation, 1) }
         if row.isGroup {
             let limit = policy(of: operation)?.childLimit
             table[operation].group = groups.insert(Group(parent: operation, limit: limit))

@@ -30,17 +30,23 @@ extension Scheduler {
         var broken: [String] = []
         var usersOfPolicies: [PolicyIndex: Int32] = [:]
         var usersOfSets: [CategorySetIndex: Int32] = [:]
+        var setsOfUsers: [SetOfUser: Int32] = [:]
         for operation in rows {
             let row = table[operation]
             if let policy = row.policy { usersOfPolicies[policy, default: 0] += 1 }
-            if let set = row.categories { usersOfSets[set, default: 0] += 1 }
+            if let set = row.categories {
+                usersOfSets[set, default: 0] += 1
+                let user = row.partition.map { partitions[$0].key.user }
+                if let user { setsOfUsers[SetOfUser(set: set, user: user), default: 0] += 1 }
+            }
             if let group = row.group, groups[group].parent != operation { broken.append("groups: that of \(row.id)") }
             if let index = row.execution, executions[index].operation != operation {
                 broken.append("executions: that of \(row.id)")
             }
             if row.traits.contains(.hasRun) != (runs[operation] != nil) { broken.append("runs: that of \(row.id)") }
         }
-        broken += policies.checkInvariants(users: usersOfPolicies) + categories.checkInvariants(users: usersOfSets)
+        broken += policies.checkInvariants(users: usersOfPolicies)
+        broken += categories.checkInvariants(users: usersOfSets, operations: setsOfUsers)
         for (name, count, expected) in [
             ("groups", groups.count, rows.count { table[$0].group != nil }),
             ("executions", executions.count, rows.count { table[$0].state == .executing }),

@@ -9,9 +9,9 @@ extension Scheduler {
         public var waiting: Int
     }
 
-    /// Categories in the order of their names; if they are very many, those that were named first.
+    /// Categories in the order of their names; if they are very many, those that were set and then those that are held.
     public var categoryLoads: [CategoryLoad] {
-        categories.pool.indices.filter { categories[$0].base == nil }.prefix(Limits.named).map { index in
+        listedCategories.map { index in
             let category = categories[index]
             let whole = max(category.room.capacity, 1)
             return CategoryLoad(
@@ -20,6 +20,21 @@ extension Scheduler {
                     ? whole : max(category.room.usedUnits, min(1, category.room.sharedHolders)),
                 waiting: waitingCount(for: index))
         }.sorted { $0.name < $1.name }
+    }
+
+    /// At most `Limits.named` categories: those that were set, then those that are held, then others.
+    var listedCategories: ArraySlice<CategoryIndex> {
+        var (set, held, others) = ([CategoryIndex](), [CategoryIndex](), [CategoryIndex]())
+        for category in categories.pool.indices where categories.pool[category].base == nil {
+            if categories.pool[category].isSet {
+                set.append(category)
+            } else if categories.pool[category].room.isHeld {
+                held.append(category)
+            } else if others.count < Limits.named {
+                others.append(category)
+            }
+        }
+        return (set + held + others).prefix(Limits.named)
     }
 
     private func waitingCount(for category: CategoryIndex) -> Int {

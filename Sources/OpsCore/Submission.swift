@@ -64,6 +64,8 @@ public enum Rejection: Error, Equatable, Sendable, Codable {
     case tooMany(what: String, limit: Int)
     /// The unfinished operations of an ordinary user would have more edges than the limit.
     case tooManyEdgesOfUser(UInt32, limit: Int)
+    /// The unfinished operations of an ordinary user would have more categories in different sets than the limit.
+    case tooManyCategoriesOfUser(UInt32, limit: Int)
     /// An ordinary user has this number of unfinished operations, and the request would exceed the limit.
     case tooManyOfUser(UInt32, unfinished: Int, more: Int, limit: Int)
 }

@@ -4,6 +4,8 @@ public enum Limits {
     public static let edgesPerSubmission = 16_000_000
     /// Maximum number of edges of the unfinished operations of one ordinary user.
     public static let edgesPerUser = 16_000_000
+    /// Maximum number of categories in the different category sets of the unfinished operations of one ordinary user.
+    public static let categoriesPerUser = 100_000
     public static let groupDepth = 32
     /// Depth of operations that conditions provide for one another. Each level takes much of the stack of the reader.
     public static let providedDepth = 4

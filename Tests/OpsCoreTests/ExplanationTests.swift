@@ -88,6 +88,18 @@ import Testing
         #expect(world.scheduler.categoryNames.count == Self.more)
     }
 
+    @Test func `a category that was set or is held is listed beside very many others`() {
+        var world = World()
+        var submission = Self.submission((0..<Int32(Self.more)).map { Draft(categories: $0, flags: .held) })
+        submission.categorySets = (0..<Self.more).map { [CategoryUse(name: "c\($0)")] }
+        world.after(.submit(submission))
+        world.add(categories: ["y"])
+        world.after(.setCategory("z", capacity: 2))
+        #expect(world.scheduler.categoryStandings.map(\.name).suffix(2) == ["y", "z"])
+        #expect(world.scheduler.categoryLoads.map(\.name).suffix(2) == ["y", "z"])
+        #expect(world.scheduler.categoryLoads.count == Limits.named)
+    }
+
     @Test func `conditions that nobody has evaluated yet are the reason to wait`() {
         var world = World()
         world.handle(.suspend(.daemon, freeze: false))

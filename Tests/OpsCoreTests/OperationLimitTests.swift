@@ -43,6 +43,70 @@ import Testing
         #expect(world.scheduler.checkInvariants().isEmpty)
     }
 
+    @Test func `categories of a set count once for each user, until the last operation with the set has finished`() {
+        var world = World(workers: 8)
+        world.scheduler.registry.categoriesPerUser = 3
+        let refusal = Result<Acceptance, Rejection>.failure(.tooManyCategoriesOfUser(ann, limit: 3))
+        func add(_ categories: [CategoryUse], user: UInt32 = 1000) -> Int64 {
+            world.add(categories: categories, flags: .held, user: user)
+        }
+        func edit(_ id: Int64, _ categories: [CategoryUse]) -> Result<Acceptance, Rejection> {
+            world.handle(.edit([OperationID(id)], Edit(categories: categories)))
+        }
+        let first = add(["a", "b"])
+        let second = add(["a", "b"])
+        let third = add(["c"])
+        #expect(first > 0 && second > 0 && third > 0)
+        #expect(add(["d"]) == -1, "one category too many")
+        #expect(add(["c"]) > 0 && add([]) > 0, "nothing new")
+        #expect(add(["a", "b", "c", "d"], user: 0) > 0, "root has no limit")
+        #expect(add(["a", "b"], user: bob) > 0)
+        #expect(edit(first, ["d"]) == refusal)
+        #expect(edit(first, ["c"]) == .success(.done(1)))
+        #expect(add(["d"]) == -1, "the other operation has the set")
+        world.handle(.cancel([OperationID(second)], by: "ann", reason: nil, force: false))
+        let together = [
+            EditedTogether([OperationID(first)], Edit(categories: ["d"])),
+            EditedTogether([OperationID(third)], Edit(categories: ["e", "f"])),
+        ]
+        #expect(world.handle(.edit(together)) == refusal)
+        #expect(edit(first, ["d", "e"]) == .success(.done(1)))
+        #expect(add(["f"]) == -1)
+        world.turn()
+        #expect(world.scheduler.categories.count(ofUser: ann) == 3)
+    }
+
+    @Test func `a restart counts categories, and a retry needs room for its own`() {
+        var world = world(limit: 9) { snapshot in
+            snapshot.nextOperation = 4
+            snapshot.nextGraph = 2
+            snapshot.categorySets = [["a", "b"], ["c"]]
+            snapshot.operations = (1...3).map { id in
+                Snapshot.Row(
+                    id: OperationID(id), graph: GraphID(1), user: ann, categories: id < 3 ? 0 : 1, state: .ready,
+                    flags: .held)
+            }
+        }
+        world.scheduler.registry.categoriesPerUser = 3
+        #expect(world.add(categories: ["d"], flags: .held, user: ann) == -1)
+        world.after(.cancel([3], by: "ann", reason: nil, force: false))
+        let other = world.add(categories: ["d"], flags: .held, user: ann)
+        #expect(other > 0)
+        world.turn()
+        var revival = Revival()
+        revival.queues = ["default"]
+        revival.categorySets = [["c"]]
+        revival.operations = [
+            Snapshot.Row(id: 3, graph: GraphID(1), user: ann, categories: 0, state: .finished, flags: .held)
+        ]
+        let retry = Event.retry([3], revived: revival)
+        #expect(world.handle(retry) == .failure(.tooManyCategoriesOfUser(ann, limit: 3)))
+        world.after(.cancel([OperationID(other)], by: "ann", reason: nil, force: false))
+        #expect(world.handle(retry) == .success(.done(1)))
+        world.turn()
+        #expect(world.scheduler.categories.count(ofUser: ann) == 3)
+    }
+
     @Test func `a submission beyond the limit is refused as a whole, and others are not`() {
         var world = world(limit: 5)
         #expect(throws: Never.self) { try world.handle(.submit(submission(3, of: ann))).get() }

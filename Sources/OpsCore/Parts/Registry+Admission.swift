@@ -45,6 +45,13 @@ extension Registry {
         if let partition = table[from].partition { partitions.countEdges(of: partition, step) }
     }
 
+    /// Counts an operation of an ordinary user with its category set more or less.
+    mutating func countCategories(of operation: OperationIndex, _ step: Int32) {
+        let row = table[operation]
+        guard let set = row.categories, let partition = row.partition else { return }
+        categories.countOperation(with: set, of: partitions[partition].key.user, step)
+    }
+
     func indices(ofQueues names: [String]) throws(Rejection) -> [QueueIndex] {
         var result: [QueueIndex] = []
         for name in names {

@@ -11,6 +11,8 @@ struct Registry: Codable {
     var operationsPerUser = Int.max
     /// Maximum number of edges of the unfinished operations of one ordinary user.
     var edgesPerUser = Limits.edgesPerUser
+    /// Maximum number of categories in the different category sets of the unfinished operations of one ordinary user.
+    var categoriesPerUser = Limits.categoriesPerUser
     /// Observers of the finish of every operation that is not a group.
     var observersOfAll: Observers = []
     var categories = CategoryTable()

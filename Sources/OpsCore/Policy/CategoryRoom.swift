@@ -15,6 +15,8 @@ struct CategoryRoom: Equatable, Codable {
     /// Units that may be acquired. Units that drain are not in the capacity, so their holders use up none of it.
     var freeUnits: Int32 { capacity - usedUnits + surplus }
 
+    var isHeld: Bool { usedUnits > 0 || sharedHolders > 0 || exclusiveHolders > 0 }
+
     func fits(_ mode: CategoryUse.Mode, _ units: Int32) -> Bool {
         if isSharedScope { return mode == .shared }
         switch mode {

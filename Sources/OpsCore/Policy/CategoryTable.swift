@@ -95,12 +95,22 @@ extension Category {
     }
 }
 
+/// A category set that operations of an ordinary user have.
+struct SetOfUser: Hashable, Codable {
+    var set: CategorySetIndex
+    var user: UInt32
+}
+
 /// All categories, and the needs that each set of uses stands for.
 struct CategoryTable: Codable {
     private(set) var pool = Pool<Category, CategoryIndex>()
     private var index: [String: CategoryIndex] = [:]
     private var sets = Interned<[CategoryUse], CategorySetIndex>()
     private var needs: [[Need]] = []
+    /// Number of unfinished operations of each ordinary user with each set.
+    private var operationsOfUsers: [SetOfUser: Int32] = [:]
+    /// Number of categories in the different sets of each ordinary user.
+    private var categoriesOfUsers: [UInt32: Int] = [:]
     /// Categories that have a rate.
     private(set) var rated: [CategoryIndex] = []
 
@@ -136,6 +146,31 @@ struct CategoryTable: Codable {
             forgetIfUnused(need.category)
         }
         needs[set.offset] = []
+    }
+
+    /// Returns the number of categories in the different sets of an ordinary user's unfinished operations.
+    func count(ofUser user: UInt32) -> Int { categoriesOfUsers[user] ?? 0 }
+
+    /// Returns the number of categories in those of the sets that no unfinished operation of an ordinary user has.
+    func newCategories(in added: some Sequence<[CategoryUse]>, of user: UInt32) -> Int {
+        var new: Set<[CategoryUse]> = []
+        for uses in added {
+            let uses = CategoryUse.strictest(uses)
+            let isHeld = sets.find(uses).map { operationsOfUsers[SetOfUser(set: $0, user: user)] != nil } ?? false
+            if !isHeld { new.insert(uses) }
+        }
+        return new.reduce(0) { $0 + $1.count }
+    }
+
+    /// Counts one unfinished operation of an ordinary user with a set more or less.
+    mutating func countOperation(with set: CategorySetIndex, of user: UInt32, _ step: Int32) {
+        let key = SetOfUser(set: set, user: user)
+        let old = operationsOfUsers[key] ?? 0
+        let new = old + step
+        operationsOfUsers[key] = new == 0 ? nil : new
+        guard old == 0 || new == 0 else { return }
+        let left = count(ofUser: user) + (old == 0 ? needs[set.offset].count : -needs[set.offset].count)
+        categoriesOfUsers[user] = left == 0 ? nil : left
     }
 
     mutating func set(_ settings: CategorySettings) -> CategoryIndex {
@@ -179,9 +214,15 @@ struct CategoryTable: Codable {
 
     mutating func removeScope(_ scope: CategoryIndex) { pool.remove(scope) }
 
-    /// `counted`: the users of each set.
-    func checkInvariants(users counted: [CategorySetIndex: Int32]) -> [String] {
+    /// `counted`: the users of each set. `operations`: the operations of each ordinary user with each set.
+    func checkInvariants(users counted: [CategorySetIndex: Int32], operations: [SetOfUser: Int32]) -> [String] {
         var broken = sets.checkInvariants(users: counted)
+        if operationsOfUsers != operations { broken.append("categories: the operations of users with each set") }
+        var ofUsers: [UInt32: Int] = [:]
+        for held in operations.keys { ofUsers[held.user, default: 0] += needs[held.set.offset].count }
+        if categoriesOfUsers != ofUsers {
+            broken.append("categories: users count \(categoriesOfUsers), not \(ofUsers)")
+        }
         var users: [CategoryIndex: Int32] = [:]
         for set in counted.keys { for need in needs[set.offset] { users[need.category, default: 0] += 1 } }
         for category in pool.indices where pool[category].base == nil {

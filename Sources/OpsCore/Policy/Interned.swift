@@ -9,6 +9,8 @@ struct Interned<Value: Hashable & Codable, Index: Handle>: Codable {
         @inline(__always) _read { yield values.span[index.offset] }
     }
 
+    func find(_ value: Value) -> Index? { known[value] }
+
     /// Returns the index of a value and counts one more use. `isNew`: it was not used before.
     mutating func retain(_ value: Value) -> (index: Index, isNew: Bool) {
         if let index = known[value] {

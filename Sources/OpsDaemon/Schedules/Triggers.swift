@@ -391,7 +391,10 @@ final class Triggers {
             endCommit(of: schedule)
             // A limit of the user, or the store, may allow it later.
             if error is StoreError || turns.outage != nil { throw error }
-            if case .tooManyOfUser? = error as? Rejection { throw error }
+            switch error as? Rejection {
+            case .tooManyOfUser?, .tooManyEdgesOfUser?, .tooManyCategoriesOfUser?: throw error
+            default: break
+            }
             position.runs -= 1
             instant.result = .refused
             instant.note = schedules.reason(error)

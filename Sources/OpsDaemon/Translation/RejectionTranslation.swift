@@ -52,6 +52,10 @@ extension Turns {
             return .busy(
                 "the unfinished operations of user \(user) would have more than \(limit) dependencies; "
                     + "wait until some have finished, or cancel some")
+        case .tooManyCategoriesOfUser(let user, let limit):
+            return .busy(
+                "the unfinished operations of user \(user) would have more than \(limit) different categories; "
+                    + "wait until some have finished, or cancel some")
         case .tooManyOfUser(let user, let unfinished, let more, let limit):
             let operations = Self.text(unfinished: unfinished)
             return .busy(
