@@ -3,8 +3,6 @@
 #include "log_trim.h"
 #include "raw_call.h"
 
-#include <sys/resource.h>
-
 /* Every file system of Linux frees multiples of this. */
 #define BLOCK 4096
 /* More than a process writes between two calls here, and more than a file system reserves behind the end by itself. */
@@ -58,19 +56,12 @@ int ops_trim(int fd, int64_t keep) {
     return drop_reserve(fd, dropped, slack < INT64_MAX - 2 * MARGIN ? slack + 2 * MARGIN : INT64_MAX);
 }
 
-static void close_all_but_first(void) {
-    if (raw_close_range(1u, ~0u) == 0) return;
-    uint64_t limit[2];
-    if (raw_get_limit(RLIMIT_NOFILE, limit) < 0) return;
-    for (uint64_t fd = 1; fd < limit[0] && fd < INT32_MAX; fd++) raw_close((int)fd);
-}
-
 int ops_trim_in_copy(void *context) {
     const struct ops_trimming *trimming = context;
     /* The copy may wait for long, and must not keep locks and sockets of its parent open meanwhile. */
     int error = trimming->fd == 0 ? 0 : raw_duplicate(trimming->fd, 0);
     if (error >= 0) {
-        close_all_but_first();
+        raw_close_all_but_first();
         error = ops_trim(0, trimming->keep);
     }
     raw_exit(-error);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -67,6 +68,9 @@ static inline int raw_open(const char *path, int flags, mode_t mode) {
 /* `to` differs from `from`, and stays open over an exec. */
 static inline int raw_duplicate(int from, int to) { return (int)raw_call(SYS_dup3, from, to, 0); }
 static inline int raw_close(int fd) { return (int)raw_call(SYS_close, fd, 0, 0); }
+static inline long raw_read(int fd, void *bytes, size_t size) {
+    return raw_call(SYS_read, fd, (long)bytes, (long)size);
+}
 static inline long raw_write(int fd, const void *bytes, size_t size) {
     return raw_call(SYS_write, fd, (long)bytes, (long)size);
 }
@@ -81,6 +85,12 @@ static inline int raw_get_limit(int resource, uint64_t limit[2]) {
 }
 static inline int raw_set_limit(int resource, const uint64_t limit[2]) {
     return (int)raw_call5(SYS_prlimit64, 0, resource, (long)limit, 0, 0);
+}
+static inline void raw_close_all_but_first(void) {
+    if (raw_close_range(1u, ~0u) == 0) return;
+    uint64_t limit[2];
+    if (raw_get_limit(RLIMIT_NOFILE, limit) < 0) return;
+    for (uint64_t fd = 1; fd < limit[0] && fd < INT32_MAX; fd++) raw_close((int)fd);
 }
 static inline int raw_status(int fd, struct stat *status) { return (int)raw_call(SYS_fstat, fd, (long)status, 0); }
 static inline int raw_file_system_status(int fd, struct statfs *status) {

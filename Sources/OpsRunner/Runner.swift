@@ -201,7 +201,7 @@ public final class Runner {
         logErrors { try logs.trimDueLogs(now: now) }
         logErrors { try logSampler.sample(now: now) }
         notifyBacklog.endTurn()
-        descendants.forgetSenders()
+        descendants.endTurn()
         reportUpdates()
         flushReports(now: now)
         if connection?.isClosed == true {

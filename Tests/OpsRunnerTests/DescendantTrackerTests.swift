@@ -80,6 +80,40 @@ import Testing
         }
     }
 
+    /// A FIFO without a writer blocks its reader, as the lock of a process's memory does.
+    @Test func `an orphan that cannot be read may belong to each tree of its user until it can be read`() throws {
+        let pipe = directory + "/pipe"
+        try #require(mkfifo(pipe, 0o600) == 0)
+        var isBlocked = true
+        var now = MonotonicInstant.zero
+        let environments = EnvironmentReader(
+            path: { isBlocked ? pipe : "/proc/\($0)/environ" }, now: { now })
+        let attempts = (1...4).map { AttemptID(OperationID($0), 1) }
+        var tracker = DescendantTracker(environments: environments)
+        for attempt in attempts[..<2] { tracker.begin(attempt, main: 1, socket: "/s", uid: Identity.uid) }
+        tracker.begin(attempts[2], main: 2, socket: "/s", uid: Identity.uid + 1)
+        let tag = ["OPS_ID=2", "OPS_ATTEMPT=1", "OPS_SOCKET=/s"]
+        let orphans = try (0..<20).map { _ in
+            try Spawn(arguments: ["/bin/sleep", "1000"], environment: CStringArray(tag)).start()
+        }
+        try tracker.adopt(orphans, mains: [:]) { _ in false }
+        tracker.begin(attempts[3], main: 3, socket: "/s", uid: Identity.uid)
+        #expect(attempts.map { tracker.hasOrphan(of: $0) } == [true, true, false, false])
+        #expect(tracker.orphans.isEmpty && tracker.hasOnlyUnreadableOrphans, "no orphan counts as unknown")
+        isBlocked = false
+        let end = Clock.read().monotonic + RunnerProcess.patience
+        while tracker.hasUnclearOrphans, Clock.read().monotonic < end {
+            now += .seconds(1)
+            tracker.endTurn()
+            try tracker.adopt(orphans, mains: [:]) { _ in false }
+        }
+        #expect(attempts.map { tracker.hasOrphan(of: $0) } == [false, true, false, false])
+        for orphan in orphans {
+            kill(orphan, SIGKILL)
+            _ = try Children.wait(for: orphan)
+        }
+    }
+
     @Test func `a sender and its ancestors are looked up once in a turn`() throws {
         let attempt = AttemptID(OperationID(1), 1)
         let (main, middle, sender) = try startChain()

@@ -86,6 +86,25 @@ void ops_detached(int status);
 int ops_trim_log(int fd, int64_t keep);
 /* The same in a process of its own, whose pid is returned; it exits with 0 or an errno. */
 pid_t ops_trim_log_apart(int fd, int64_t keep);
+/* Longest path of a file that a reader reads. */
+#define OPS_READER_PATH 1024
+/* First byte of each packet from a reader. OPS_READER_MORE: bytes of the file follow it. */
+#define OPS_READER_MORE 1
+/* The whole file was read. */
+#define OPS_READER_END 2
+/* The file cannot be read, or has more than 4 MiB. */
+#define OPS_READER_FAILED 3
+/* Added to the last packet of a file: the reader has waited for something other than a processor. */
+#define OPS_READER_WAITED 16
+/*
+ * Starts a child that reads files whose reading may take any time. `fd`: the caller's end of a pair of sockets. Each
+ * packet to it is the path of a file, which packets from it answer. Waiting for any child does not find the reader, and
+ * its end causes no SIGCHLD.
+ */
+pid_t ops_start_reader(int *fd);
+/* Kills a reader. 1: it has ended and was waited for. 0: not yet; never with `wait`, which is for a reader that has
+ * answered all requests. */
+int ops_end_reader(pid_t pid, int wait);
 /* Takes a lease for writing, which is possible (EAGAIN) only while no other process has the file open. Until the end of
  * the lease, opening the file waits or fails with EAGAIN, and this process gets SIGIO. */
 int ops_take_lease(int fd);

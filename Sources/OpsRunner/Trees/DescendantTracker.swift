@@ -10,19 +10,31 @@ internal import OpsSystem
 struct DescendantTracker {
     /// Adopted children and the attempts that they belong to; `nil`: not known.
     private(set) var orphans: [Int32: AttemptID?] = [:]
-    /// An orphan that seems to have no environment: while a process executes a program, it has none for a moment.
+    /// An orphan that may belong to several trees: it seems to have no environment, as a process for a moment while it
+    /// executes a program, or its environment cannot be read now.
     private struct UnclearOrphan {
-        /// Instant from which the orphan counts as one that was started without an environment.
-        let until: MonotonicInstant
+        /// User of the orphan, and of the trees that it may belong to.
         let uid: UInt32
-        /// Trees that the orphan may belong to, all of its user.
-        let attempts: [AttemptID]
+        /// Number of the last tree that it may belong to.
+        let lastTree: Int
+        /// Instant from which the orphan counts as one that was started without an environment; `nil`: its environment
+        /// cannot be read now.
+        let until: MonotonicInstant?
     }
 
+    /// Result of a look at an orphan.
+    private enum Finding {
+        /// The orphan belongs to an attempt; `nil`: to none, or it is not known.
+        case clear(AttemptID?)
+        case withoutEnvironment(uid: UInt32)
+        case unreadable(uid: UInt32)
+    }
+
+    let environments: EnvironmentReader
     private var unclear: [Int32: UnclearOrphan] = [:]
     private static let patience = TimeSpan.milliseconds(300)
-    /// Most such orphans of one user. A user can start any number of processes without an environment, and each is
-    /// looked at several times.
+    /// Most orphans without an environment of one user. A user can start any number of them, and each is looked at several
+    /// times.
     private static let mostUnclear = 16
 
     private struct Tree {
@@ -30,6 +42,8 @@ struct DescendantTracker {
         /// OPS_SOCKET of its processes; `nil`: no longer known.
         let socket: String?
         let uid: UInt32
+        /// Number of trees that had begun when this one had.
+        let number: Int
 
         func matches(_ tag: AttemptTag) -> Bool {
             attempt == tag.attempt && (socket ?? tag.socket) == tag.socket
@@ -37,6 +51,7 @@ struct DescendantTracker {
     }
 
     private var livingTrees: [AttemptID: Tree] = [:]
+    private var begunTrees = 0
     /// Living trees, by the session of their main process. A later main process may get the number of one that has
     /// ended; then the older tree has no process in that session any more.
     private var sessions: [Int32: AttemptID] = [:]
@@ -44,8 +59,11 @@ struct DescendantTracker {
     /// can make the chain of ancestors as long as a look-up follows it.
     private var senders: [Int32: AttemptID?] = [:]
 
+    init(environments: EnvironmentReader = EnvironmentReader()) { self.environments = environments }
+
     mutating func begin(_ attempt: AttemptID, main: Int32, socket: String?, uid: UInt32) {
-        livingTrees[attempt] = Tree(attempt: attempt, socket: socket, uid: uid)
+        begunTrees += 1
+        livingTrees[attempt] = Tree(attempt: attempt, socket: socket, uid: uid, number: begunTrees)
         sessions[main] = attempt
     }
 
@@ -63,7 +81,13 @@ struct DescendantTracker {
         unclear[pid] = nil
     }
 
-    /// Ends the turn of the loop: a pid may belong to another process in the next one.
+    /// Ends the turn of the loop.
+    mutating func endTurn() {
+        forgetSenders()
+        environments.endTurn()
+    }
+
+    /// Forgets the attempts of senders: a pid may belong to another process in the next turn.
     mutating func forgetSenders() { senders = [:] }
 
     /// Records the children that are neither a main process nor a process of the runner that trims a log.
@@ -73,48 +97,67 @@ struct DescendantTracker {
         // A new orphan may show to which attempt its descendants belong.
         forgetSenders()
         for pid in children where mains[pid] == nil && orphans[pid] == nil && !isTrimming(pid) {
-            let found = try attempt(ofOrphan: pid)
-            if found == nil, try isUnclear(pid) { continue }
+            // A user can have any number of such orphans.
+            if let known = unclear[pid], known.until == nil, !environments.canRead(uid: known.uid) { continue }
+            let record = try ProcessRecord.read(pid)
+            // Each process of an attempt is in another session. This one reads environments, also for the program that
+            // this process was before.
+            if record?.session == Identity.session { continue }
+            let attempt: AttemptID?
+            switch try look(at: pid, record) {
+            case .clear(let found): attempt = found
+            case .unreadable(let uid):
+                setUnclear(pid, uid, until: nil)
+                continue
+            case .withoutEnvironment(let uid):
+                if waitForEnvironment(of: pid, uid) { continue }
+                attempt = nil
+            }
             unclear[pid] = nil
-            orphans[pid] = .some(found)
+            orphans[pid] = .some(attempt)
         }
     }
 
-    /// Returns whether an orphan must be looked at again before it counts as unknown.
-    private mutating func isUnclear(_ pid: Int32) throws(SystemError) -> Bool {
+    /// Returns whether an orphan without an environment is looked at again before it counts as unknown.
+    private mutating func waitForEnvironment(of pid: Int32, _ uid: UInt32) -> Bool {
         let now = Clock.read().monotonic
-        let until = unclear[pid]?.until ?? now + Self.patience
-        guard now < until, ProcessRecord.environment(of: pid).isEmpty,
-            let record = try ProcessRecord.read(pid), !record.hasEnded
-        else { return false }
-        let trees = try trees(ofUserOf: pid)
-        guard let uid = trees.first?.uid else { return false }
-        let isOneMore = unclear[pid] == nil && unclear.values.count { $0.uid == uid } >= Self.mostUnclear
-        if isOneMore { return false }
-        unclear[pid] = UnclearOrphan(until: until, uid: uid, attempts: trees.map(\.attempt))
+        if let until = unclear[pid]?.until { return now < until }
+        if unclear.values.count(where: { $0.uid == uid && $0.until != nil }) >= Self.mostUnclear { return false }
+        setUnclear(pid, uid, until: now + Self.patience)
         return true
+    }
+
+    private mutating func setUnclear(_ pid: Int32, _ uid: UInt32, until: MonotonicInstant?) {
+        unclear[pid] = UnclearOrphan(uid: uid, lastTree: unclear[pid]?.lastTree ?? begunTrees, until: until)
     }
 
     /// True if orphans must be looked at again.
     var hasUnclearOrphans: Bool { !unclear.isEmpty }
 
+    /// True if the environment of no unclear orphan can be read now.
+    var hasOnlyUnreadableOrphans: Bool { unclear.values.allSatisfy { $0.until == nil } }
+
     /// Returns whether an orphan belongs to an attempt, or may do so.
     func hasOrphan(of attempt: AttemptID) -> Bool {
-        orphans.values.contains { $0 == attempt } || unclear.values.contains { $0.attempts.contains(attempt) }
+        if orphans.values.contains(where: { $0 == attempt }) { return true }
+        guard let tree = livingTrees[attempt] else { return false }
+        return unclear.values.contains { $0.uid == tree.uid && tree.number <= $0.lastTree }
     }
 
-    /// Returns the attempt of an orphan, by its session, its environment, or its user.
-    private func attempt(ofOrphan pid: Int32) throws(SystemError) -> AttemptID? {
-        if let session = try ProcessRecord.read(pid)?.session, let attempt = sessions[session] { return attempt }
+    /// Finds the attempt of an orphan, by its session, its environment, or its user.
+    private func look(at pid: Int32, _ record: ProcessRecord?) throws(SystemError) -> Finding {
+        if let session = record?.session, let attempt = sessions[session] { return .clear(attempt) }
         let trees = try self.trees(ofUserOf: pid)
-        if trees.isEmpty { return nil }
-        if let tag = AttemptTag(environment: ProcessRecord.environment(of: pid)), isOurs(tag) {
+        guard let uid = trees.first?.uid else { return .clear(nil) }
+        guard let environment = environments.environment(of: pid, uid: uid) else { return .unreadable(uid: uid) }
+        if let tag = AttemptTag(environment: environment), isOurs(tag) {
             let named = trees.first { $0.matches(tag) }?.attempt
             // A process with a tag of ours belongs to that attempt alone, also when that attempt is over. The tag of
             // another user's attempt proves nothing.
-            if named != nil || !livingTrees.values.contains(where: { $0.matches(tag) }) { return named }
+            if named != nil || !livingTrees.values.contains(where: { $0.matches(tag) }) { return .clear(named) }
         }
-        return trees.count == 1 ? trees.first?.attempt : nil
+        if trees.count == 1 { return .clear(trees.first?.attempt) }
+        return environment.isEmpty && record?.hasEnded == false ? .withoutEnvironment(uid: uid) : .clear(nil)
     }
 
     /// Returns the living trees of the user who gave a process its environment.
@@ -162,7 +205,9 @@ struct DescendantTracker {
     /// Returns the attempt of its user that a process names in its environment.
     private func attempt(ofTagOf pid: Int32) throws(SystemError) -> AttemptID? {
         let trees = try self.trees(ofUserOf: pid)
-        guard !trees.isEmpty, let tag = AttemptTag(environment: ProcessRecord.environment(of: pid)) else { return nil }
+        guard let uid = trees.first?.uid, let environment = environments.environment(of: pid, uid: uid),
+            let tag = AttemptTag(environment: environment)
+        else { return nil }
         return trees.first { $0.matches(tag) }?.attempt
     }
 

@@ -43,11 +43,14 @@ extension Runner {
             try descendants.adopt(try Children.all(), mains: mains) { logs.isTrimming($0) }
             adoptionRetryAt = nil
         }
-        if descendants.hasUnclearOrphans { orphanLookAt = now + Runner.orphanPause }
+        if descendants.hasUnclearOrphans {
+            orphanLookAt = now + (descendants.hasOnlyUnreadableOrphans ? Runner.unreadablePause : Runner.orphanPause)
+        }
     }
 
     private static let adoptionPause = TimeSpan.milliseconds(100)
     private static let orphanPause = TimeSpan.milliseconds(10)
+    private static let unreadablePause = TimeSpan.milliseconds(250)
 
     /// Follows a group that outlives its attempt, and removes it once it is empty.
     func watchLeftovers(in group: ControlGroup) {

@@ -19,12 +19,12 @@ extension Runner {
         let due = staleTrees.filter { $0.value.lookAt <= now }
         if due.isEmpty { return }
         logErrors {
-            let survivors = try Survivors(of: due, ours: Identity.pid)
+            let survivors = try Survivors(of: due, ours: Identity.pid, descendants.environments)
             let pooled = try groupPool.groupsOfEarlierRunners()
             for (attempt, tree) in due {
                 for process in survivors[attempt] { try Signals.send(Signals.kill, to: process) }
                 let isGroupGone = try killGroups(of: attempt, pooled[attempt] ?? [])
-                if isGroupGone && survivors[attempt].isEmpty {
+                if isGroupGone && survivors[attempt].isEmpty && !survivors.mayLackProcess(of: tree) {
                     staleTrees[attempt] = nil
                     report(.gone(attempt))
                 } else {

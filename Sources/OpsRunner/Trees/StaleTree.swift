@@ -29,13 +29,20 @@ struct Backoff {
 /// Processes of this machine that belong to attempts of an earlier runner.
 struct Survivors {
     private var processes: [AttemptID: [ProcessRecord]] = [:]
+    /// Users of processes whose environments cannot be read now.
+    private var unreadable: Set<ProcessRecord.Users> = []
 
     subscript(attempt: AttemptID) -> [ProcessRecord] { processes[attempt] ?? [] }
+
+    /// Returns whether a process of a tree may be missing.
+    func mayLackProcess(of tree: StaleTree) -> Bool { unreadable.contains { tree.mayContain($0) } }
 
     /// Finds the processes of attempts. A process belongs to an attempt if its environment names attempt and socket and it
     /// runs as the user of the attempt, if it runs as that user in the session of such a process, or if it descends from
     /// a process that belongs to the attempt.
-    init(of attempts: [AttemptID: StaleTree], ours: Int32) throws(SystemError) {
+    init(
+        of attempts: [AttemptID: StaleTree], ours: Int32, _ environments: EnvironmentReader
+    ) throws(SystemError) {
         let all = try ProcessRecord.all().filter { !$0.hasEnded && $0.pid != ours }
         var owners: [Int32: AttemptID] = [:]
         var sessions: [Int32: AttemptID] = [:]
@@ -43,8 +50,12 @@ struct Survivors {
         for record in all {
             guard let user = try ProcessRecord.users(of: record.pid) else { continue }
             users[record.pid] = user
-            guard attempts.values.contains(where: { $0.mayContain(user) }),
-                let tag = AttemptTag(environment: ProcessRecord.environment(of: record.pid)),
+            guard attempts.values.contains(where: { $0.mayContain(user) }) else { continue }
+            guard let environment = environments.environment(of: record.pid, uid: user.real) else {
+                unreadable.insert(user)
+                continue
+            }
+            guard let tag = AttemptTag(environment: environment),
                 let tree = attempts[tag.attempt], tree.socket == tag.socket, tree.mayContain(user)
             else { continue }
             owners[record.pid] = tag.attempt

@@ -75,7 +75,8 @@ public struct ProcessRecord: Hashable, Sendable {
         return records
     }
 
-    /// Returns the environment that a process was started with; empty if this process may not read it.
+    /// Returns the environment that a process was started with; empty if this process may not read it. The user of the
+    /// process can delay that for any time: see `EnvironmentReader`.
     public static func environment(of pid: Int32) -> [String] {
         // A process that has ended, a kernel thread or another user's process has no readable environment.
         guard let bytes = try? Files.readIfPresent("/proc/\(pid)/environ", limit: 4 << 20) else { return [] }
