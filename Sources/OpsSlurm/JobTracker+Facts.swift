@@ -200,6 +200,9 @@ extension JobTracker {
         let cancellation = Effect.cancelUnlisted(job: job)
         if record.isTerminated { return [cancellation] + concludeBeforeStart(now: now) }
         guard noteEnd(now: now) >= settings.settling else { return [] }
+        if wasHandedDown {
+            return [cancellation] + conclude(.interrupted, "Slurm has no record of job \(job)", now: now)
+        }
         guard hasSubmissionsLeft else {
             let question = "were its name or comment changed?"
             return [cancellation] + refuse("Slurm accepted job \(job) but does not list it; \(question)")
@@ -268,8 +271,9 @@ extension JobTracker {
     private var hasSubmissionsLeft: Bool { record.fence + 1 < settings.mostSubmissions }
 
     /// True if the attempt shares a job that can be replaced: the start of another attempt has ended it, not this one.
+    /// The fence proves nothing about a job that was handed down.
     private var canSubmitAgain: Bool {
-        record.isShared && !mayHaveStarted && !record.isTerminated && hasSubmissionsLeft
+        record.isShared && !wasHandedDown && !mayHaveStarted && !record.isTerminated && hasSubmissionsLeft
     }
 
     /// Ends the attempt as Slurm's state of the job says.

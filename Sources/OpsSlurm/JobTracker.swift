@@ -74,6 +74,9 @@ public struct JobTracker {
     var phase: Phase
     /// True if the job is known only from opsd, so that it may or may not have been released.
     var isHandedDown = false
+    /// True if opsd named a job when the attempt came to this spool. The job may have started behind a fence of another
+    /// spool, which no record here shows and this process cannot close. So the attempt is never submitted again.
+    let wasHandedDown: Bool
     /// True once opsd has stored the job.
     var isReleaseWanted = false
     var start: StartRecord?
@@ -106,11 +109,13 @@ public struct JobTracker {
         self.user = user
         self.settings = settings
         self.record = record ?? JobRecord()
-        if record == nil, !jobOfOpsd.isEmpty {
+        wasHandedDown = !jobOfOpsd.isEmpty
+        if record == nil, wasHandedDown {
             self.record.mayBeSubmitted = true
             self.record.job = jobOfOpsd
-            isHandedDown = true
         }
+        // An earlier process may have stored the record before a listing showed the job.
+        isHandedDown = wasHandedDown && !self.record.isReleased && self.record.job == jobOfOpsd
         let since = now.monotonic
         if self.record.isTerminated { killDeadline = since + settings.recordGrace }
         if let end = self.record.end {

@@ -101,6 +101,38 @@ import Testing
         #expect(Self.list(&tracker, [("4711", "RUNNING")], fence: .max) == [.close(fence: 0)])
     }
 
+    @Test func `a shared job that only opsd knows is not replaced after its end`() {
+        var tracker = Self.handedDown()
+        func list(_ state: String, at seconds: Int64) -> [JobTracker.Effect] {
+            let row = JobRow(
+                job: "4711", batch: Batch([Self.attempt, AttemptID(OperationID(13), 1)], pack: 2), user: 7,
+                state: JobState(state), reason: "None", waitStatus: 0, nodes: "n1")
+            return tracker.listed([row], askedAt: Self.at(seconds).monotonic, now: Self.at(seconds))
+        }
+        _ = list("RUNNING", at: 20)
+        _ = list("COMPLETED", at: 30)
+        #expect(list("COMPLETED", at: 50) == [.close(fence: 0)])
+        guard case .ended(_, let end)? = Self.reports(tracker.fenceClosed(true, now: Self.at(51))).first else {
+            Issue.record("the attempt has not ended")
+            return
+        }
+        #expect(end.outcome == .interrupted && tracker.record.fence == 0)
+    }
+
+    @Test func `a job that only opsd knows is not replaced after two restarts without a listing`() {
+        let stored = JobRecord(Self.handedDown().record.bytes)
+        func next() -> JobTracker {
+            JobTracker(Self.attempt, user: 7, record: stored, jobOfOpsd: "4711", settings: .init(), now: Self.at(0))
+        }
+        var tracker = next()
+        #expect(tracker.presentState(now: Self.at(1)) == nil)
+        #expect(Self.list(&tracker, []) == [.close(fence: 0)])
+        #expect(Self.reports(tracker.fenceClosed(true, now: Self.at(21))).count == 1, "it ends, and is not submitted")
+        var later = next()
+        _ = Self.list(&later, [("4711", "RUNNING")], fence: 2)
+        #expect(later.record.fence == 2 && later.record.isReleased)
+    }
+
     // MARK: Signals
 
     @Test(arguments: [JobTracker.Effect.terminate(job: "4711"), .stop(job: "4711"), .resume(job: "4711")])
