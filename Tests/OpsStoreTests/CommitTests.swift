@@ -318,6 +318,11 @@ import Testing
         guard code != 0 else { return #expect(snapshot.edges.isEmpty && snapshot.finished.isEmpty) }
         #expect(snapshot.edges.map(\.on) == [first])
         #expect(snapshot.finished == [first: FinishedFact(outcome: .failed, root: first, hasStarted: true)])
+        // The second operation waits again for a retry of the first one if its start is undone.
+        world.change(.reopened(first, run: 2, .ready))
+        try world.commit()
+        try world.reopen()
+        #expect(try world.store.load().edges.map(\.on) == [first])
     }
 
     @Test func `events after a sequence number are read in order`() throws {
