@@ -43,7 +43,7 @@ struct OutputDirectories {
         let directory = Directory(path: path, uid: owner?.uid ?? Identity.uid)
         try makeParent(of: path)
         do throws(SystemError) {
-            if try !reuseEmpty(as: directory) { try UnusedDirectory.make(path, owner: owner) }
+            if try !reuseEmpty(as: directory), try UnusedDirectory.make(path, owner: owner) { forget(path) }
         } catch {
             guard error.errno == SystemError.noSuchFile else { throw error }
             // The directory above was removed.
@@ -68,9 +68,12 @@ struct OutputDirectories {
     /// Renames an unused directory. Returns false if there is none.
     private mutating func reuseEmpty(as directory: Directory) throws(SystemError) -> Bool {
         while let spare = popEmpty(for: directory) {
+            // The attempt has run before, and the database was replaced since.
+            if spare == directory.path { return true }
             do throws(SystemError) {
                 while try !Files.move(spare, toNew: directory.path) {
                     try UnusedDirectory.moveAside(directory.path)
+                    forget(directory.path)
                 }
                 return true
             } catch {
@@ -79,6 +82,16 @@ struct OutputDirectories {
             }
         }
         return false
+    }
+
+    /// Forgets an unused directory that was moved aside: its name belongs to an attempt again.
+    private mutating func forget(_ path: String) {
+        empty.removeAll { $0 == path }
+        for (siblings, paths) in foreign where paths.contains(path) {
+            let rest = paths.filter { $0 != path }
+            foreign[siblings] = rest.isEmpty ? nil : rest
+            foreignCount -= 1
+        }
     }
 
     private mutating func popEmpty(for directory: Directory) -> String? {

@@ -167,8 +167,9 @@ extension Runner {
         if !canWait, notifyBacklog.isOutOfTime { return true }
         if let owner = try attempt(of: sender.pid) { return owner == record.attempt }
         // Nothing more can be found out about this sender either.
-        let isUnreadable = groups == nil && !descendants.environments.canRead(uid: sender.uid)
-        if isUnreadable, sender.uid == record.uid { return true }
+        let environments = descendants.environments
+        let isUnreadable = environments.lacksHelper || !environments.canRead(uid: sender.uid)
+        if groups == nil, isUnreadable, sender.uid == record.uid { return true }
         if let process = try ProcessRecord.read(sender.pid), !process.hasEnded { return false }
         return true
     }

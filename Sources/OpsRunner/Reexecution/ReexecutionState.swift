@@ -246,8 +246,12 @@ extension Unpacker {
         record.unreportedUpdate = try operationUpdate()
         record.isFrozen = try flag()
         record.killAt = try optionalTime()
-        // A program from before extensions were repeated ends here.
-        if recordsHaveLengths, !isAtEnd { record.extendedUntil = try optionalTime() }
+        if recordsHaveLengths, !isAtEnd {
+            record.extendedUntil = try optionalTime()
+        } else if let duration = record.unreportedUpdate.extendTimeout {
+            // An older program does not say when it was requested.
+            record.extendedUntil = Clock.read().monotonic.clampedSum(duration)
+        }
         return record
     }
 }

@@ -149,7 +149,11 @@ struct DescendantTracker {
         if let session = record?.session, let attempt = sessions[session] { return .clear(attempt) }
         let trees = try self.trees(ofUserOf: pid)
         guard let uid = trees.first?.uid else { return .clear(nil) }
-        guard let environment = environments.environment(of: pid, uid: uid) else { return .unreadable(uid: uid) }
+        guard let environment = environments.environment(of: pid, uid: uid) else {
+            // This tree may be what has taken all processes. It must be possible to kill it.
+            if environments.lacksHelper, trees.count == 1 { return .clear(trees.first?.attempt) }
+            return .unreadable(uid: uid)
+        }
         if let tag = AttemptTag(environment: environment), isOurs(tag) {
             let named = trees.first { $0.matches(tag) }?.attempt
             // A process with a tag of ours belongs to that attempt alone, also when that attempt is over. The tag of

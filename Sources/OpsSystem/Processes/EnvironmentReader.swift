@@ -14,6 +14,8 @@ public final class EnvironmentReader {
     /// every wait.
     private var stuck: [UInt32: Int32] = [:]
     private var allowances: [UInt32: Allowance] = [:]
+    /// True if the last read needed a process or a descriptor, and none was left.
+    public private(set) var lacksHelper = false
 
     /// Time to wait for processes of a user.
     private struct Allowance {
@@ -57,8 +59,10 @@ public final class EnvironmentReader {
     /// be read now. `uid`: real user of the process.
     public func environment(of pid: Int32, uid: UInt32) -> [String]? {
         collectStuck()
+        lacksHelper = false
         guard canRead(uid: uid) else { return nil }
         guard let helper = usableHelper() else {
+            lacksHelper = true
             // No process or descriptor is left. A user can delay only their own runner.
             return uid == Identity.uid ? ProcessRecord.environment(of: pid) : nil
         }
