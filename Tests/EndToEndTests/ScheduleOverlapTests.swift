@@ -80,7 +80,8 @@ import Testing
         let machine = try Machine(workers: 4)
         let log = machine.state + "/log"
         try machine.ok(
-            "schedule", "add", "job", "--at", "@yearly", "--shell", job(log) + "; test $OPS_ID-$OPS_ATTEMPT != 1-1")
+            "schedule", "add", "job", "--at", "@yearly", "--overlap", "queueAll", "--shell",
+            job(log) + "; test $OPS_ID-$OPS_ATTEMPT != 1-1")
         try machine.ok("schedule", "run", "job")
         #expect(try machine.ctl("wait", "1", "--timeout", "20s").status == 1)
         try machine.ok("retry", "1")
@@ -88,28 +89,31 @@ import Testing
         try expectOneAtATime(3, of: "job", log, machine)
     }
 
-    @Test func `a backfill waits for an unfinished run of a schedule that skips`() throws {
-        let machine = try Machine(workers: 4)
-        let log = machine.state + "/log"
-        try machine.ok("schedule", "add", "job", "--at", "@daily", "--zone", "UTC", "--shell", job(log))
+    @Test func `the group of a run is in the queue of its operations`() throws {
+        let machine = try Machine()
+        try machine.ok("queue", "add", "backup")
+        try machine.ok("suspend", "--queue", "default")
+        let operations = ["a", "b"].map { #"{"name": "\#($0)", "queue": "backup", "command": ["true"]}"# }
+        let graph = """
+            {"name": "job", "schedule": {"at": "@yearly", "overlap": "queueAll"},
+             "operations": [\(operations.joined(separator: ", "))]}
+            """
+        try machine.ok("schedule", "apply", "-f", "-", input: graph)
         try machine.ok("schedule", "run", "job")
-        try machine.ok(
-            "schedule", "backfill", "job", "--from", "2026-01-01T00:00:00Z", "--to", "2026-01-02T00:00:00Z")
-        try expectOneAtATime(3, of: "job", log, machine)
+        try machine.ok("wait", "--label", "schedule=job", "--timeout", "60s")
+        let rows = try machine.ok("ls", "--all", "--json").objects
+        #expect(rows.count == 3 && rows.allSatisfy { $0["queue"] as? String == "backup" })
     }
 
-    @Test func `a run waits for an unfinished one that was started with another overlap`() throws {
-        let machine = try Machine(workers: 4)
-        let log = machine.state + "/log"
-        for overlap in ["skip", "queueAll"] {
-            let graph = """
-                {"name": "job", "schedule": {"at": "@yearly", "overlap": "\(overlap)"},
-                 "operations": [{"shell": "\(job(log))"}]}
-                """
-            try machine.ok("schedule", "apply", "-f", "-", input: graph)
-            try machine.ok("schedule", "run", "job")
-        }
-        try expectOneAtATime(2, of: "job", log, machine)
+    @Test func `a problem of a run that needs a group is reported for its operation`() throws {
+        let machine = try Machine()
+        let graph = """
+            {"name": "job", "schedule": {"at": "@yearly", "overlap": "queueAll"}, "operations": [
+              {"name": "a", "command": ["true"], "user": "nobody-has-this-name"},
+              {"name": "b", "command": ["true"]}]}
+            """
+        let refused = try machine.ctl("schedule", "apply", "-f", "-", input: graph)
+        #expect(refused.status != 0 && refused.err.contains("2:"), "\(refused.err)")
     }
 
     @Test func `no run starts between the attempts of another`() throws {

@@ -97,8 +97,6 @@ import Testing
             $0.name = "daily"
             $0.at = ["@daily"]
             $0.zone = "UTC"
-            // There is no group around the operations.
-            $0.overlap = "allow"
             $0.defaults = RawJSON(Array(#"{"labels":{"schedule":"other","kind":"backup"}}"#.utf8))
             $0.operations = RawElements(Array(operations.utf8))
         }

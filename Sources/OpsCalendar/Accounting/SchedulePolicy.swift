@@ -4,8 +4,13 @@ public struct SchedulePolicy: Hashable, Sendable {
     public enum Overlap: Hashable, Sendable, CaseIterable {
         case skip, queueOne, queueAll, cancel, allow
 
-        /// True if runs exclude each other. With `skip`, this concerns runs that are retried or started by hand.
-        public var isSerial: Bool { self != .allow }
+        /// True if a run starts only after the end of the previous one.
+        public var isSerial: Bool {
+            switch self {
+            case .queueOne, .queueAll, .cancel: true
+            case .skip, .allow: false
+            }
+        }
 
         /// Returns true if an instant is skipped while this many runs are unfinished, including waiting ones.
         public func skips(_ unfinished: Int) -> Bool {

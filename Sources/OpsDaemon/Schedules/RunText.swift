@@ -72,13 +72,20 @@ struct RunText {
         return filled + rest
     }
 
-    /// Returns an array with one group that contains the operations of another array.
-    static func group(_ name: String, around operations: [UInt8]) -> [UInt8] {
+    /// Returns an array with one group that contains the operations of another array. `name`: left out if no operation
+    /// may have it. `queue`: nil for the default.
+    static func group(_ name: String, queue: String?, around operations: [UInt8]) -> [UInt8] {
         var writer = JSONWriter(capacity: operations.count + 64)
         writer.beginArray()
         writer.beginObject()
-        writer.key("name")
-        writer.string(name)
+        if NameSyntax.isName(name.utf8) {
+            writer.key("name")
+            writer.string(name)
+        }
+        if let queue {
+            writer.key("queue")
+            writer.string(queue)
+        }
         writer.key("operations")
         writer.raw(operations)
         writer.endObject()

@@ -199,20 +199,40 @@ extension Schedules {
         }
         guard isSerial else { return try build(input, options, owner) }
         let category = "schedule/\(owner.name)/\(request.name)"
-        if needsGroup(input) {
-            input = try decode(RunText.group(category, around: operations), defaults, labels)
+        let isWrapped = needsGroup(input)
+        if isWrapped {
+            let group = RunText.group(category, queue: commonQueue(input), around: operations)
+            input = try decode(group, defaults, labels)
         }
-        var texts = try build(input, options, owner)
+        var texts: SubmissionTexts
+        do {
+            texts = try build(input, options, owner)
+        } catch ControlError.invalidOperation(var problems) where isWrapped {
+            // The group came before the operations that the user has written.
+            for index in problems.indices { problems[index].index = problems[index].index.map { max($0 - 1, 0) } }
+            throw ControlError.invalidOperation(problems)
+        }
         texts.hold(category)
         return texts
     }
 
+    /// Returns the queue of all operations that are in no group; nil: they are in several, or in the default one. A group
+    /// in another queue would not start while that one is suspended.
+    private func commonQueue(_ input: GraphInput) -> String? {
+        let queues = Set(input.operations.lazy.filter { $0.parent < 0 }.map(\.queue))
+        guard let queue = queues.first, queues.count == 1, queue >= 0 else { return nil }
+        let name = input.queues[queue]
+        return turns.queueNames.contains(name) ? name : nil
+    }
+
     /// Returns whether a group must hold the category of a run: no operation of the run would hold it until the run has
-    /// finished. An operation that waits for its next attempt holds none.
+    /// finished, or one more category would be too many. An operation that waits for its next attempt holds none.
     private func needsGroup(_ input: GraphInput) -> Bool {
         guard let first = input.operations.first, input.operations.count(where: { $0.parent < 0 }) == 1 else {
             return true
         }
+        let most = Limits.categoriesPerOperation
+        if first.categories >= 0, input.categorySets[Int(first.categories)].count >= most { return true }
         guard !first.flags.contains(.group), first.policy >= 0 else { return false }
         return input.policies[Int(first.policy)].retry != nil
     }

@@ -237,6 +237,8 @@ final class Schedules {
         if !isBlocked, hasRunner != hadRunner {
             hadRunner = hasRunner
             isStale = true
+            // Schedules that waited for it were not absent.
+            if hasRunner { wasBlocked = true }
         }
         if isStale {
             isStale = false

@@ -10,7 +10,7 @@ public enum NameSyntax {
         }
     }
 
-    static func isName(_ bytes: some Collection<UInt8>) -> Bool {
+    public static func isName(_ bytes: some Collection<UInt8>) -> Bool {
         1...Limits.nameBytes ~= bytes.count && bytes.allSatisfy { isAllowed[Int($0)] }
     }
 
