@@ -46,7 +46,7 @@ public struct Batch: Hashable, Sendable {
         var ranges: [(first: AttemptID, count: Int64)] = []
         for attempt in attempts {
             if let last = ranges.last, last.first.number == attempt.number,
-                last.first.operation.rawValue + last.count == attempt.operation.rawValue
+                attempt.operation.rawValue - last.first.operation.rawValue == last.count
             {
                 ranges[ranges.count - 1].count += 1
             } else {
@@ -56,7 +56,7 @@ public struct Batch: Hashable, Sendable {
         let words = ranges.map { first, count in
             count == 1
                 ? first.spoolName
-                : "\(first.operation.rawValue)-\(first.operation.rawValue + count - 1).\(first.number)"
+                : "\(first.operation.rawValue)-\(first.operation.rawValue + (count - 1)).\(first.number)"
         }
         return words.joined(separator: ",") + (pack > 1 ? ":p\(pack)" : "") + (fence > 0 ? ":f\(fence)" : "")
     }

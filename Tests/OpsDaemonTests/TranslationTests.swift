@@ -22,6 +22,12 @@ import Testing
         #expect(Limits.duration == Limits.duration)
     }
 
+    @Test func `a path that is longer than any duration is shown as the longest one`() {
+        var reason = Reason(kind: .pool, detail: .pool(workers: 2, position: 3))
+        reason.path = EstimatedPath(milliseconds: .max)
+        #expect(text.text(reason).hasSuffix("by its longest path, about 36525d"))
+    }
+
     @Test func `reasons are explained in sentences`() {
         let ids = [OperationID(3), OperationID(4)]
         let use = CategoryUse(name: "db", mode: .exclusive)

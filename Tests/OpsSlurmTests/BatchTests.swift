@@ -15,6 +15,9 @@ import Testing
             (Batch(Self.attempts(12...13) + Self.attempts(31...31, number: 2)), "12-13.1,31.2"),
             (Batch(Self.attempts(1...9), pack: 4, fence: 1), "1-9.1:p4:f1"),
             (Batch(Self.attempts(99_990...100_100)), "99990-100100.1"),
+            // Users write comments, too, with ids that no operation has.
+            (Batch(Self.attempts((.max)...(.max)) + Self.attempts(5...5)), "9223372036854775807.1,5.1"),
+            (Batch(Self.attempts((.max - 1)...(.max))), "9223372036854775806-9223372036854775807.1"),
         ]
         for (batch, text) in batches {
             #expect(batch.text == text)

@@ -124,6 +124,18 @@ import Testing
         #expect(try PartialFile(target: target).record == nil)
     }
 
+    @Test func `a sparse file near the largest size is not continued`() throws {
+        let large = TemporaryDirectory(inMemory: true)
+        let (target, size) = (large.path + "/file", Int64.max)
+        write(Data(), to: large.path + "/.file.part")
+        #expect(truncate(large.path + "/.file.part", Int(size)) == 0)
+        let record = record(length: nil, synced: size, boot: ResumeRecord.currentBoot())
+        write(record.bytes, to: large.path + "/.file.part.state")
+        let file = try PartialFile(target: target)
+        #expect(file.record == nil && file.size == 0)
+        try file.close()
+    }
+
     @Test func `a truncated record restarts the file`() throws {
         write(serverContent(size: 150), to: part)
         write(record(synced: 100).bytes.dropLast(), to: state)

@@ -44,7 +44,8 @@ struct LogClock {
             let index = try notes.first { $0.length > first }
             for note in try notes.times(from: index, count: Self.longest) where offset < end {
                 times.append(LogTime(at: max(start, note.at), length: offset))
-                offset = min(note.length, end)
+                // The notes may have been replaced since the search for the first one.
+                offset = min(max(note.length, offset), end)
             }
             // The times of the rest go into the next reply.
             if offset < end, index + times.count < notes.count { return (times, offset) }

@@ -15,8 +15,9 @@ struct ReasonText {
         let sentence = sentence(reason)
         guard let path = reason.path, sentence.hasSuffix("in line") else { return sentence }
         let second: Int64 = 1000
-        let rounded =
-            path.milliseconds < second ? path.milliseconds : (path.milliseconds + second / 2) / second * second
+        // The sum of many estimates may be longer than any duration.
+        let length = min(path.milliseconds, Limits.duration.milliseconds)
+        let rounded = length < second ? length : (length + second / 2) / second * second
         return sentence + " by its longest path, about \(DurationText.format(.milliseconds(rounded)))"
     }
 

@@ -31,6 +31,8 @@ final class PartialFile {
 
     /// Longest name of a target, in bytes: that of `freshRecordName` has 255, the most that file systems allow.
     private static let longestName = 239
+    /// Most bytes that are continued if the length is not known. Users can make longer sparse files.
+    private static let mostKept: Int64 = 1 << 62
     static let firstCheckpoint: Int64 = 262_144
     static let checkpointDistance: Int64 = 67_108_864
 
@@ -155,7 +157,8 @@ final class PartialFile {
         let written = Int64(found.st_size)
         let isSameBoot = !record.boot.isEmpty && record.boot == ResumeRecord.currentBoot()
         let kept = isSameBoot ? written : min(written, record.synced)
-        guard written >= record.synced, kept > 0, kept <= record.length ?? .max else { return }
+        guard written >= record.synced, kept > 0, kept <= min(record.length ?? .max, PartialFile.mostKept)
+        else { return }
         self.record = record
         // Bytes that are not sure to be right must not count as written by this run of the kernel.
         try truncate(kept)
