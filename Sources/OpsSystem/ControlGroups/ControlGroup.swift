@@ -9,7 +9,7 @@ public struct ControlGroup: Hashable, Sendable {
 
     /// Makes the directory. An existing one without processes is used.
     public func make() throws(SystemError) {
-        if unsafe mkdir(path, 0o755) == 0 { return }
+        if unsafe mkdir(path, ControlGroupHierarchy.mode) == 0 { return }
         guard errno == EEXIST else { throw .last("make control group \(path)") }
         if try isPopulated() { throw SystemError("make control group \(path)", errno: EEXIST) }
     }

@@ -9,6 +9,9 @@ public struct ControlGroupHierarchy: Hashable, Sendable {
     public let controllers: Set<String>
     private let mount: String
 
+    /// Mode of groups. A user who could list one into memory that never arrives would hold the lock of its directory, and
+    /// nobody could make groups there.
+    static let mode: mode_t = 0o711
     /// Name of the group of the program itself: a group with processes of its own cannot pass controllers to its children.
     private static let leaf = "runner"
 
@@ -19,15 +22,17 @@ public struct ControlGroupHierarchy: Hashable, Sendable {
         guard let mount = try mountPoint() else { return nil }
         if let base = try delegatedGroup(mount, isKnown: isDelegated) {
             try base.move(Identity.pid, into: leaf)
+            try base.hideNames()
             return ControlGroupHierarchy(base: base, controllers: try base.enableControllers(), mount: mount)
         }
         guard Identity.uid == 0 else { return nil }
         let base = ControlGroup(path: mount + "/" + name)
-        guard unsafe mkdir(base.path, 0o755) == 0 || errno == EEXIST else {
+        guard unsafe mkdir(base.path, mode) == 0 || errno == EEXIST else {
             // Mounted read-only, as in many containers.
             if errno == EROFS || errno == EACCES || errno == EPERM { return nil }
             throw .last("make control group \(base.path)")
         }
+        try base.hideNames()
         return ControlGroupHierarchy(base: base, controllers: try base.enableControllers(), mount: mount)
     }
 
@@ -102,9 +107,16 @@ public struct ControlGroupHierarchy: Hashable, Sendable {
 }
 
 extension ControlGroup {
+    /// Lets only the owner list the group.
+    fileprivate func hideNames() throws(SystemError) {
+        try retrying("set the mode of \(path)") { unsafe chmod(path, ControlGroupHierarchy.mode) }
+    }
+
     fileprivate func move(_ pid: Int32, into name: String) throws(SystemError) {
         let leaf = ControlGroup(path: path + "/" + name)
-        if unsafe mkdir(leaf.path, 0o755) != 0 && errno != EEXIST { throw .last("make control group \(leaf.path)") }
+        if unsafe mkdir(leaf.path, ControlGroupHierarchy.mode) != 0 && errno != EEXIST {
+            throw .last("make control group \(leaf.path)")
+        }
         try leaf.set("cgroup.procs", String(pid))
     }
 

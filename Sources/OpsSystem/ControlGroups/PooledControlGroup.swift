@@ -13,7 +13,7 @@ public final class PooledControlGroup {
 
     /// Makes the group; `nil`: there is already a group of that name.
     public init?(making group: ControlGroup) throws(SystemError) {
-        guard unsafe mkdir(group.path, 0o755) == 0 else {
+        guard unsafe mkdir(group.path, ControlGroupHierarchy.mode) == 0 else {
             if errno == EEXIST { return nil }
             throw .last("make control group \(group.path)")
         }

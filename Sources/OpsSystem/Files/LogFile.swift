@@ -66,6 +66,15 @@ public final class LogFile {
     }
 
     /// Returns the descriptor, and opens the file if needed; `nil`: there is no such file, or its owner has a lease on it.
+    /// Opens the file, although a process may have a lease of it: Linux takes that away after some time. `nil`: there is
+    /// no file.
+    private func waitForLease() throws(SystemError) -> Int32? {
+        guard Files.exists(path) else { return nil }
+        let flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY
+        descriptor = Descriptor(owning: try retrying("open \(path)") { unsafe open(path, flags) })
+        return openNumber
+    }
+
     private func number() throws(SystemError) -> Int32? {
         if descriptor == nil {
             do throws(SystemError) {
@@ -168,11 +177,16 @@ extension LogFile {
     /// Removes the file, and its content even if the file has other names: its user can have made them before it was
     /// taken from them, and its space counts in no quota of theirs. Waits for processes that are writing to the file.
     public func remove() throws(SystemError) {
-        // A file that cannot be opened still belongs to its user.
-        let number = try? number()
+        var opened: Int32?
+        do throws(SystemError) {
+            opened = try number()
+            if opened == nil { opened = try waitForLease() }
+        } catch {
+            // A file that cannot be opened still belongs to its user.
+        }
         // The content is removed first: to remove the name would lock the directory while a process is writing, so that
         // no other log could be created there.
-        if let number { try retrying("truncate \(path)") { ftruncate(number, 0) } }
+        if let opened { try retrying("truncate \(path)") { ftruncate(opened, 0) } }
         try Files.remove(path)
     }
 }

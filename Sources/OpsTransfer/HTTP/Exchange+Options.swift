@@ -34,6 +34,8 @@ extension Exchange {
         // One connection for each transfer: limits of connections are limits of transfers.
         set(CURLOPT_HTTP_VERSION, 2)
         set(CURLOPT_NOSIGNAL, 1)
+        // The end of a transfer does not wait for the name server of its host.
+        set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(CURLOPT_BUFFERSIZE, options.receiveBuffer)
         set(CURLOPT_CONNECTTIMEOUT, request.connectLimit)
