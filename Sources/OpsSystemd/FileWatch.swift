@@ -13,46 +13,63 @@ public final class FileWatch {
         public func isForSameFile(as other: Token?) -> Bool { watch == other?.watch }
     }
 
-    private let descriptor: Descriptor
+    /// Inotify descriptor, which a thread may use even after the end of its `FileWatch`.
+    public final class Queue: Sendable {
+        fileprivate let descriptor: Descriptor
+
+        fileprivate init() throws(SystemError) {
+            let flags = Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC)
+            descriptor = Descriptor(owning: try retrying("inotify_init1") { inotify_init1(flags) })
+        }
+
+        /// Starts a watch for `FileWatch.watchFiles`, outside the loop: the file system can delay it for any time.
+        /// - Returns: Number of the watch, which `FileWatch.add` needs in any case. Only its tokens end a watch.
+        public func watchFiles(of directory: String) throws(SystemError) -> Int32 {
+            let writes = UInt32(IN_CLOSE_WRITE) | UInt32(IN_MODIFY) | UInt32(IN_ATTRIB)
+            let names = UInt32(IN_CREATE) | UInt32(IN_MOVED_TO) | UInt32(IN_MOVE_SELF)
+            return try watch(directory, writes | names)
+        }
+
+        fileprivate func watch(_ path: String, _ mask: UInt32) throws(SystemError) -> Int32 {
+            let number = descriptor.rawValue
+            // Added to the events that earlier handlers of the same file need.
+            let added = mask | UInt32(IN_MASK_ADD)
+            return try retrying("watch \(path)") { unsafe inotify_add_watch(number, path, added) }
+        }
+    }
+
+    public let queue: Queue
     private var source: ReadinessSource?
     /// Handlers by watch: two handlers for one file share its watch.
     private var handlers: [Int32: [Int: () -> Void]] = [:]
     private var lastNumber = 0
 
     public init(_ loop: EventLoop) throws(SystemError) {
-        let flags = Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC)
-        let number = try retrying("inotify_init1") { inotify_init1(flags) }
-        descriptor = Descriptor(owning: number)
-        source = try loop.watch(number, for: .readable) { [unowned self] _ in self.read() }
+        queue = try Queue()
+        source = try loop.watch(queue.descriptor.rawValue, for: .readable) { [unowned self] _ in self.read() }
     }
 
     deinit { source?.cancel() }
 
     /// Calls `handler` after a file was written to, or a name was added to a directory.
     public func watch(_ path: String, _ handler: @escaping () -> Void) throws(SystemError) -> Token {
-        try watch(path, UInt32(IN_MODIFY) | UInt32(IN_CREATE) | UInt32(IN_MOVED_TO), handler)
+        add(handler, to: try queue.watch(path, UInt32(IN_MODIFY) | UInt32(IN_CREATE) | UInt32(IN_MOVED_TO)))
     }
 
     /// Calls `handler` after a name of a file was removed, or its mode or owner changed.
     public func watchNames(of path: String, _ handler: @escaping () -> Void) throws(SystemError) -> Token {
-        try watch(path, UInt32(IN_ATTRIB), handler)
+        add(handler, to: try queue.watch(path, UInt32(IN_ATTRIB)))
     }
 
     /// Calls `handler` after a file of a directory was added, written to or touched, or the directory was renamed or
     /// removed. Another directory with its name needs another registration.
     public func watchFiles(of directory: String, _ handler: @escaping () -> Void) throws(SystemError) -> Token {
-        let writes = UInt32(IN_CLOSE_WRITE) | UInt32(IN_MODIFY) | UInt32(IN_ATTRIB)
-        let names = UInt32(IN_CREATE) | UInt32(IN_MOVED_TO) | UInt32(IN_MOVE_SELF)
-        return try watch(directory, writes | names, handler)
+        add(handler, to: try queue.watchFiles(of: directory))
     }
 
-    private func watch(
-        _ path: String, _ mask: UInt32, _ handler: @escaping () -> Void
-    ) throws(SystemError) -> Token {
-        let number = descriptor.rawValue
-        // Added to the events that earlier handlers of the same file need.
-        let added = mask | UInt32(IN_MASK_ADD)
-        let watch = try retrying("watch \(path)") { unsafe inotify_add_watch(number, path, added) }
+    /// Adds a handler for a watch that `queue` has started. If all other handlers of the file were cancelled meanwhile,
+    /// the watch has ended: a later registration for the file then gets another one.
+    public func add(_ handler: @escaping () -> Void, to watch: Int32) -> Token {
         lastNumber += 1
         handlers[watch, default: [:]][lastNumber] = handler
         return Token(watch: watch, number: lastNumber)
@@ -63,13 +80,13 @@ public final class FileWatch {
         guard handlers[token.watch]?.isEmpty ?? false else { return }
         handlers[token.watch] = nil
         // The watch may have ended with its file.
-        _ = inotify_rm_watch(descriptor.rawValue, token.watch)
+        _ = inotify_rm_watch(queue.descriptor.rawValue, token.watch)
     }
 
     private func read() {
         var bytes: [UInt8] = []
         // Without events there is nothing to read. Any other error shows at the next watch.
-        guard case .moved = try? descriptor.read(atMost: 64 << 10, onto: &bytes) else { return }
+        guard case .moved = try? queue.descriptor.read(atMost: 64 << 10, onto: &bytes) else { return }
         var changed: [Int32] = []
         var ended: Set<Int32> = []
         var rest = bytes[...]

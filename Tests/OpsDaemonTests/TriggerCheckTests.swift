@@ -1,3 +1,4 @@
+import Dispatch
 import OpsExecutor
 import OpsSystem
 import OpsSystemd
@@ -210,6 +211,7 @@ import Testing
             try waitForChecks(count)
             try endCheck()
         }
+        try waitForThread()
         try Files.removeDirectory(directory)
         try Files.makeDirectories(directory, mode: 0o700)
         for count in 3...4 {
@@ -218,6 +220,31 @@ import Testing
         }
         try Files.replaceWithoutSync(directory + "/a", with: [1], mode: 0o600)
         try waitForChecks(5)
+    }
+
+    /// Waits for what the thread of the daemon's user has to do.
+    private func waitForThread() throws {
+        var isDone = false
+        let user = fixture.daemon.authorization.daemonUser
+        try fixture.daemon.schedules.triggers.threads.run({}, for: user, ownedBy: fixture, then: { isDone = true })
+        try fixture.turn { isDone }
+    }
+
+    /// A file system that does not answer would stop the daemon. Here the directory appears while the thread waits.
+    @Test func `the loop does not wait for the directory of a trigger`() throws {
+        let directory = fixture.directory + "/in"
+        _ = try add("drop", onPath: directory + "/*")
+        try runner.greet()
+        try fixture.daemon.schedules.load()
+        try waitForChecks(1)
+        let (isOpen, user) = (DispatchSemaphore(value: 0), fixture.daemon.authorization.daemonUser)
+        try fixture.daemon.schedules.triggers.threads.run({ isOpen.wait() }, for: user, ownedBy: fixture, then: {})
+        defer { isOpen.signal() }
+        try endCheck()
+        try Files.makeDirectories(directory, mode: 0o700)
+        isOpen.signal()
+        // A new watch causes another check.
+        try waitForChecks(2)
     }
 
     @Test(.enabled(if: Identity.uid == 0, "others have no schedules of other users"))

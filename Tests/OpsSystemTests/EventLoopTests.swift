@@ -163,6 +163,19 @@ import Testing
         watch.cancel(second)
     }
 
+    @Test func `a handler gets the events of a directory whose watch a thread has started`() throws {
+        let loop = try EventLoop()
+        let watch = try FileWatch(loop)
+        var calls = 0
+        let token = watch.add({ calls += 1 }, to: try watch.queue.watchFiles(of: scratch.path))
+        _ = try Files.create(path, mode: 0o600)
+        try turn(loop) { calls > 0 }
+        watch.cancel(token)
+        let next = try watch.watchFiles(of: scratch.path) {}
+        #expect(!next.isForSameFile(as: token), "the kernel's watch has ended with its last handler")
+        watch.cancel(next)
+    }
+
     /// The first of two handlers of one event cancels the other.
     @Test func `the handler of a cancelled registration is not called`() throws {
         let loop = try EventLoop()

@@ -11,6 +11,7 @@ final class TriggerWatch {
     let trigger: Trigger
     private(set) lazy var alarm = Alarm(triggers.loop, triggers.log) { [unowned self] in self.triggers.check(self) }
     private var token: FileWatch.Token?
+    private var hasEnded = false
     /// New files by the bytes of their paths, with the instant at which each was first seen in its present state.
     private var seen: [[UInt8]: (identity: String, since: MonotonicInstant)] = [:]
     /// New keys, which start runs in this order.
@@ -47,9 +48,9 @@ final class TriggerWatch {
     /// Ends the checks. Returns true if this stopped a helper process, whose end is not reported any more.
     @discardableResult
     func end() -> Bool {
+        hasEnded = true
         alarm.set(at: nil)
-        if let token { triggers.fileWatch.cancel(token) }
-        token = nil
+        setToken(nil)
         ready = []
         guard let helper else { return false }
         self.helper = nil
@@ -72,31 +73,46 @@ final class TriggerWatch {
 
     /// Watches the directory again: another one may have its name by now. One that the owner cannot read is not
     /// watched, because events would tell the owner about it.
+    ///
+    /// The directory is opened outside the loop: its file system can delay that for root, whatever the owner's process
+    /// has listed. Without a directory that may be watched, only the regular checks find files.
     func renewWatch() {
+        guard let path = trigger.directory else { return }
+        let (user, queue) = (schedule.stored.uid, triggers.fileWatch.queue)
+        let isRoot = triggers.schedules.authorization.daemonUser == 0
+        let groups: (@Sendable () -> [UInt32])? = isRoot ? groupsOfOwner() : nil
+        // There may be no such directory, or no watch left.
+        let watch: @Sendable (String) -> Int32? = { try? queue.watchFiles(of: $0) }
+        let start: @Sendable () -> Int32? = {
+            guard let groups else { return watch(path) }
+            return ReadableDirectory.open(path, readableBy: user, groups: groups)?.withPath(watch)
+        }
+        // If no thread can do it, the check fails with the same error, because its comparison comes next.
+        try? triggers.threads.run(
+            start, for: user, ownedBy: self,
+            then: { [weak self, unowned triggers] (number: Int32?) in
+                let new = number.map { triggers.fileWatch.add({ [weak self] in self?.wake() }, to: $0) }
+                if let self, !self.hasEnded { return self.setToken(new) }
+                // The trigger was changed or removed meanwhile.
+                if let new { triggers.fileWatch.cancel(new) }
+            })
+    }
+
+    private func setToken(_ new: FileWatch.Token?) {
         let former = token
-        token = trigger.directory.flatMap(watch)
+        token = new
         if let former { triggers.fileWatch.cancel(former) }
         // Another check finds the files that came before the watch.
-        if let token, !token.isForSameFile(as: former) { isStale = true }
+        if let new, !new.isForSameFile(as: former) { isStale = true }
     }
 
-    /// Returns nil if there is no directory that may be watched. Then only the regular checks find files.
-    private func watch(_ path: String) -> FileWatch.Token? {
-        guard triggers.schedules.authorization.daemonUser == 0 else { return watchFiles(of: path) }
-        let user = schedule.stored.uid
-        return ReadableDirectory.open(path, readableBy: user, groups: groupsOfOwner)?.withPath(watchFiles)
-    }
-
-    private func groupsOfOwner() -> [UInt32] {
+    /// Returns a function that looks up the groups of the owner, outside the loop.
+    private func groupsOfOwner() -> @Sendable () -> [UInt32] {
         // Without an account the owner is in no group.
-        guard let owner = try? triggers.schedules.owner(of: schedule) else { return [] }
+        guard let owner = try? triggers.schedules.owner(of: schedule) else { return { [] } }
+        let (account, group) = (owner.account, owner.group)
         // The list of groups may be impossible to read.
-        return (try? owner.account?.groups()) ?? [owner.group]
-    }
-
-    private func watchFiles(of path: String) -> FileWatch.Token? {
-        // There may be no such directory, or no watch left.
-        try? triggers.fileWatch.watchFiles(of: path) { [unowned self] in self.wake() }
+        return { (try? account?.groups()) ?? [group] }
     }
 
     /// Handles the start of a check.

@@ -23,8 +23,8 @@ final class Triggers {
     private var watches: [Int64: TriggerWatch] = [:]
     private var checks = FairBacklog<TriggerWatch>(slots: 4)
     private lazy var nextChecks = DeferredWork(loop) { [unowned self] in self.startChecks() }
-    /// Reading and removing output, which its user can delay.
-    private lazy var threads = UserThreads(loop)
+    /// Reading and removing output, and opening directories, which a user can delay.
+    private(set) lazy var threads = UserThreads(loop)
     private lazy var work = DeferredWork(loop) { [unowned self] in self.startRuns() }
     /// Number of runs that are being committed, by schedule.
     private var committing: [Int64: Int] = [:]

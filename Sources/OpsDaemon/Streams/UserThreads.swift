@@ -1,11 +1,12 @@
 internal import OpsSystem
 internal import OpsSystemd
 
-/// Runs calls for files of users outside the loop, on one thread for each user who has such work: logs, and the output of
-/// checks for triggers.
+/// Runs calls for files of users outside the loop, on one thread for each user who has such work: logs, the output of
+/// checks for triggers, and the directories that triggers watch.
 ///
 /// A process of the user can hold the lock of such a file for any time, by a write from memory that never arrives (a mapped
 /// file of a FUSE mount). A call for that file then waits, and no signal ends it. It delays only further work of this user.
+/// So does a directory whose file system does not answer.
 final class UserThreads {
     /// Thread of one user, which does one job at a time: those that wait can still be cancelled.
     private struct Line {
