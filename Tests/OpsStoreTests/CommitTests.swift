@@ -236,7 +236,8 @@ import Testing
 
     @Test(
         arguments: [
-            .operation, .queue, .graph, .daemon, [.operation, .daemon], [.operation, .queue, .graph, .daemon],
+            .unknown, .operation, .queue, .graph, .daemon, [.operation, .daemon], [.unknown, .queue],
+            [.operation, .queue, .graph, .daemon],
         ] as [FreezingLevels])
     func `an operation is loaded with the levels that have frozen it`(levels: FreezingLevels) throws {
         let world = try World()

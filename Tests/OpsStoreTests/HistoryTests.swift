@@ -131,6 +131,20 @@ import Testing
         #expect(try world.history().graph(GraphID(1))?.count == 3)
     }
 
+    @Test func `a submission with a key is unfinished until the last of its own operations has ended`() throws {
+        let world = try World()
+        world.submit(CommitTests.graph())
+        world.submit(chain(["a"], [[]]))
+        func isUnfinished() throws -> Bool? {
+            try world.commit()
+            return try world.history().submission(key: "k1", uid: 1000)?.isUnfinished
+        }
+        for id in ids(1, 2) { finish(world, id) }
+        #expect(try isUnfinished() == true)
+        finish(world, OperationID(3))
+        #expect(try isUnfinished() == false)
+    }
+
     @Test func `a key counts as used by its own user and from its submission on`() throws {
         let world = try World()
         world.submit(chain(["a"], [[]]))
@@ -299,6 +313,23 @@ import Testing
         let history = try world.history()
         #expect(try history.revival(of: ids(1), downstream: true).operations.map(\.id.rawValue) == [1, 2, 3])
         #expect(try history.revival(of: ids(1), downstream: false).operations.map(\.id.rawValue) == [1])
+    }
+
+    @Test func `a retry holds no edges of other submissions in memory`() throws {
+        let world = try World()
+        world.submit(chain(["a", "b"], [[], [0]]))
+        for id in ids(1, 2) { finish(world, id) }
+        try world.commit()
+        func heldBytes() throws -> Int {
+            let history = try world.history()
+            var reader = RevivalReader(ids(1), downstream: true)
+            while try reader.proceed(history) == nil {}
+            return reader.heldBytes
+        }
+        let alone = try heldBytes()
+        world.submit(chain(["c", "d"], [[], [0]]))
+        try world.commit()
+        #expect(try heldBytes() == alone)
     }
 
     @Test func `a child reopens its group and a group its failed children`() throws {

@@ -255,6 +255,23 @@ import Testing
         #expect(!world.store.mayHaveFreePages && !world.store.hasLongLog)
     }
 
+    @Test func `tidying waits for the next commit after a failed one, and then goes on`() throws {
+        let world = try World()
+        finish(world, world.submit(one("[1]", environment: String(repeating: "x", count: 100_000))))
+        try world.commit()
+        _ = try run(world.store.prune(olderThan: .distantFuture), limit: 1000)
+        world.start(OperationID(99))
+        #expect(throws: StoreError.self) { try world.commit() }
+        #expect(try !world.store.tidy())
+        #expect(world.store.mayHaveFreePages)
+        #expect(try Raw(world.store.path).integer("PRAGMA freelist_count") > 0)
+        world.submit(one("[2]"))
+        try world.commit()
+        _ = try tidy(world.store)
+        #expect(!world.store.mayHaveFreePages)
+        #expect(try Raw(world.store.path).integer("PRAGMA freelist_count") == 0)
+    }
+
     /// An open read of another process is neither waited for nor polled.
     @Test func `an open reader postpones tidying`() throws {
         let world = try World()

@@ -46,6 +46,24 @@ import Testing
             try history.newestGraphs(9).map(counts) == [[0, 1, 0, 1, 1, 0], [1, 1, 0, 0, 0, 0], [1, 0, 1, 0, 0, 0]])
     }
 
+    @Test func `operations that succeeded or were not needed do not count as unsuccessful`() throws {
+        let world = try World()
+        for _ in 1...2 { submitPair(world, name: nil) }
+        finish(world, first)
+        world.change(.finished(second, .notNeeded, nil, at: world.now))
+        world.start(OperationID(3))
+        world.end(OperationID(3), code: 1)
+        finish(world, OperationID(4))
+        try world.commit()
+        let history = try world.history()
+        func counts(_ graph: GraphSummary) throws -> [Int] {
+            var graph = graph
+            try history.count(&graph)
+            return [graph.finished, graph.unsuccessful]
+        }
+        #expect(try history.newestGraphs(9).map(counts) == [[2, 0], [2, 1]])
+    }
+
     @Test func `an end has the name, the outcome and the exit of its operation`() throws {
         let world = try World()
         submitPair(world, name: nil)

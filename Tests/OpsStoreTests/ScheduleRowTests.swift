@@ -122,6 +122,22 @@ import Testing
         #expect(try history.stretch(containing: 100, of: 1)?.through == 100)
     }
 
+    @Test func `a backfill of the first missed instant shortens the record that contained it`() throws {
+        let world = try world()
+        let missed = record(100, through: 300, count: 3)
+        try commit(world, missed)
+        var run = record(100, .run, graph: 1)
+        run.origin = .backfill
+        let rest = record(200, through: 300, count: 2)
+        var write = ScheduleWrite(run, StoredSchedule.Position(accounted: 300))
+        write.replaced = missed
+        write.rest = [rest]
+        try commit(world, [write])
+        let history = try world.history()
+        #expect(try history.instants(of: 1, limit: 9) == [rest, run])
+        #expect(try history.missedInstants(of: 1) == 2)
+    }
+
     @Test func `a clock that was set back removes records of instants that did not run`() throws {
         let world = try world()
         var trigger = record(450)

@@ -79,6 +79,27 @@ import Testing
         }
     }
 
+    @Test func `a selection of a graph contains the operations that were added to it later`() throws {
+        let world = try World()
+        for command in ["[1]", "[2]"] { world.submit(one(command)) }
+        try world.commit()
+        let added = OperationID(world.nextOperation)
+        world.change(
+            .submitted(
+                submission: 0, graph: GraphID(1), isNewGraph: false, firstOperation: added, states: [.ready],
+                parent: nil, producer: nil))
+        world.report(.submitted, added, graph: GraphID(1), new: .ready)
+        world.submissions.append(one("[3]"))
+        try world.commit()
+        let history = try world.history()
+        var selection = Selection()
+        selection.graph = GraphID(1)
+        #expect(try history.select(selection, limit: 9) == [OperationID(1), added])
+        #expect(try history.selectNewest(selection, limit: 9) == [added, OperationID(1)])
+        selection.graph = GraphID(2)
+        #expect(try history.select(selection, limit: 9) == [OperationID(2)])
+    }
+
     @Test func `a step looks at a bounded number of operations`() throws {
         let world = try world()
         let history = try world.history()

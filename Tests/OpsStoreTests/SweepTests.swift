@@ -104,4 +104,23 @@ import Testing
         #expect(try world.history().environment(of: id) == Self.environment)
         #expect(try world.history().check() == [])
     }
+
+    /// After a probe, too, the numbers of new texts continue from the largest one that is stored.
+    @Test func `a launch gets its own texts although they have the numbers of deleted ones`() throws {
+        let world = try World()
+        let number = #"SELECT id FROM text WHERE body LIKE '{"A"%'"#
+        let old = world.submit(one("[1]", environment: Self.environment))
+        try world.commit()
+        #expect(try world.store.texts(of: old)?.environment == Self.environment)
+        let deleted = try Raw(world.store.path).integer(number)
+        finish(world, old)
+        try world.commit()
+        try complete(world.store.prune(olderThan: .distantFuture))
+        #expect(try Raw(world.store.path).integer("SELECT count(*) FROM text") == 0)
+        try world.store.probe()
+        let new = world.submit(one("[2]", environment: #"{"A":"2"}"#))
+        try world.commit()
+        #expect(try Raw(world.store.path).integer(number) == deleted)
+        #expect(try world.store.texts(of: new)?.environment == #"{"A":"2"}"#)
+    }
 }
