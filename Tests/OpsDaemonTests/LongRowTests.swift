@@ -43,6 +43,21 @@ import Testing
         #expect(brief.operations[0].labels.entries.isEmpty)
     }
 
+    @Test func `an answer to a submission that is too large for a message has no operations`() throws {
+        var reply = SubmitReply()
+        (reply.graph, reply.first, reply.count) = ("g3", 7, 2)
+        reply.operations = ["a", "b"].enumerated().map { index, name in
+            .with { ($0.id, $0.name, $0.graph) = (7 + Int64(index), name, "g3") }
+        }
+        let whole = Requests.frame(reply)
+        func answer(limit: Int) throws -> SubmitReply {
+            try ReceivedReply(frame: Requests.frame(reply, limit: limit).dropLast()).result(SubmitReply.self)
+        }
+        #expect(try answer(limit: whole.count).operations?.map(\.name) == ["a", "b"])
+        let shorter = try answer(limit: whole.count - 1)
+        #expect(shorter.operations == nil && shorter.graph == "g3" && shorter.first == 7 && shorter.count == 2)
+    }
+
     private func received(_ frame: [UInt8]) throws -> ListReply {
         try ReceivedReply(frame: frame.dropLast()).result(ListReply.self)
     }

@@ -188,10 +188,20 @@ extension Requests {
         let make: @Sendable () -> [UInt8] = {
             var reply = Self.reply(graph, first, count, options, names: names)
             reply.existing = isExisting
-            return Reply.frame(reply)
+            return Self.frame(reply)
         }
         guard options.wantsList, count > DaemonLimits.operationsInTheLoop else { return exchange.reply(frame: make()) }
         queries.encode(exchange, make) { exchange.reply(frame: $0) }
+    }
+
+    /// Encodes the answer to a submission, without its operations if they are too large for a message: the operations
+    /// are stored, and the client must know.
+    static func frame(_ reply: SubmitReply, limit: Int = Limits.frameBytes) -> [UInt8] {
+        let frame = Reply.frame(reply)
+        guard frame.count > limit else { return frame }
+        var shorter = reply
+        shorter.operations = nil
+        return Reply.frame(shorter)
     }
 
     private static func reply(
@@ -222,7 +232,7 @@ extension Requests {
         switch copy?.handle(event, at: .now()) {
         case .success(.submitted(let graph, let first, let count)):
             let reply = Self.reply(graph, first, count, options, names: { names[$0] })
-            turns.afterCommit { exchange.reply(reply) }
+            turns.afterCommit { exchange.reply(frame: Self.frame(reply)) }
         case .failure(let rejection): throw turns.translate(rejection, names: { names[Int($0)] })
         case .success, nil: throw turns.unavailable
         }

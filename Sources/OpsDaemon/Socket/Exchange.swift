@@ -47,16 +47,6 @@ final class Exchange {
         end()
     }
 
-    /// Sends the last reply, or a shorter one if it is too large: something has been changed, and the client must know.
-    func reply(_ result: some WireRecord, orShorter shorter: some WireRecord) {
-        if isRefused { return }
-        let frame = Reply.frame(result)
-        share.set(0)
-        let isSent = frame.count <= Limits.frameBytes && connection.sendIfThereIsRoom(frame)
-        if !isSent && !call.oneway { connection.send(Reply.frame(shorter)) }
-        end()
-    }
-
     /// Sends a reply that others follow.
     func replyAndGoOn(_ result: some WireRecord) { forward(Reply.frame(result, continues: true)) }
 

@@ -247,8 +247,8 @@ enum SubmitVerb {
     private static func list(
         _ accepted: SubmitReply, _ session: Session, isDry: Bool, isSingle: Bool
     ) throws(Failure) {
-        let operations = accepted.operations ?? []
         guard session.wantsJSON else {
+            let operations = accepted.operations ?? []
             if accepted.existing {
                 let earlier = isSingle ? "\(accepted.first)" : accepted.graph
                 return try session.output.line(
@@ -260,7 +260,13 @@ enum SubmitVerb {
             }
             return
         }
-        for operation in operations {
+        // The daemon leaves out operations that are too large for a message.
+        let listed =
+            accepted.operations
+            ?? (0..<max(0, accepted.count)).map { index in
+                .with { ($0.id, $0.graph) = (accepted.first + Int64(index), accepted.graph) }
+            }
+        for operation in listed {
             try session.row(AcceptedOperation(submitted: operation, existing: accepted.existing, dryRun: isDry))
         }
     }

@@ -84,7 +84,8 @@ class Methods:
         "defaults" has keys for all of them. "inside": the id of the operation that makes this call (its
         OPS_ID); with "child" the new operations become its children. "key": if there is an earlier submission
         with this key, returns that one ("existing"). "unlessActive", instead of "key": the same, but only
-        while that one is unfinished. "dryRun": only checks. "list": returns a Submitted for each operation.
+        while that one is unfinished. "dryRun": only checks. "list": returns a Submitted for each operation,
+        unless these are too large for a message; the ids of the operations are consecutive, in their order.
         "order": with "longestPath", operations with the longest estimated path go first among those of equal
         priority; with "submission" or null, the order of each queue applies. "observers": {"finish": [argv],
         "failure": [argv]}, commands that run once each: when the whole graph has finished, and at its first
@@ -634,7 +635,8 @@ class AsyncMethods:
         "defaults" has keys for all of them. "inside": the id of the operation that makes this call (its
         OPS_ID); with "child" the new operations become its children. "key": if there is an earlier submission
         with this key, returns that one ("existing"). "unlessActive", instead of "key": the same, but only
-        while that one is unfinished. "dryRun": only checks. "list": returns a Submitted for each operation.
+        while that one is unfinished. "dryRun": only checks. "list": returns a Submitted for each operation,
+        unless these are too large for a message; the ids of the operations are consecutive, in their order.
         "order": with "longestPath", operations with the longest estimated path go first among those of equal
         priority; with "submission" or null, the order of each queue applies. "observers": {"finish": [argv],
         "failure": [argv]}, commands that run once each: when the whole graph has finished, and at its first
