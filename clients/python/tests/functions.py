@@ -120,6 +120,11 @@ def wait_for(path: str, value: Any = None) -> Any:
     return value
 
 
+def wait_then_die(path: str) -> None:
+    wait_for(path)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def fail_until(directory: str, attempts: int) -> int:
     """Fails in the first attempts."""
     attempt = int(os.environ["OPS_ATTEMPT"])
@@ -164,6 +169,16 @@ def nested(number: int) -> int:
     """Runs a function with another executor."""
     with ops.OpsExecutor() as executor:
         return executor.submit(double, number).result(60)
+
+
+EXECUTORS: list[ops.OpsExecutor] = []
+
+
+def submit_marks(directory: str, count: int) -> None:
+    """Makes calls of several executors, and shuts none of them down."""
+    for number in range(count):
+        EXECUTORS.append(ops.OpsExecutor())
+        EXECUTORS[-1].submit(mark, directory, str(number))
 
 
 class Remote:

@@ -330,9 +330,24 @@ def test_an_operation_that_the_reply_does_not_name_fails_its_call(opsd: PrivateD
     executor = ops.OpsExecutor()
     engine = executor._engine
     send = engine._send
-    engine._send = lambda parameters: dataclasses.replace(send(parameters), operations=None)  # type: ignore[method-assign]
+    engine._send = lambda parameters: dataclasses.replace(send(parameters), operations=[])  # type: ignore[method-assign]
     assert isinstance(executor.submit(functions.double, 2).exception(30), ops.ProtocolError)
     executor.shutdown()
+
+
+def test_calls_get_their_ids_without_the_operations_in_a_reply(opsd: PrivateDaemon) -> None:
+    with ops.OpsExecutor() as executor:
+        engine = executor._engine
+        send = engine._send
+        engine._send = lambda parameters: dataclasses.replace(send(parameters), operations=None)  # type: ignore[method-assign]
+        assert executor.submit(functions.double, 1).result(60) == 2
+        with submitted_together(executor):
+            calls = [executor.submit(functions.double, number) for number in range(3)]
+        assert list(executor.map(functions.double, range(3))) == [0, 2, 4]
+        assert [call.result(60) for call in calls] == [0, 2, 4]
+        for call in calls:
+            named = call._calls.submission["operations"][call._index]["name"]
+            assert opsd.client.show(str(call.operation)).operation.name == named
 
 
 def test_the_end_of_the_thread_that_submits_breaks_the_executor(
@@ -419,6 +434,36 @@ def test_an_executor_finds_ends_that_the_event_stream_skipped(
         assert executor.submit(functions.double, 3).result(60) == 6
         assert executor.submit(functions.double, 4).result(60) == 8
     assert lost
+
+
+@pytest.mark.parametrize(
+    ("function", "outcome"),
+    [(functions.wait_for, "succeeded"), (functions.wait_then_die, "failed")],
+)
+def test_an_executor_finds_ends_whose_operations_were_pruned(
+    opsd: PrivateDaemon, tmp_path: Path, function: Callable[[str], None], outcome: str
+) -> None:
+    gate = tmp_path / "gate"
+    executor = ops.OpsExecutor(patience=20)
+    engine = executor._engine
+    call = executor.submit(function, str(gate))
+    id = call.operation
+    assert next(event for event in opsd.client.watch(since=0) if event.type == "started").id == id
+    # The connection is lost, and the executor cannot reach the daemon for some time.
+    client, engine.client = engine.client, ops.Client(tmp_path / "nobody")
+    opsd.kill()
+    opsd.start()
+    gate.touch()
+    opsd.client.wait(ops.Selection(refs=[str(id)]))
+    assert opsd.client.show(str(id)).operation.outcome == outcome
+    assert opsd.client.prune(older_than="0s").removed == 1
+    engine.client = client
+    if outcome == "succeeded":
+        assert call.result(60) is None
+    else:
+        with pytest.raises(ops.OperationFailed, match="its operation is no longer stored"):
+            call.result(60)
+    executor.shutdown()
 
 
 def test_only_the_refused_call_fails(opsd: PrivateDaemon) -> None:
@@ -1082,6 +1127,16 @@ def test_a_forked_child_cannot_cancel_the_calls_of_its_parent(opsd: PrivateDaemo
     opsd.client.resume(selection=ops.Selection(refs=["1"]))
     assert future.result(60) == 2
     executor.shutdown()
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+def test_a_child_of_multiprocessing_waits_for_its_calls(opsd: PrivateDaemon, tmp_path: Path, method: str) -> None:
+    context: Any = multiprocessing.get_context(method)
+    process = context.Process(target=functions.submit_marks, args=(str(tmp_path), 3))
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0
+    assert sorted(os.listdir(tmp_path)) == ["0-1", "1-1", "2-1"]
 
 
 def test_functions_of_the_main_program_are_found_by_its_path(opsd: PrivateDaemon, tmp_path: Path) -> None:

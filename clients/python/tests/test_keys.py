@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from pathlib import Path
 
 import functions
@@ -17,6 +18,7 @@ import pytest
 import torture
 
 import opsd as ops
+from opsd._spool import Spool
 from opsd.testing import PrivateDaemon
 
 SOURCE = str(Path(ops.__file__).parent.parent)
@@ -134,6 +136,38 @@ def test_forget_removes_all_results_of_a_key(opsd: PrivateDaemon, tmp_path: Path
     assert ops.OpsExecutor.attach("k") == []
 
 
+def test_a_key_is_free_as_soon_as_its_calls_have_ended(
+    opsd: PrivateDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close = Spool.close
+
+    def close_late(spool: Spool, *, remove: bool) -> None:
+        time.sleep(0.3)
+        close(spool, remove=remove)
+
+    monkeypatch.setattr(Spool, "close", close_late)
+    gate = tmp_path / "gate"
+    text = f"""
+        import os
+        import functions, opsd
+        opsd.OpsExecutor(key="k").submit(functions.wait_for, {str(gate)!r}, 3).operation
+        os._exit(0)
+    """
+    assert program(text, directory=tmp_path).wait(60) == 0
+    [future] = ops.OpsExecutor.attach("k")
+    with pytest.raises(ops.KeyInUse):
+        ops.OpsExecutor.forget("k")
+    gate.touch()
+    assert future.result(60) == 3
+    ops.OpsExecutor.forget("k")
+    executor = ops.OpsExecutor(key="k")
+    future = executor.submit(functions.double, 2)
+    executor.shutdown(wait=False)
+    assert future.result(60) == 4
+    [again] = ops.OpsExecutor.attach("k")
+    assert again.result(60) == 4
+
+
 def test_a_key_that_was_forgotten_makes_its_calls_again(opsd: PrivateDaemon, tmp_path: Path) -> None:
     def run() -> str:
         with ops.OpsExecutor(key="again") as executor:
@@ -243,6 +277,31 @@ def test_a_client_killed_in_the_middle_of_a_map_loses_nothing(opsd: PrivateDaemo
     again = program(MAP, str(marks), str(count), str(chunk), directory=tmp_path)
     assert again.communicate()[0].split()[-1] == str(sum(number * number for number in range(count)))
     assert len(os.listdir(marks)) == count
+
+
+@pytest.mark.parametrize("has_ids", [True, False])
+def test_no_call_runs_twice_after_its_operation_was_pruned(
+    opsd: PrivateDaemon, tmp_path: Path, state_home: Path, has_ids: bool
+) -> None:
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    process = program(MAP, str(marks), "60", "1", directory=tmp_path)
+    finished(opsd, 15)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    finished(opsd, 60)
+    assert opsd.client.prune(older_than="0s").removed == 60
+    [directory] = state_home.iterdir()
+    lost = 59
+    next(directory.glob(f"*-{lost}.result")).unlink()
+    if not has_ids:
+        next(directory.glob("*.ids")).unlink()
+    *found, missing = ops.OpsExecutor.attach("squares")
+    assert [future.result(60) for future in found] == [number * number for number in range(lost)]
+    with pytest.raises(ops.OperationFailed, match="its operation is no longer stored"):
+        missing.result(60)
+    assert not opsd.client.list().operations
+    assert len(os.listdir(marks)) == 60
 
 
 def test_client_and_daemon_killed_together_lose_nothing(opsd: PrivateDaemon, tmp_path: Path) -> None:

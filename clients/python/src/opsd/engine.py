@@ -16,7 +16,7 @@ import secrets
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -31,6 +31,11 @@ from .messages import CancelReply, Event, Lagged, Operation, Selection, SubmitRe
 T = TypeVar("T")
 
 LABEL = "opsd-python"
+# Longest time for which a thread waits for an executor that is about to release its key.
+RELEASE_SECONDS = 5.0
+# Outcome of an operation that ended before this process learned its outcome, and is no longer stored.
+UNKNOWN = "unknown"
+PRUNED = "its operation is no longer stored, and there is no result"
 
 
 class BrokenOpsExecutor(BrokenExecutor, OpsError):
@@ -44,6 +49,8 @@ class Unit:
     calls: Calls
     futures: list[OpsFuture[Any]]
     key: str | None
+    # True if a call has run in an earlier process.
+    has_run: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -123,8 +130,11 @@ class Engine:
         """Returns the results that an earlier process has stored, and gives futures the ids that it has stored."""
         for index, id in self.spool.ids(unit.calls).items():
             unit.futures[index]._id = id
-        results = ((future, self.spool.final(unit.calls.path, future._index)) for future in unit.futures)
-        return {future: result for future, result in results if result is not None}
+        path = unit.calls.path
+        results = ((future, self.spool.final(path, future._index)) for future in unit.futures)
+        known = {future: result for future, result in results if result is not None}
+        unit.has_run = bool(known) or any(self.spool.result(path, future._index) for future in unit.futures)
+        return known
 
     def withdraw(self, future: OpsFuture[Any]) -> bool:
         """Cancels a call and its future if the call has not begun. Returns whether it did."""
@@ -144,7 +154,7 @@ class Engine:
         except OpsError:
             return False  # the daemon did not cancel it, as far as is known here
         if touched:
-            self._ended(future, future.operation, "cancelled", "")
+            self._ended(future, "cancelled", "")
         return touched and self._is_cancelled(future)
 
     def withdraw_all(self, futures: Iterable[OpsFuture[Any]]) -> None:
@@ -213,6 +223,17 @@ class Engine:
         if wait and threading.current_thread() not in self._threads:
             for thread in self._threads:
                 thread.join()
+
+    def wait_until_released(self) -> None:
+        """Waits until the key is released if the executor is shut down and all its calls have ended, but not long."""
+        if self.is_inherited or not self.is_shut_down:
+            return
+        with self._changed:
+            unfinished = list(self._open)
+            cleaning = self._threads[:1]
+        if all(future.done() for future in unfinished) and threading.current_thread() not in cleaning:
+            for thread in cleaning:
+                thread.join(RELEASE_SECONDS)
 
     def cancel(self, *states: str) -> None:
         """Cancels calls that were not sent, and calls whose operations are in these states. Their futures end later."""
@@ -400,6 +421,15 @@ class Engine:
         parameters = {**batch[0].calls.submission, "operations": operations, "list": True}
         parameters["key"] = key or "opsd-python:" + secrets.token_hex(16)
         try:
+            # An earlier process may have submitted all calls. The daemon forgets the key of a graph that it has pruned.
+            if key is not None and all(future._id is not None for future in by_name.values()):
+                self._register({name: future._id for name, future in by_name.items()}, by_name)
+                self._patiently(lambda: self._catch_up(by_name.values()))
+                return
+            if batch[0].has_run and not self._patiently(lambda: self._send({**parameters, "dryRun": True})).existing:
+                for future in by_name.values():
+                    self._ended(future, UNKNOWN, PRUNED)
+                return
             reply = self._patiently(lambda: self._send(parameters))
         except ConnectionFailed as error:
             self.break_down(f"opsd could not be reached for {self.patience:.0f} s: {error}")
@@ -413,14 +443,17 @@ class Engine:
                 for future in batch[0].futures:
                     self._fail(future, error)
             return
-        ids = {stored.name: stored.id for stored in reply.operations or []}
+        if reply.operations is None:  # they are too large for a message
+            ids = {operation["name"]: reply.first + index for index, operation in enumerate(operations)}
+        else:
+            ids = {stored.name: stored.id for stored in reply.operations}
         if key is not None:
             # Stored before any end, because a later process needs the id of a call even if it knows the result.
             known = {future._index: ids[name] for name, future in by_name.items() if name in ids}
             self._note(self.spool.write_ids, batch[0].calls, known)
         self._register(ids, by_name)
         if reply.existing:
-            self._patiently(lambda: self._catch_up(Selection(graph=reply.graph)))
+            self._patiently(lambda: self._catch_up(by_name.values()))
 
     def _send(self, parameters: dict[str, Any]) -> SubmitReply:
         parts = parts_of(parameters["operations"])
@@ -446,7 +479,7 @@ class Engine:
                         raise
                     self._changed.wait_for(lambda: self.broken, delay)
 
-    def _register(self, ids: dict[str | None, int], by_name: dict[str, OpsFuture[Any]]) -> None:
+    def _register(self, ids: Mapping[Any, int | None], by_name: dict[str, OpsFuture[Any]]) -> None:
         early: list[Event] = []
         with self._changed:
             for name, future in by_name.items():
@@ -502,14 +535,14 @@ class Engine:
                         break
                     self._watching = connection
                 connection.send(_wire.encode("Watch", {"since": self._seq, "selection": wanted}, more=True))
+                # The daemon sends no events of operations that were pruned before, nor those that a slow reader missed.
+                self._catch_up(self._unfinished())
                 while True:
                     event = WatchReply.from_json(_wire.decode(connection.receive())[0]).event
                     self._hear(event)
                     self._seq = event.seq
             except Lagged as lagged:
-                # Events in between may have been removed, but their operations still exist.
                 self._seq = max(self._seq, lagged.resume)
-                self._patiently(lambda: self._catch_up(self.selection))
             except TEMPORARY as error:
                 with self._changed:
                     if self._is_over or self.broken:
@@ -541,13 +574,23 @@ class Engine:
         if event.type == "started":
             future._started()
         else:
-            self._ended(future, event.id, str(event.outcome), None)
+            self._ended(future, str(event.outcome), None)
 
-    def _catch_up(self, selection: Selection) -> None:
-        """Reads the operations that may have ended before this process read events."""
-        for reply in self.client.list_stream(selection=selection):
-            for row in reply.operations:
-                self._learn(row)
+    def _unfinished(self) -> list[OpsFuture[Any]]:
+        with self._changed:
+            return list(self._by_id.values())
+
+    def _catch_up(self, futures: Iterable[OpsFuture[Any]]) -> None:
+        """Reads the operations that may have ended without an event. Ends the calls whose operations were pruned."""
+        missing = {future._id: future for future in futures if future._id is not None}
+        for selection in selections_of(list(missing)):
+            # An operation of another program can have the same id if the daemon has lost its state.
+            for reply in self.client.list_stream(selection=replace(selection, labels=self.selection.labels)):
+                for row in reply.operations:
+                    missing.pop(row.id, None)
+                    self._learn(row)
+        for future in missing.values():
+            self._ended(future, UNKNOWN, PRUNED)
 
     def _learn(self, row: Operation) -> None:
         with self._changed:
@@ -555,24 +598,26 @@ class Engine:
         if future is None:
             return
         if row.state == "finished":
-            self._ended(future, row.id, str(row.outcome), row.cause)
+            self._ended(future, str(row.outcome), row.cause)
         elif row.attempt > 0:
             future._started()
 
-    def _ended(self, future: OpsFuture[Any], id: int, outcome: str, cause: str | None) -> None:
+    def _ended(self, future: OpsFuture[Any], outcome: str, cause: str | None) -> None:
         with self._changed:
-            if self._by_id.pop(id, None) is not None:
-                self._decide(future, functools.partial(self._finish, future, id, outcome, cause))
+            if future._id is not None:
+                self._by_id.pop(future._id, None)
+            self._decide(future, functools.partial(self._finish, future, outcome, cause))
 
-    def _finish(self, future: OpsFuture[Any], id: int, outcome: str, cause: str | None) -> None:
+    def _finish(self, future: OpsFuture[Any], outcome: str, cause: str | None) -> None:
         """Resolves the future of an operation that has ended."""
-        result = self.spool.result(future._calls.path, future._index) if outcome in ("succeeded", "failed") else None
-        if result is None or (outcome == "succeeded") != (result.kind == "result"):
+        has_run = outcome in ("succeeded", "failed", UNKNOWN)
+        result = self.spool.result(future._calls.path, future._index) if has_run else None
+        if result is None or (outcome != UNKNOWN and (outcome == "succeeded") != (result.kind == "result")):
             if outcome == "succeeded":
                 cause = "the function left no result"
             elif outcome == "cancelled" and not future.running():
                 cause = ""  # not needed, because the future is cancelled
-            result = ended(outcome, self._cause(id) if cause is None else cause)
+            result = ended(outcome, self._cause(future.operation) if cause is None else cause)
         if result.kind == "initializer":
             logging.getLogger("concurrent.futures").critical("Exception in initializer:\n%s", result.traceback)
             self.break_down("the initializer failed: " + result.summary)

@@ -76,7 +76,7 @@ class OpsExecutor(Executor):
         self._initializer = None if initializer is None else pickled((initializer, initargs), initializer)
         # A missing daemon is an error here. Later calls wait for a daemon that has stopped.
         Connection(client.socket, None).close()
-        spool = Spool(client.socket, key)
+        spool = _open_spool(client.socket, key)
         try:
             for name in spool.swept:
                 _remove_queue(client, name)
@@ -96,6 +96,7 @@ class OpsExecutor(Executor):
         self._finalizer = weakref.finalize(self, self._engine.shut_down, wait=False, cancel=False)
         self._finalizer.atexit = False
         _engines.add(self._engine)
+        _register_exit_of_child()
 
     @classmethod
     def attach(
@@ -126,7 +127,7 @@ class OpsExecutor(Executor):
         The operations are not changed: those that are waiting fail, because their calls are no longer stored.
         """
         with Client(socket) as client:
-            spool = Spool(client.socket, key)
+            spool = _open_spool(client.socket, key)
             _remove_queue(client, spool.name)
             spool.close(remove=True)
 
@@ -378,6 +379,15 @@ def _function_keys(keys: Mapping[str, Any], socket: str) -> dict[str, Any]:
     return values
 
 
+def _open_spool(socket: str, key: str | None) -> Spool:
+    """Opens a directory. An executor of this process whose calls have ended may be about to release the key."""
+    if key is not None:
+        for engine in list(_engines):
+            if engine.spool.key == key:
+                engine.wait_until_released()
+    return Spool(socket, key)
+
+
 def _queue_name(spool: str) -> str:
     return f"python-{spool[4:16]}"
 
@@ -404,6 +414,8 @@ def _own_queue(client: Client, spool: Spool, limit: int) -> str | None:
 
 _engines: weakref.WeakSet[Engine] = weakref.WeakSet()
 _exiting = threading.Event()
+# Children of multiprocessing that call `_at_exit` when they end.
+_children: set[int] = set()
 
 
 def _at_exit() -> None:
@@ -413,6 +425,17 @@ def _at_exit() -> None:
         if not engine.is_inherited:
             engine.shut_down(wait=engine.spool.key is None, cancel=False)
             engine.wait_until_sent()
+
+
+def _register_exit_of_child() -> None:
+    """Makes a child of multiprocessing call `_at_exit`: a forked one ends without the functions of atexit."""
+    process: Any = sys.modules.get("multiprocessing.process")
+    util: Any = sys.modules.get("multiprocessing.util")
+    if process is None or util is None or process.parent_process() is None or os.getpid() in _children:
+        return
+    _children.add(os.getpid())
+    # Runs before the finalizers of queues and pools of multiprocessing, because callbacks may use them.
+    util.Finalize(None, _at_exit, exitpriority=100)
 
 
 def _after_fork() -> None:

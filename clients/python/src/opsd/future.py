@@ -21,6 +21,7 @@ class OperationFailed(OpsError):
     """The operation of a function ended without a result, but not because of an exception of the function.
 
     `outcome` and `cause` are those of the operation, such as `failed` and "killed by SIGSEGV". See its log for details.
+    The outcome is `unknown` if the operation was pruned before this process learned its outcome.
     """
 
     def __init__(self, operation: int | None, outcome: str, cause: str | None) -> None:
