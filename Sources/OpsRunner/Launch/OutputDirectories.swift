@@ -42,8 +42,10 @@ struct OutputDirectories {
     ) throws(SystemError) {
         let directory = Directory(path: path, uid: owner?.uid ?? Identity.uid)
         try makeParent(of: path)
+        // The name belongs to an attempt again: the directory may be gone, or from before the database was replaced.
+        forget(path)
         do throws(SystemError) {
-            if try !reuseEmpty(as: directory), try UnusedDirectory.make(path, owner: owner) { forget(path) }
+            if try !reuseEmpty(as: directory) { try UnusedDirectory.make(path, owner: owner) }
         } catch {
             guard error.errno == SystemError.noSuchFile else { throw error }
             // The directory above was removed.
@@ -68,12 +70,9 @@ struct OutputDirectories {
     /// Renames an unused directory. Returns false if there is none.
     private mutating func reuseEmpty(as directory: Directory) throws(SystemError) -> Bool {
         while let spare = popEmpty(for: directory) {
-            // The attempt has run before, and the database was replaced since.
-            if spare == directory.path { return true }
             do throws(SystemError) {
                 while try !Files.move(spare, toNew: directory.path) {
                     try UnusedDirectory.moveAside(directory.path)
-                    forget(directory.path)
                 }
                 return true
             } catch {
@@ -84,13 +83,13 @@ struct OutputDirectories {
         return false
     }
 
-    /// Forgets an unused directory that was moved aside: its name belongs to an attempt again.
+    /// Forgets an unused directory.
     private mutating func forget(_ path: String) {
         empty.removeAll { $0 == path }
         for (siblings, paths) in foreign where paths.contains(path) {
             let rest = paths.filter { $0 != path }
             foreign[siblings] = rest.isEmpty ? nil : rest
-            foreignCount -= 1
+            foreignCount -= paths.count - rest.count
         }
     }
 

@@ -41,13 +41,10 @@ struct Reopened {
                 if ids.contains(local.int(1)) { met.append((from: local.int(0), on: local.int(1))) }
             }
         }
-        // A start that is only assumed may be undone. Its operation then waits again for what is retried now.
-        let waits = try store.kept(
-            """
-            SELECT EXISTS (SELECT 1 FROM operation WHERE id = ?1 AND state < 3)
-                AND NOT EXISTS (SELECT 1 FROM stagedLaunches WHERE operation = ?1)
-            """)
+        let waits = try store.kept("SELECT EXISTS (SELECT 1 FROM operation WHERE id = ?1 AND state < 3)")
         for edge in met where !ids.contains(edge.from) {
+            // A start that is only assumed may be undone. Its operation then waits again for what is retried now.
+            if store.interned.staged.isAssumedStarted(OperationID(edge.from)) { continue }
             waits.bind(1, edge.from)
             let isWaiting = try waits.step() && waits.bool(0)
             waits.reset()

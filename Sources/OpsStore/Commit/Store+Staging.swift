@@ -43,6 +43,10 @@ struct StagedRows {
         return starts.remove(at: position)
     }
 
+    func isAssumedStarted(_ id: OperationID) -> Bool {
+        starts.contains { $0.isAssumedStarted && $0.attempt.operation == id }
+    }
+
     /// Marks a staged launch as assumed. Returns the row of its runner; nil if it is not staged.
     mutating func assumeStarted(_ attempt: AttemptID) -> Int64? {
         guard let position = starts.firstIndex(where: { $0.attempt == attempt }) else { return nil }

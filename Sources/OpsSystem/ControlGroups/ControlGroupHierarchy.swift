@@ -109,7 +109,12 @@ public struct ControlGroupHierarchy: Hashable, Sendable {
 extension ControlGroup {
     /// Lets only the owner list the group.
     fileprivate func hideNames() throws(SystemError) {
-        try retrying("set the mode of \(path)") { unsafe chmod(path, ControlGroupHierarchy.mode) }
+        do throws(SystemError) {
+            try retrying("set the mode of \(path)") { unsafe chmod(path, ControlGroupHierarchy.mode) }
+        } catch {
+            // Another user owns the group, or the mount is read-only. The groups work nevertheless.
+            guard [EPERM, EACCES, EROFS].contains(error.errno) else { throw error }
+        }
     }
 
     fileprivate func move(_ pid: Int32, into name: String) throws(SystemError) {

@@ -65,7 +65,6 @@ public final class LogFile {
         return Descriptor(owning: try retrying("open \(path)") { unsafe open(path, flags) })
     }
 
-    /// Returns the descriptor, and opens the file if needed; `nil`: there is no such file, or its owner has a lease on it.
     /// Opens the file, although a process may have a lease of it: Linux takes that away after some time. `nil`: there is
     /// no file.
     private func waitForLease() throws(SystemError) -> Int32? {
@@ -75,6 +74,7 @@ public final class LogFile {
         return openNumber
     }
 
+    /// Returns the descriptor, and opens the file if needed; `nil`: there is no such file, or its owner has a lease on it.
     private func number() throws(SystemError) -> Int32? {
         if descriptor == nil {
             do throws(SystemError) {

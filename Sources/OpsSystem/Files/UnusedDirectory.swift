@@ -5,14 +5,11 @@ internal import Glibc
 public enum UnusedDirectory {
     private static let mark = 1
 
-    /// Makes a directory with mode 0700. Returns true if another one had this name, and was moved aside. `owner`: nil for
-    /// the user of this process.
-    @discardableResult
-    public static func make(_ path: String, owner: (uid: UInt32, gid: UInt32)?) throws(SystemError) -> Bool {
-        var wasTaken = false
+    /// Makes a directory with mode 0700. Another one that has this name is moved aside. `owner`: nil for the user of this
+    /// process.
+    public static func make(_ path: String, owner: (uid: UInt32, gid: UInt32)?) throws(SystemError) {
         if unsafe mkdir(path, 0o700) != 0 {
             guard errno == EEXIST else { throw .last("make directory \(path)") }
-            wasTaken = true
             try moveAside(path)
             try retrying("make directory \(path)") { unsafe mkdir(path, 0o700) }
         }
@@ -28,7 +25,6 @@ public enum UnusedDirectory {
         if let owner, owner.uid != geteuid() || owner.gid != getegid() {
             try retrying("chown \(path)") { unsafe lchown(path, owner.uid, owner.gid) }
         }
-        return wasTaken
     }
 
     /// Renames a directory that an attempt of the same name has left, in a database that was replaced since. Only this
