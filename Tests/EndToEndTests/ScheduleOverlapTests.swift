@@ -109,7 +109,7 @@ import Testing
         let machine = try Machine()
         let graph = """
             {"name": "job", "schedule": {"at": "@yearly", "overlap": "queueAll"}, "operations": [
-              {"name": "a", "command": ["true"], "user": "nobody-has-this-name"},
+              {"name": "a", "command": ["true"], "executor": "nowhere"},
               {"name": "b", "command": ["true"]}]}
             """
         let refused = try machine.ctl("schedule", "apply", "-f", "-", input: graph)
