@@ -426,10 +426,13 @@ class Engine:
                 self._register({name: future._id for name, future in by_name.items()}, by_name)
                 self._patiently(lambda: self._catch_up(by_name.values()))
                 return
-            if batch[0].has_run and not self._patiently(lambda: self._send({**parameters, "dryRun": True})).existing:
-                for future in by_name.values():
-                    self._ended(future, UNKNOWN, PRUNED)
-                return
+            if batch[0].has_run:
+                # Only the key matters. What the operations refer to may have been pruned, too.
+                probe = {"operations": [{"name": "probe", "command": ["true"]}], "key": key, "dryRun": True}
+                if not self._patiently(lambda: self._send(probe)).existing:
+                    for future in by_name.values():
+                        self._ended(future, UNKNOWN, PRUNED)
+                    return
             reply = self._patiently(lambda: self._send(parameters))
         except ConnectionFailed as error:
             self.break_down(f"opsd could not be reached for {self.patience:.0f} s: {error}")
@@ -451,6 +454,10 @@ class Engine:
             # Stored before any end, because a later process needs the id of a call even if it knows the result.
             known = {future._index: ids[name] for name, future in by_name.items() if name in ids}
             self._note(self.spool.write_ids, batch[0].calls, known)
+        if reply.existing:
+            for name, future in by_name.items():
+                if name not in ids:  # a part of the graph was pruned
+                    self._ended(future, UNKNOWN, PRUNED)
         self._register(ids, by_name)
         if reply.existing:
             self._patiently(lambda: self._catch_up(by_name.values()))

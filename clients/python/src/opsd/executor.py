@@ -251,6 +251,8 @@ class _Core:
             raise RuntimeError("cannot schedule new futures after shutdown")
         if _exiting.is_set():
             raise RuntimeError("cannot schedule new futures after interpreter shutdown")
+        # An executor of a module can be older than the start of the child, which drops earlier finalizers.
+        _register_exit_of_child()
 
     def _add(self, keys: dict[str, Any], calls: list[bytes], function: str) -> list[OpsFuture[Any]]:
         with self._lock:
