@@ -41,6 +41,16 @@ import Testing
     }
 
     /// A transfer is in flight when the launch of another operation reads the store after the commit, and fails.
+    /// The greeting of an executor without attempts.
+    private static let hello: [UInt8] = {
+        let greeting = ExecutorGreeting(
+            version: LaunchProtocol.version, instance: "e", boot: "boot", pid: 78, entries: [],
+            release: Release.current.text)
+        var hello: [UInt8] = []
+        ExecutorReport.hello(greeting).append(to: &hello, for: LaunchProtocol.version)
+        return hello
+    }()
+
     @Test func `an executor connects again after an outage and not during it`() throws {
         let fixture = try Fixture(executors: [.transfers])
         let daemon = fixture.daemon
@@ -53,18 +63,13 @@ import Testing
             #"[{"http":{"url":"http://127.0.0.1/a","to":"/nonexistent/a"}},{"command":["true"],"queue":"closed"}]"#)
         let runner = StandInRunner(fixture)
         try runner.greet()
-        let greeting = ExecutorGreeting(
-            version: LaunchProtocol.version, instance: "e", boot: "boot", pid: 78, entries: [],
-            release: Release.current.text)
-        var hello: [UInt8] = []
-        ExecutorReport.hello(greeting).append(to: &hello, for: LaunchProtocol.version)
         var connection: Descriptor?
         let awaitConnection = {
             try fixture.turn {
                 connection = try UnixSocket.accept(from: socket)
                 return connection != nil
             }
-            _ = try connection?.writeAll(hello)
+            _ = try connection?.writeAll(Self.hello)
         }
         try awaitConnection()
         try fixture.turn { daemon.turns.core?.state(of: OperationID(1)) == .executing }
@@ -97,17 +102,12 @@ import Testing
         _ = try client.submit(#"[{"name":"job","command":["true"],"executor":"far"}]"#)
         let runner = StandInRunner(fixture)
         try runner.greet()
-        let greeting = ExecutorGreeting(
-            version: LaunchProtocol.version, instance: "e", boot: "boot", pid: 78, entries: [],
-            release: Release.current.text)
-        var hello: [UInt8] = []
-        ExecutorReport.hello(greeting).append(to: &hello, for: LaunchProtocol.version)
         var connection: Descriptor?
         try fixture.turn {
             connection = try UnixSocket.accept(from: socket)
             return connection != nil
         }
-        _ = try connection?.writeAll(hello)
+        _ = try connection?.writeAll(Self.hello)
         let job = OperationID(1)
         try fixture.turn { daemon.turns.core?.state(of: job) == .executing }
         var accepted: [UInt8] = []

@@ -92,8 +92,8 @@ final class Backfill {
         committing += 1
     }
 
-    /// Returns whether an instant has run, or its record was removed. Only instants since the addition of the schedule
-    /// had records of their own.
+    /// Returns whether an instant has run, or its record was removed. Instants before the addition of the schedule have
+    /// records only if they were backfilled, and nothing tells whether those were removed.
     private func mayHaveRun(_ nominal: UnixTime) throws -> Bool {
         let history = schedules.history
         if try history.hasRun(at: nominal.seconds, of: schedule.id) { return true }

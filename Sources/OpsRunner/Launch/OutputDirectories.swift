@@ -83,7 +83,7 @@ struct OutputDirectories {
         return false
     }
 
-    /// Forgets an unused directory.
+    /// Forgets an unused directory, if there is one of this name.
     private mutating func forget(_ path: String) {
         empty.removeAll { $0 == path }
         for (siblings, paths) in foreign where paths.contains(path) {

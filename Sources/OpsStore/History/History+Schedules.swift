@@ -233,17 +233,15 @@ extension History {
         // A graph may be pruned before its record, which then has the outcome.
         let row = try statement(
             """
-            SELECT count(*), sum(o.state < 3), min(CASE WHEN o.outcome NOT IN (0, 6) THEN o.outcome END),
-                max(o.finishedAt)
+            SELECT count(*), min(CASE WHEN o.outcome NOT IN (0, 6) THEN o.outcome END), max(o.finishedAt)
             FROM submission s CROSS JOIN operation o ON o.id BETWEEN s.first AND s.first + s.count - 1
             WHERE s.graph = ?1
             """)
         row.bind(1, graph)
         defer { row.reset() }
         guard try row.step(), row.int(0) > 0 else { return run }
-        run.unfinished = Int(row.int(1))
-        run.finishedAt = run.isUnfinished ? nil : row.optionalTime(3)
-        run.outcome = run.isUnfinished ? nil : row.optionalInt(2).flatMap(Outcome.init(stored:)) ?? .succeeded
+        run.outcome = row.optionalInt(1).flatMap(Outcome.init(stored:)) ?? .succeeded
+        run.finishedAt = row.optionalTime(2)
         return run
     }
 

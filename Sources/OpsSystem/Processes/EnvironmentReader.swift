@@ -14,7 +14,7 @@ public final class EnvironmentReader {
     /// every wait.
     private var stuck: [UInt32: Int32] = [:]
     private var allowances: [UInt32: Allowance] = [:]
-    /// True if the last read needed a process or a descriptor, and none was left.
+    /// True if no process or descriptor was left for the last read of this turn.
     public private(set) var lacksHelper = false
 
     /// Time to wait for processes of a user.
@@ -89,6 +89,7 @@ public final class EnvironmentReader {
     /// Ends what is kept for further reads in the same turn of the loop.
     public func endTurn() {
         collectStuck()
+        lacksHelper = false
         if let helper { ops_end_reader(helper.pid, 1) }
         helper = nil
         if allowances.isEmpty { return }
